@@ -1,0 +1,145 @@
+//! How records are imputed given theta and the release.
+//!
+//! A kernel moves the records x at fixed theta so that
+//!
+//! pi(x) = prod_i f(x_i | theta) * eta(s_dp | S(x))
+//!
+//! stays invariant. One move offers one record y, drawn from f, in the place of another. The
+//! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
+
+mod offers;
+mod ran_imwg;
+mod records;
+mod scan;
+mod shape;
+mod subset;
+mod sys_imwg;
+
+use serde::{Deserialize, Serialize};
+
+pub use offers::{Batch, ModelOffers, Offers};
+pub use ran_imwg::RanImwg;
+pub use records::Records;
+pub use scan::SomaScan;
+pub use subset::{SomaSubset, Subset};
+pub use sys_imwg::SysImwg;
+
+use crate::error::{Invalid, Outcome};
+use crate::release::mechanism::Shape;
+use crate::rng::Rng;
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Records offered.
+    pub moves: u64,
+    /// Records taken.
+    pub accepted: u64,
+    /// Weights computed from a record's statistic.
+    pub evaluations: u64,
+}
+
+impl Counts {
+    /// The share of offers taken.
+    pub fn acceptance_rate(&self) -> f64 {
+        self.accepted as f64 / self.moves.max(1) as f64
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.moves += other.moves;
+        self.accepted += other.accepted;
+        self.evaluations += other.evaluations;
+    }
+}
+
+/// A choice of kernel, as a user makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelChoice {
+    /// SOMA on all records.
+    Soma,
+    /// SOMA on `size` records at a time.
+    SomaSubset {
+        /// How many records an offer is weighed against.
+        size: usize,
+        /// Which ones.
+        subset: Subset,
+    },
+    /// One record, chosen at random, at a time.
+    RanImwg,
+    /// One record at a time, in order.
+    SysImwg,
+}
+
+impl KernelChoice {
+    /// The names of all kernels, as a user writes them.
+    pub const NAMES: [&'static str; 4] = ["soma", "soma-subset", "ran-imwg", "sys-imwg"];
+
+    /// The name, as a user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelChoice::Soma => "soma",
+            KernelChoice::SomaSubset { .. } => "soma-subset",
+            KernelChoice::RanImwg => "ran-imwg",
+            KernelChoice::SysImwg => "sys-imwg",
+        }
+    }
+
+    /// The kernel at work on `n` records.
+    pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
+        Ok(match self {
+            KernelChoice::Soma => Kernel::SomaScan(SomaScan::new()),
+            KernelChoice::SomaSubset { size, subset } => {
+                Kernel::SomaSubset(SomaSubset::new(n, size, subset)?)
+            }
+            KernelChoice::RanImwg => Kernel::RanImwg(RanImwg),
+            KernelChoice::SysImwg => Kernel::SysImwg(SysImwg),
+        })
+    }
+}
+
+/// A kernel at work, with whatever it keeps from one sweep to the next.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Kernel {
+    /// SOMA by a scan of all weights: the reference.
+    SomaScan(SomaScan),
+    /// SOMA on a subset of the records.
+    SomaSubset(SomaSubset),
+    /// Random-scan independent Metropolis within Gibbs.
+    RanImwg(RanImwg),
+    /// Systematic-scan independent Metropolis within Gibbs.
+    SysImwg(SysImwg),
+}
+
+impl Kernel {
+    /// n moves.
+    pub fn sweep(
+        &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        shape: Shape,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        records.refresh();
+        match shape {
+            Shape::Absolute => self.sweep_shaped::<shape::Absolute>(records, offers, rng),
+            Shape::Square => self.sweep_shaped::<shape::Square>(records, offers, rng),
+        }
+    }
+
+    fn sweep_shaped<S: shape::Falloff>(
+        &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        match self {
+            Kernel::SomaScan(kernel) => kernel.sweep::<S>(records, offers, rng),
+            Kernel::SomaSubset(kernel) => kernel.sweep::<S>(records, offers, rng),
+            Kernel::RanImwg(kernel) => kernel.sweep::<S>(records, offers, rng),
+            Kernel::SysImwg(kernel) => kernel.sweep::<S>(records, offers, rng),
+        }
+    }
+}

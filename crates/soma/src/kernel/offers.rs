@@ -1,0 +1,99 @@
+//! Where a kernel's offers come from.
+
+use super::records::to_noise_units;
+use crate::error::Outcome;
+use crate::model::Model;
+use crate::release::Release;
+use crate::rng::Rng;
+
+/// Offered records with their statistics in noise units, in flat arrays, row after row.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    d: usize,
+    k: usize,
+    records: Vec<f64>,
+    statistics: Vec<f64>,
+}
+
+impl Batch {
+    /// Room for `size` records of length `d` with statistics of length `k`.
+    pub fn resize(&mut self, size: usize, d: usize, k: usize) {
+        (self.d, self.k) = (d, k);
+        self.records.resize(size * d, 0.0);
+        self.statistics.resize(size * k, 0.0);
+    }
+
+    /// Record j.
+    #[inline]
+    pub fn record(&self, j: usize) -> &[f64] {
+        &self.records[j * self.d..][..self.d]
+    }
+
+    /// The statistic of record j.
+    #[inline]
+    pub fn statistic(&self, j: usize) -> &[f64] {
+        &self.statistics[j * self.k..][..self.k]
+    }
+
+    /// All records and all statistics, to be filled.
+    pub fn parts_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.records, &mut self.statistics)
+    }
+}
+
+/// A source of offers. theta does not change in a sweep, so that offers can be drawn many at a
+/// time: the only indirect calls of a sweep are here, one for each batch.
+pub trait Offers {
+    /// Puts `size` fresh offers into `batch`.
+    fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome;
+}
+
+/// Offers drawn from a model at theta.
+#[derive(Debug)]
+pub struct ModelOffers<'a> {
+    model: &'a dyn Model,
+    theta: &'a [f64],
+    release: &'a Release,
+    scales: Vec<f64>,
+}
+
+impl<'a> ModelOffers<'a> {
+    /// Offers of `model` at `theta`, for `release`.
+    pub fn new(model: &'a dyn Model, theta: &'a [f64], release: &'a Release) -> Self {
+        ModelOffers { model, theta, release, scales: release.sum_scales() }
+    }
+}
+
+impl Offers for ModelOffers<'_> {
+    fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
+        batch.resize(size, self.release.query().record_dim(), self.release.query().dim());
+        let (records, statistics) = batch.parts_mut();
+        self.model.propose(self.theta, records, rng)?;
+        self.release.query().statistics(records, statistics)?;
+        to_noise_units(&self.scales, statistics);
+        Ok(())
+    }
+}
+
+/// How many offers are drawn at a time.
+const BATCH: usize = 256;
+
+/// Calls `step` with each of `moves` offers, which are drawn in batches.
+pub(super) fn for_each_offer(
+    moves: usize,
+    offers: &mut dyn Offers,
+    batch: &mut Batch,
+    rng: &mut Rng,
+    mut step: impl FnMut(usize, &[f64], &[f64], &mut Rng),
+) -> Outcome {
+    let mut done = 0;
+    while done < moves {
+        let size = BATCH.min(moves - done);
+        offers.fill(size, batch, rng)?;
+        for j in 0..size {
+            step(done + j, batch.record(j), batch.statistic(j), rng);
+        }
+        done += size;
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! The imputed records, and beside each its statistic.
+
+use crate::error::Outcome;
+use crate::release::Release;
+
+/// n records with their statistics, in flat arrays, row after row.
+///
+/// Statistics, and the residual (released minus the sum of the statistics), are kept in units of
+/// the noise scale: then all that a kernel needs of the noise is its shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Records {
+    n: usize,
+    d: usize,
+    k: usize,
+    records: Vec<f64>,
+    statistics: Vec<f64>,
+    target: Vec<f64>,
+    residual: Vec<f64>,
+}
+
+impl Records {
+    /// The records `records` under `release`.
+    pub fn new(release: &Release, records: Vec<f64>) -> Outcome<Self> {
+        let (n, d, k) = (release.n(), release.query().record_dim(), release.query().dim());
+        assert_eq!(records.len(), n * d, "n records of length {d}");
+        let scales = release.sum_scales();
+        let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
+        let mut all = Records {
+            n,
+            d,
+            k,
+            records,
+            statistics: vec![0.0; n * k],
+            residual: target.clone(),
+            target,
+        };
+        all.recompute(release)?;
+        Ok(all)
+    }
+
+    /// Puts other records in the place of all.
+    pub fn set_all(&mut self, release: &Release, records: &[f64]) -> Outcome {
+        self.records.copy_from_slice(records);
+        self.recompute(release)
+    }
+
+    /// Recomputes all statistics and the residual from the records.
+    fn recompute(&mut self, release: &Release) -> Outcome {
+        release.query().statistics(&self.records, &mut self.statistics)?;
+        to_noise_units(&release.sum_scales(), &mut self.statistics);
+        self.refresh();
+        Ok(())
+    }
+
+    /// The number of records.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// All records, row after row.
+    pub fn all(&self) -> &[f64] {
+        &self.records
+    }
+
+    /// All statistics in noise units, row after row.
+    pub fn statistics(&self) -> &[f64] {
+        &self.statistics
+    }
+
+    /// Record i.
+    pub fn record(&self, i: usize) -> &[f64] {
+        &self.records[i * self.d..][..self.d]
+    }
+
+    /// The statistic of record i, in noise units.
+    #[inline]
+    pub fn statistic(&self, i: usize) -> &[f64] {
+        &self.statistics[i * self.k..][..self.k]
+    }
+
+    /// Released minus sum, in noise units.
+    #[inline]
+    pub fn residual(&self) -> &[f64] {
+        &self.residual
+    }
+
+    /// Puts a record with its statistic (in noise units) in the place of record i.
+    #[inline]
+    pub fn replace(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
+        let old = &mut self.statistics[i * self.k..][..self.k];
+        for ((r, o), y) in self.residual.iter_mut().zip(&*old).zip(statistic) {
+            *r += o - y;
+        }
+        old.copy_from_slice(statistic);
+        self.records[i * self.d..][..self.d].copy_from_slice(record);
+    }
+
+    /// Exchanges the places of two records.
+    pub fn swap(&mut self, i: usize, j: usize) {
+        for c in 0..self.d {
+            self.records.swap(i * self.d + c, j * self.d + c);
+        }
+        for c in 0..self.k {
+            self.statistics.swap(i * self.k + c, j * self.k + c);
+        }
+    }
+
+    /// Recomputes the residual from the statistics: replaced one by one, it drifts in floating
+    /// point.
+    pub fn refresh(&mut self) {
+        self.residual.copy_from_slice(&self.target);
+        for row in self.statistics.chunks_exact(self.k) {
+            for (r, t) in self.residual.iter_mut().zip(row) {
+                *r -= t;
+            }
+        }
+    }
+}
+
+/// Divides each row of `statistics` by the noise scales of the sum.
+pub(super) fn to_noise_units(scales: &[f64], statistics: &mut [f64]) {
+    for row in statistics.chunks_exact_mut(scales.len()) {
+        row.iter_mut().zip(scales).for_each(|(t, scale)| *t /= scale);
+    }
+}

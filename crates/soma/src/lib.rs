@@ -1,0 +1,20 @@
+//! Bayesian inference from differentially private releases.
+//!
+//! A [`Release`](release::Release) says what was published: a query, the noise mechanism, the
+//! number of records and the noisy values. A [`Model`](model::Model) says how a record is drawn
+//! given parameters theta, and what was believed of theta before. A chain imputes the
+//! confidential records with a [kernel] and draws theta, and its draws are the posterior of theta
+//! with the privacy noise accounted for.
+//!
+//! The library is pure: it prints nothing, reads no file and no clock, and all randomness is
+//! passed in.
+
+pub mod chain;
+pub mod diagnostics;
+pub mod error;
+pub mod kernel;
+pub mod model;
+pub mod release;
+pub mod rng;
+
+pub use error::{Failure, Invalid, Outcome};

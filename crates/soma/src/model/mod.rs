@@ -1,0 +1,75 @@
+//! How a record is drawn given parameters theta, and how theta is drawn given records.
+
+mod normal;
+
+use std::fmt::Debug;
+
+pub use normal::Normal;
+
+use crate::error::Outcome;
+use crate::release::Release;
+use crate::rng::Rng;
+
+/// A model of one record, with a prior of its parameters theta.
+///
+/// Records come in batches, row after row, so that a model written with arrays is as fast as one
+/// written with loops. theta is in the unit that a user reads; [`Transport`] has the unconstrained
+/// one.
+pub trait Model: Debug + Send + Sync {
+    /// The name of this kind of model in a spec.
+    fn kind(&self) -> &'static str;
+
+    /// D, the length of a record.
+    fn record_dim(&self) -> usize;
+
+    /// The names of the parameters, in the order of theta.
+    fn parameters(&self) -> Vec<String>;
+
+    /// Draws theta from the prior.
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome;
+
+    /// The log density of the prior at theta, with respect to theta as a user reads it; minus
+    /// infinity outside its support. Constants may be left out.
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64>;
+
+    /// Draws as many records as `records` holds from the model at theta.
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome;
+
+    /// The normalised log density of one record at theta.
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64>;
+
+    /// Moves theta so that its law given the records is left invariant: an exact draw where there
+    /// is one, and otherwise a Markov move that mixes well.
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome;
+
+    /// A start for a chain: theta near what the release says, dispersed more than the posterior.
+    /// The prior, unless the model knows better.
+    fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        let _ = release;
+        self.sample_prior(theta, rng)
+    }
+
+    /// The model as a function of standard noise, where it is one.
+    fn transport(&self) -> Option<&dyn Transport> {
+        None
+    }
+}
+
+/// A model whose record is a smooth one-to-one function of theta and standard normal noise.
+pub trait Transport: Model {
+    /// theta without constraints, of the same length: logarithms of scales and the like.
+    fn unconstrain(&self, theta: &[f64], free: &mut [f64]);
+
+    /// The inverse of [`unconstrain`](Transport::unconstrain).
+    fn constrain(&self, free: &[f64], theta: &mut [f64]);
+
+    /// The log prior density with respect to the unconstrained theta, up to a constant.
+    fn log_prior_free(&self, free: &[f64]) -> f64;
+
+    /// The records x = T(theta, e) of the noise e, of the same length, row after row.
+    fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome;
+
+    /// The noise e with x = T(theta, e). If the records follow the model at theta, the noise is
+    /// standard normal.
+    fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome;
+}

@@ -1,0 +1,207 @@
+//! The noise that was added to the query's answer.
+
+mod discrete_gaussian;
+mod discrete_laplace;
+mod gaussian;
+mod laplace;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Aggregate, Query};
+use crate::error::{Invalid, positive};
+use crate::rng::Rng;
+
+/// A family of noise. Coordinates are independent, each with a scale of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Noise {
+    /// Density proportional to exp(-|r| / scale).
+    Laplace,
+    /// Density proportional to exp(-r^2 / (2 scale^2)).
+    Gaussian,
+    /// Whole numbers, with probability proportional to exp(-|r| / scale).
+    DiscreteLaplace,
+    /// Whole numbers, with probability proportional to exp(-r^2 / (2 scale^2)).
+    DiscreteGaussian,
+}
+
+/// How fast the log density falls, in units of the scale: all that a kernel needs of the noise,
+/// since normalising constants cancel in its ratios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// By |r|.
+    Absolute,
+    /// By r^2 / 2.
+    Square,
+}
+
+impl Noise {
+    /// All families, in the order in which they are listed to a user.
+    pub const ALL: [Noise; 4] =
+        [Noise::Laplace, Noise::Gaussian, Noise::DiscreteLaplace, Noise::DiscreteGaussian];
+
+    /// The name in a spec.
+    pub fn name(self) -> &'static str {
+        match self {
+            Noise::Laplace => "laplace",
+            Noise::Gaussian => "gaussian",
+            Noise::DiscreteLaplace => "discrete-laplace",
+            Noise::DiscreteGaussian => "discrete-gaussian",
+        }
+    }
+
+    /// How the log density falls.
+    pub fn shape(self) -> Shape {
+        match self {
+            Noise::Laplace | Noise::DiscreteLaplace => Shape::Absolute,
+            Noise::Gaussian | Noise::DiscreteGaussian => Shape::Square,
+        }
+    }
+
+    /// Whether the noise is a whole number.
+    pub fn is_discrete(self) -> bool {
+        matches!(self, Noise::DiscreteLaplace | Noise::DiscreteGaussian)
+    }
+
+    /// The normalised log density (log probability, where discrete) of one residual.
+    pub fn log_density(self, scale: f64, residual: f64) -> f64 {
+        match self {
+            Noise::Laplace => laplace::log_density(scale, residual),
+            Noise::Gaussian => gaussian::log_density(scale, residual),
+            Noise::DiscreteLaplace => discrete_laplace::log_probability(scale, residual),
+            Noise::DiscreteGaussian => discrete_gaussian::log_probability(scale, residual),
+        }
+    }
+
+    /// One draw of noise, for simulation only: floating point noise does not protect anyone.
+    pub fn sample(self, scale: f64, rng: &mut Rng) -> f64 {
+        match self {
+            Noise::Laplace => laplace::sample(scale, rng),
+            Noise::Gaussian => gaussian::sample(scale, rng),
+            Noise::DiscreteLaplace => discrete_laplace::sample(scale, rng),
+            Noise::DiscreteGaussian => discrete_gaussian::sample(scale, rng),
+        }
+    }
+}
+
+/// A privacy budget, from which a scale follows once the sensitivity is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Budget {
+    /// Pure differential privacy, for noise of Laplace's kind.
+    Epsilon(f64),
+    /// Zero-concentrated differential privacy, for noise of Gauss's kind.
+    Rho(f64),
+}
+
+/// A family of noise with the scale of each coordinate, in the unit of the released values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mechanism {
+    noise: Noise,
+    scales: Vec<f64>,
+}
+
+impl Mechanism {
+    /// Noise with one scale for each coordinate of the query.
+    pub fn new(noise: Noise, scales: Vec<f64>) -> Result<Self, Invalid> {
+        for &scale in &scales {
+            positive("scale", scale)?;
+        }
+        Ok(Mechanism { noise, scales })
+    }
+
+    /// Noise whose scale follows from a privacy budget and the query's sensitivity, or from
+    /// `sensitivity` (of the sum, when one record is replaced) where the curator used another.
+    pub fn with_budget(
+        noise: Noise,
+        budget: Budget,
+        sensitivity: Option<f64>,
+        query: &dyn Query,
+        aggregate: Aggregate,
+        n: usize,
+    ) -> Result<Self, Invalid> {
+        let implied = query.sensitivity();
+        let scale = match (noise.shape(), budget) {
+            (Shape::Absolute, Budget::Epsilon(epsilon)) => {
+                sensitivity.unwrap_or(implied.l1) / positive("epsilon", epsilon)?
+            }
+            (Shape::Square, Budget::Rho(rho)) => {
+                sensitivity.unwrap_or(implied.l2) / (2.0 * positive("rho", rho)?).sqrt()
+            }
+            (Shape::Absolute, Budget::Rho(rho)) => {
+                return Err(Invalid::new(
+                    "rho",
+                    format!("{} noise takes its scale from epsilon", noise.name()),
+                    rho,
+                    "epsilon = ..., or scale = ...",
+                ));
+            }
+            (Shape::Square, Budget::Epsilon(epsilon)) => {
+                return Err(Invalid::new(
+                    "epsilon",
+                    format!("{} noise takes its scale from rho", noise.name()),
+                    epsilon,
+                    "rho = ..., or scale = ...",
+                ));
+            }
+        };
+        if let Some(sensitivity) = sensitivity {
+            positive("sensitivity", sensitivity)?;
+        }
+        let unit = match aggregate {
+            Aggregate::Sum => 1.0,
+            Aggregate::Mean => n as f64,
+        };
+        Mechanism::new(noise, vec![scale / unit; query.dim()])
+    }
+
+    /// The family.
+    pub fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    /// The scale of each coordinate.
+    pub fn scales(&self) -> &[f64] {
+        &self.scales
+    }
+
+    /// The log density of a whole vector of residuals, released minus true.
+    pub fn log_density(&self, residual: &[f64]) -> f64 {
+        self.scales.iter().zip(residual).map(|(&scale, &r)| self.noise.log_density(scale, r)).sum()
+    }
+
+    /// A vector of noise, for simulation only.
+    pub fn sample(&self, rng: &mut Rng) -> Vec<f64> {
+        self.scales.iter().map(|&scale| self.noise.sample(scale, rng)).collect()
+    }
+
+    /// Whether this noise can have been added to answers of `query`.
+    pub(super) fn check(
+        &self,
+        query: &dyn Query,
+        aggregate: Aggregate,
+        values: &[f64],
+    ) -> Result<(), Invalid> {
+        if !self.noise.is_discrete() {
+            return Ok(());
+        }
+        let noise = self.noise.name();
+        if aggregate == Aggregate::Mean || !query.is_integer() {
+            return Err(Invalid::new(
+                "mechanism.kind",
+                format!("{noise} noise is added to whole numbers only"),
+                format!("the {aggregate:?} of a {} query", query.kind()).to_lowercase(),
+                "laplace or gaussian noise here; or the sum of a histogram or category query",
+            ));
+        }
+        match values.iter().position(|value| value.fract() != 0.0) {
+            Some(k) => Err(Invalid::new(
+                format!("values[{k}]"),
+                format!("{noise} noise leaves counts whole"),
+                values[k],
+                "a whole number; or laplace noise, if the release is not whole",
+            )),
+            None => Ok(()),
+        }
+    }
+}

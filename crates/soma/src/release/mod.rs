@@ -1,0 +1,110 @@
+//! What was published: a query's answer on confidential records, with noise.
+
+pub mod mechanism;
+pub mod query;
+
+use std::sync::Arc;
+
+use crate::error::{Invalid, finite};
+pub use mechanism::Mechanism;
+pub use query::Query;
+
+/// Whether the released values are sums or means over the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aggregate {
+    /// The sum of the statistic over the records.
+    Sum,
+    /// The sum divided by the number of records.
+    Mean,
+}
+
+/// A private release: query, mechanism, number of records and the noisy values.
+#[derive(Debug, Clone)]
+pub struct Release {
+    query: Arc<dyn Query>,
+    mechanism: Mechanism,
+    aggregate: Aggregate,
+    n: usize,
+    values: Vec<f64>,
+}
+
+impl Release {
+    /// A release of `values`, the answers of `query` on `n` records with the noise of
+    /// `mechanism`, whose scales are in the unit of the values.
+    pub fn new(
+        query: Arc<dyn Query>,
+        mechanism: Mechanism,
+        aggregate: Aggregate,
+        n: usize,
+        values: Vec<f64>,
+    ) -> Result<Self, Invalid> {
+        if n < 1 {
+            return Err(Invalid::new("n", "there must be a record", n, "a whole number from 1 up"));
+        }
+        if values.len() != query.dim() {
+            return Err(Invalid::new(
+                "values",
+                "the number of released values does not fit the query",
+                format!("{} values", values.len()),
+                format!("{} values: {}", query.dim(), query.labels().join(", ")),
+            ));
+        }
+        for (k, &value) in values.iter().enumerate() {
+            finite(&format!("values[{k}]"), value)?;
+        }
+        if mechanism.scales().len() != query.dim() {
+            return Err(Invalid::new(
+                "mechanism.scale",
+                "the number of scales does not fit the query",
+                format!("{} scales", mechanism.scales().len()),
+                format!("one scale, or {} scales", query.dim()),
+            ));
+        }
+        mechanism.check(query.as_ref(), aggregate, &values)?;
+        Ok(Release { query, mechanism, aggregate, n, values })
+    }
+
+    /// What the curator computed.
+    pub fn query(&self) -> &Arc<dyn Query> {
+        &self.query
+    }
+
+    /// The noise.
+    pub fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
+    }
+
+    /// Sum or mean.
+    pub fn aggregate(&self) -> Aggregate {
+        self.aggregate
+    }
+
+    /// The number of records.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The noisy values, as published.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The released values as if sums had been released.
+    pub fn sums(&self) -> Vec<f64> {
+        self.values.iter().map(|value| value * self.unit()).collect()
+    }
+
+    /// The noise scales as if sums had been released.
+    pub fn sum_scales(&self) -> Vec<f64> {
+        self.mechanism.scales().iter().map(|scale| scale * self.unit()).collect()
+    }
+
+    /// What the sum has to be divided by to come in the unit of the release.
+    pub fn unit(&self) -> f64 {
+        match self.aggregate {
+            Aggregate::Sum => 1.0,
+            Aggregate::Mean => self.n as f64,
+        }
+    }
+}

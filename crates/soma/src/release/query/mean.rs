@@ -1,0 +1,64 @@
+//! Each coordinate of a record, clamped to its range.
+
+use super::{Query, Sensitivity, box_sensitivity};
+use crate::error::{Invalid, Outcome, interval};
+
+/// The sum or mean of the records, each coordinate clamped to a range of its own.
+#[derive(Debug, Clone)]
+pub struct Mean {
+    clamp: Vec<(f64, f64)>,
+}
+
+impl Mean {
+    /// A query on records with one range for each coordinate.
+    pub fn new(clamp: Vec<(f64, f64)>) -> Result<Self, Invalid> {
+        if clamp.is_empty() {
+            return Err(Invalid::new(
+                "clamp",
+                "there is no range",
+                "[]",
+                "[low, high] for each coordinate",
+            ));
+        }
+        for (k, &range) in clamp.iter().enumerate() {
+            interval(&format!("clamp[{k}]"), range)?;
+        }
+        Ok(Mean { clamp })
+    }
+}
+
+impl Query for Mean {
+    fn kind(&self) -> &'static str {
+        "mean"
+    }
+
+    fn record_dim(&self) -> usize {
+        self.clamp.len()
+    }
+
+    fn dim(&self) -> usize {
+        self.clamp.len()
+    }
+
+    fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome {
+        let dim = self.clamp.len();
+        for (record, row) in records.chunks_exact(dim).zip(out.chunks_exact_mut(dim)) {
+            for ((value, x), (low, high)) in row.iter_mut().zip(record).zip(&self.clamp) {
+                *value = x.clamp(*low, *high);
+            }
+        }
+        Ok(())
+    }
+
+    fn bounds(&self) -> Vec<(f64, f64)> {
+        self.clamp.clone()
+    }
+
+    fn sensitivity(&self) -> Sensitivity {
+        box_sensitivity(&self.clamp)
+    }
+
+    fn labels(&self) -> Vec<String> {
+        (1..=self.clamp.len()).map(|k| format!("x{k}")).collect()
+    }
+}

@@ -1,0 +1,62 @@
+//! What a curator computes: a statistic of each record, summed over the records.
+
+mod mean;
+
+use std::fmt::Debug;
+
+pub use mean::Mean;
+
+use crate::error::Outcome;
+
+/// How far the sum of the statistics can move when one record is replaced by another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sensitivity {
+    /// In the sum of absolute values, which Laplace noise is scaled to.
+    pub l1: f64,
+    /// In the Euclidean norm, which Gaussian noise is scaled to.
+    pub l2: f64,
+}
+
+/// A query: the statistic t(record) of dimension K of a record of dimension D.
+pub trait Query: Debug + Send + Sync {
+    /// The name of this kind of query in a spec.
+    fn kind(&self) -> &'static str;
+
+    /// D, the length of a record.
+    fn record_dim(&self) -> usize;
+
+    /// K, the length of the statistic.
+    fn dim(&self) -> usize;
+
+    /// The statistics of the records in `records` (row after row), into `out` (row after row).
+    fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome;
+
+    /// The smallest and largest value of each coordinate of the statistic.
+    fn bounds(&self) -> Vec<(f64, f64)>;
+
+    /// The sensitivity of the sum when one record is replaced.
+    fn sensitivity(&self) -> Sensitivity;
+
+    /// A name for each coordinate of the statistic.
+    fn labels(&self) -> Vec<String>;
+
+    /// Whether statistics are whole numbers, so that discrete noise can be added to their sum.
+    fn is_integer(&self) -> bool {
+        false
+    }
+
+    /// The number of different statistics, where a statistic is one of a few: the bins of a
+    /// histogram, the categories of a count. Then the statistic is the indicator of the bin.
+    fn bins(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// The sensitivity of a statistic whose coordinates range freely over `bounds`.
+pub(crate) fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
+    let widths = bounds.iter().map(|(low, high)| high - low);
+    Sensitivity {
+        l1: widths.clone().sum(),
+        l2: widths.map(|width| width * width).sum::<f64>().sqrt(),
+    }
+}

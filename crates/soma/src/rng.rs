@@ -1,0 +1,64 @@
+//! The random stream of the project.
+//!
+//! Every chain has a stream of its own, named by the seed and the number of the chain, so that
+//! draws do not depend on the number of threads, and a stream can be stored and taken up again at
+//! the exact place where it was left.
+
+use rand::SeedableRng;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The generator that everything in the project draws from.
+pub type Rng = rand::rngs::ChaCha8Rng;
+
+/// The generator of stream number `stream` under `seed`. Different streams are independent.
+///
+/// ```
+/// use rand::RngExt;
+/// let (mut a, mut b) = (soma::rng::stream(1, 0), soma::rng::stream(1, 0));
+/// assert_eq!(a.random::<u64>(), b.random::<u64>());
+/// ```
+pub fn stream(seed: u64, stream: u64) -> Rng {
+    let mut rng = Rng::seed_from_u64(seed);
+    rng.set_stream(stream);
+    rng
+}
+
+/// A second generator at the same place of the same stream.
+pub fn copy(rng: &Rng) -> Rng {
+    at(rng.get_seed(), rng.get_stream(), rng.get_word_pos())
+}
+
+fn at(seed: [u8; 32], stream: u64, position: u128) -> Rng {
+    let mut rng = Rng::from_seed(seed);
+    rng.set_stream(stream);
+    rng.set_word_pos(position);
+    rng
+}
+
+/// Writes the state of a generator, for `#[serde(with = "soma::rng")]`.
+pub fn serialize<S: Serializer>(rng: &Rng, serializer: S) -> Result<S::Ok, S::Error> {
+    (rng.get_seed(), rng.get_stream(), rng.get_word_pos()).serialize(serializer)
+}
+
+/// Reads the state of a generator, for `#[serde(with = "soma::rng")]`.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rng, D::Error> {
+    let (seed, stream, position) = <([u8; 32], u64, u128)>::deserialize(deserializer)?;
+    Ok(at(seed, stream, position))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::RngExt;
+
+    /// The stream is part of what a seed promises: a change of it must be noticed.
+    #[test]
+    fn stream_is_pinned() {
+        let mut rng = stream(1, 2);
+        let first: [u64; 3] = [rng.random(), rng.random(), rng.random()];
+        let mut again = stream(1, 2);
+        assert_eq!(first, [again.random(), again.random(), again.random()]);
+        assert_ne!(first[0], stream(1, 3).random::<u64>());
+        assert_ne!(first[0], stream(2, 2).random::<u64>());
+    }
+}
