@@ -18,3 +18,8 @@ pub mod release;
 pub mod rng;
 
 pub use error::{Failure, Invalid, Outcome};
+
+/// The Rust examples of the book, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/own-model.md")]
+struct Book;

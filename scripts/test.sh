@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# All tests, and the installation of what they need.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo test --release --workspace
