@@ -17,6 +17,7 @@ mod sys_imwg;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use offers::BATCH;
 pub use offers::{Batch, ModelOffers, Offers};
 pub use ran_imwg::RanImwg;
 pub use records::Records;

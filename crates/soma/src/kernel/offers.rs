@@ -46,6 +46,11 @@ impl Batch {
 pub trait Offers {
     /// Puts `size` fresh offers into `batch`.
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome;
+
+    /// How many offers are best drawn at a time.
+    fn batch_size(&self) -> usize {
+        BATCH
+    }
 }
 
 /// Offers drawn from a model at theta.
@@ -73,10 +78,15 @@ impl Offers for ModelOffers<'_> {
         to_noise_units(&self.scales, statistics);
         Ok(())
     }
+
+    fn batch_size(&self) -> usize {
+        self.model.batch_size().max(self.release.query().batch_size())
+    }
 }
 
-/// How many offers are drawn at a time.
-const BATCH: usize = 256;
+/// How many records are handed to a model or a query at a time, unless it asks for more: few
+/// enough that they stay in the first-level cache.
+pub(crate) const BATCH: usize = 256;
 
 /// Calls `step` with each of `moves` offers, which are drawn in batches.
 pub(super) fn for_each_offer(
@@ -86,9 +96,10 @@ pub(super) fn for_each_offer(
     rng: &mut Rng,
     mut step: impl FnMut(usize, &[f64], &[f64], &mut Rng),
 ) -> Outcome {
+    let batch_size = offers.batch_size().max(1);
     let mut done = 0;
     while done < moves {
-        let size = BATCH.min(moves - done);
+        let size = batch_size.min(moves - done);
         offers.fill(size, batch, rng)?;
         for j in 0..size {
             step(done + j, batch.record(j), batch.statistic(j), rng);

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 pub use normal::Normal;
 
 use crate::error::Outcome;
+use crate::kernel::BATCH;
 use crate::release::Release;
 use crate::rng::Rng;
 
@@ -47,6 +48,12 @@ pub trait Model: Debug + Send + Sync {
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let _ = release;
         self.sample_prior(theta, rng)
+    }
+
+    /// How many records [`propose`](Model::propose) is best asked for at a time: many, where a
+    /// call costs much, as it does in an interpreted language.
+    fn batch_size(&self) -> usize {
+        BATCH
     }
 
     /// The model as a function of standard noise, where it is one.

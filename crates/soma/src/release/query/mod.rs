@@ -7,6 +7,7 @@ use std::fmt::Debug;
 pub use mean::Mean;
 
 use crate::error::Outcome;
+use crate::kernel::BATCH;
 
 /// How far the sum of the statistics can move when one record is replaced by another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +44,12 @@ pub trait Query: Debug + Send + Sync {
     /// Whether statistics are whole numbers, so that discrete noise can be added to their sum.
     fn is_integer(&self) -> bool {
         false
+    }
+
+    /// How many records [`statistics`](Query::statistics) is best given at a time: many, where a
+    /// call costs much, as it does in an interpreted language.
+    fn batch_size(&self) -> usize {
+        BATCH
     }
 
     /// The number of different statistics, where a statistic is one of a few: the bins of a
