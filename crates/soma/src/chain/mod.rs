@@ -48,6 +48,19 @@ impl<'a> Chain<'a> {
         Ok(Chain { problem, theta, records, kernel, rng, iteration: 0, counts: Counts::default() })
     }
 
+    /// A chain that starts at theta and records of the caller's choice, drawing from `rng`.
+    pub fn at(
+        problem: &'a Problem,
+        kernel: KernelChoice,
+        theta: Vec<f64>,
+        records: Vec<f64>,
+        rng: Rng,
+    ) -> Outcome<Self> {
+        let kernel = kernel.build(problem.release().n())?;
+        let records = Records::new(problem.release(), records)?;
+        Ok(Chain { problem, theta, records, kernel, rng, iteration: 0, counts: Counts::default() })
+    }
+
     /// One iteration: a sweep of the records, then an update of theta.
     pub fn step(&mut self) -> Outcome<Counts> {
         let release = self.problem.release();

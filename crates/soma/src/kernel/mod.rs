@@ -12,6 +12,7 @@ mod ran_imwg;
 mod records;
 mod scan;
 mod shape;
+mod single;
 mod subset;
 mod sys_imwg;
 
@@ -22,6 +23,7 @@ pub use offers::{Batch, ModelOffers, Offers};
 pub use ran_imwg::RanImwg;
 pub use records::Records;
 pub use scan::SomaScan;
+pub use single::{SingleKernel, SingleMoves};
 pub use subset::{SomaSubset, Subset};
 pub use sys_imwg::SysImwg;
 
