@@ -1,11 +1,13 @@
 //! The data-augmentation loop: records given theta, theta given records.
 
 mod problem;
+mod run;
 mod start;
 
 use serde::{Deserialize, Serialize};
 
 pub use problem::{Problem, Summary};
+pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
 
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
@@ -24,6 +26,7 @@ pub struct Chain<'a> {
     rng: Rng,
     iteration: u64,
     counts: Counts,
+    taken: Counts,
 }
 
 /// All of a chain that cannot be recomputed: what a checkpoint holds.
@@ -36,6 +39,14 @@ pub struct Snapshot {
     rng: Rng,
     iteration: u64,
     counts: Counts,
+    taken: Counts,
+}
+
+impl Snapshot {
+    /// How many iterations had been made.
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
 }
 
 impl<'a> Chain<'a> {
@@ -45,7 +56,16 @@ impl<'a> Chain<'a> {
         let theta = start::theta(problem, &mut rng)?;
         let records = start::records(problem, &theta, &mut rng)?;
         let kernel = kernel.build(problem.release().n())?;
-        Ok(Chain { problem, theta, records, kernel, rng, iteration: 0, counts: Counts::default() })
+        Ok(Chain {
+            problem,
+            theta,
+            records,
+            kernel,
+            rng,
+            iteration: 0,
+            counts: Counts::default(),
+            taken: Counts::default(),
+        })
     }
 
     /// A chain that starts at theta and records of the caller's choice, drawing from `rng`.
@@ -58,7 +78,8 @@ impl<'a> Chain<'a> {
     ) -> Outcome<Self> {
         let kernel = kernel.build(problem.release().n())?;
         let records = Records::new(problem.release(), records)?;
-        Ok(Chain { problem, theta, records, kernel, rng, iteration: 0, counts: Counts::default() })
+        let (counts, taken) = (Counts::default(), Counts::default());
+        Ok(Chain { problem, theta, records, kernel, rng, iteration: 0, counts, taken })
     }
 
     /// One iteration: a sweep of the records, then an update of theta.
@@ -101,6 +122,13 @@ impl<'a> Chain<'a> {
         self.counts
     }
 
+    /// What the sweeps did since this was last asked.
+    pub fn take_counts(&mut self) -> Counts {
+        let since = self.counts - self.taken;
+        self.taken = self.counts;
+        since
+    }
+
     /// The chain as it is now, to be stored.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
@@ -110,13 +138,19 @@ impl<'a> Chain<'a> {
             rng: rng::copy(&self.rng),
             iteration: self.iteration,
             counts: self.counts,
+            taken: self.taken,
         }
     }
 
     /// The chain that was stored: it goes on exactly as the one that was not.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
-        let Snapshot { theta, records, kernel, rng, iteration, counts } = snapshot;
-        let records = Records::new(problem.release(), records)?;
-        Ok(Chain { problem, theta, records, kernel, rng, iteration, counts })
+        let Snapshot { theta, records, kernel, rng, iteration, counts, taken } = snapshot;
+        let release = problem.release();
+        let fits = records.len() == release.n() * release.query().record_dim();
+        if !fits || theta.len() != problem.model().parameters().len() {
+            return Err("the stored state of the chain is of another problem".into());
+        }
+        let records = Records::new(release, records)?;
+        Ok(Chain { problem, theta, records, kernel, rng, iteration, counts, taken })
     }
 }

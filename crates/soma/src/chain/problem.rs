@@ -132,4 +132,15 @@ impl Problem {
         }
         out
     }
+
+    /// The normalised log density of the released values given the records.
+    pub fn log_density(&self, records: &Records) -> f64 {
+        let mechanism = self.release.mechanism();
+        let mut residual: Vec<f64> =
+            records.residual().iter().zip(mechanism.scales()).map(|(r, b)| r * b).collect();
+        if mechanism.noise().is_discrete() {
+            residual.iter_mut().for_each(|r| *r = r.round());
+        }
+        mechanism.log_density(&residual)
+    }
 }

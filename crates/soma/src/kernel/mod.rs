@@ -57,6 +57,18 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
+impl std::ops::Sub for Counts {
+    type Output = Counts;
+
+    fn sub(self, other: Counts) -> Counts {
+        Counts {
+            moves: self.moves - other.moves,
+            accepted: self.accepted - other.accepted,
+            evaluations: self.evaluations - other.evaluations,
+        }
+    }
+}
+
 /// A choice of kernel, as a user makes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,0 +1,216 @@
+//! Many chains, over threads.
+//!
+//! Chain c draws from random stream c and from nothing else, so that its draws are the same for
+//! any number of threads, and for any choice of chains that are run beside it.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Chain, Problem, Snapshot};
+use crate::error::{Failure, Invalid, Outcome};
+use crate::kernel::{Counts, KernelChoice};
+
+/// How a run is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How records are imputed.
+    pub kernel: KernelChoice,
+    /// The number of chains.
+    pub chains: usize,
+    /// Iterations of each chain before the first that may be kept.
+    pub warmup: u64,
+    /// Draws kept of each chain.
+    pub draws: u64,
+    /// One iteration in so many is kept.
+    pub thin: u64,
+    /// Names the random streams: the same seed gives the same draws.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let kernel = KernelChoice::Soma;
+        Settings { kernel, chains: 4, warmup: 1000, draws: 1000, thin: 1, seed: 1 }
+    }
+}
+
+impl Settings {
+    /// The most iterations of a chain: far more than anybody can wait for.
+    const MOST: u64 = 1 << 48;
+
+    /// Whether a run of `problem` can be made so.
+    pub fn check(&self, problem: &Problem) -> Result<(), Invalid> {
+        let at_least_one = |field: &str, value: u64| match value {
+            0 => Err(Invalid::new(field, "must be positive", value, "a whole number from 1 up")),
+            _ => Ok(()),
+        };
+        at_least_one("chains", self.chains as u64)?;
+        at_least_one("draws", self.draws)?;
+        at_least_one("thin", self.thin)?;
+        let sampling = self.draws.checked_mul(self.thin);
+        if sampling.and_then(|s| s.checked_add(self.warmup)).is_none_or(|all| all > Self::MOST) {
+            return Err(Invalid::new(
+                "draws",
+                "the run would never end",
+                format!("{} of warm-up and {} times {}", self.warmup, self.draws, self.thin),
+                format!("at most {} iterations of a chain", Self::MOST),
+            ));
+        }
+        self.kernel.build(problem.release().n()).map(|_| ())
+    }
+
+    /// All iterations of a chain.
+    pub fn iterations(&self) -> u64 {
+        self.warmup + self.draws * self.thin
+    }
+}
+
+/// One kept draw of a chain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draw {
+    /// In the order of [`Problem::outputs`].
+    pub values: Vec<f64>,
+    /// What the sweeps did since the draw before.
+    pub counts: Counts,
+    /// The log density of the released values given the imputed records, normalised, in the unit
+    /// of the release.
+    pub log_density: f64,
+}
+
+/// What a run reports to, and is told by.
+///
+/// Its methods are called from the threads of the run. Calls about one chain come in the order in
+/// which things happen; calls about different chains come in any order.
+pub trait Observer: Sync {
+    /// A chain is about to begin: the state to go on from, if it was stored.
+    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+        let _ = chain;
+        Ok(None)
+    }
+
+    /// An iteration was made, in warm-up or after it.
+    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+        let _ = (chain, state);
+        Ok(())
+    }
+
+    /// A draw was kept; `state` is what it was taken of.
+    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome;
+
+    /// A chain has come to its end, or was stopped before it.
+    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+        let _ = (chain, state);
+        Ok(())
+    }
+
+    /// Whether to stop now. Asked before each iteration.
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// All draws of a run, kept in memory.
+#[derive(Debug, Default)]
+pub struct Collected {
+    chains: Vec<Mutex<Vec<Draw>>>,
+}
+
+impl Collected {
+    /// Room for the draws of `chains` chains.
+    pub fn new(chains: usize) -> Self {
+        Collected { chains: (0..chains).map(|_| Mutex::default()).collect() }
+    }
+
+    /// The draws of each chain.
+    pub fn into_draws(self) -> Vec<Vec<Draw>> {
+        let inner = |chain: Mutex<Vec<Draw>>| chain.into_inner().unwrap_or_else(|e| e.into_inner());
+        self.chains.into_iter().map(inner).collect()
+    }
+}
+
+impl Observer for Collected {
+    fn draw(&self, chain: usize, draw: Draw, _: &Chain) -> Outcome {
+        self.chains[chain].lock().unwrap_or_else(|e| e.into_inner()).push(draw);
+        Ok(())
+    }
+}
+
+/// Runs all chains of `settings` on at most `threads` threads.
+///
+/// The first failure, in a model or in the observer, stops all chains and is returned.
+pub fn run(
+    problem: &Problem,
+    settings: &Settings,
+    threads: NonZeroUsize,
+    observer: &dyn Observer,
+) -> Outcome {
+    run_chains(problem, settings, 0..settings.chains, threads, observer)
+}
+
+/// Runs some of the chains of `settings`: the others may be run elsewhere.
+pub fn run_chains(
+    problem: &Problem,
+    settings: &Settings,
+    chains: Range<usize>,
+    threads: NonZeroUsize,
+    observer: &dyn Observer,
+) -> Outcome {
+    settings.check(problem)?;
+    let next = AtomicUsize::new(chains.start);
+    let failed = AtomicBool::new(false);
+    let failure: Mutex<Option<Failure>> = Mutex::default();
+    let work = || {
+        loop {
+            let chain = next.fetch_add(1, Ordering::Relaxed);
+            if chain >= chains.end || failed.load(Ordering::Relaxed) || observer.stop() {
+                return;
+            }
+            if let Err(error) = run_chain(problem, settings, chain, observer, &failed) {
+                failed.store(true, Ordering::Relaxed);
+                failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.get().min(chains.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+}
+
+fn run_chain(
+    problem: &Problem,
+    settings: &Settings,
+    index: usize,
+    observer: &dyn Observer,
+    failed: &AtomicBool,
+) -> Outcome {
+    let mut chain = match observer.begin(index)? {
+        Some(snapshot) => Chain::restore(problem, snapshot)?,
+        None => Chain::new(problem, settings.kernel, settings.seed, index as u64)?,
+    };
+    while chain.iteration() < settings.iterations() {
+        if observer.stop() || failed.load(Ordering::Relaxed) {
+            break;
+        }
+        chain.step()?;
+        if chain.iteration() == settings.warmup {
+            chain.take_counts();
+        }
+        observer.step(index, &chain)?;
+        let past = chain.iteration().saturating_sub(settings.warmup);
+        if past > 0 && past % settings.thin == 0 {
+            let counts = chain.take_counts();
+            let log_density = problem.log_density(chain.records());
+            let draw = Draw { values: chain.draw(), counts, log_density };
+            observer.draw(index, draw, &chain)?;
+        }
+    }
+    observer.end(index, &chain)
+}

@@ -1,0 +1,150 @@
+//! What a run of many chains promises: the same draws for any number of threads, a stored state
+//! that goes on as if nothing had happened, a clean stop, and failures that are passed on.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use soma::chain::{Chain, Collected, Draw, Observer, Problem, Settings, Snapshot, run, run_chains};
+use soma::kernel::KernelChoice;
+use soma::model::Normal;
+use soma::release::mechanism::{Mechanism, Noise};
+use soma::release::query::Mean;
+use soma::release::{Aggregate, Release};
+use soma::{Failure, Outcome};
+
+fn problem() -> Problem {
+    let query = Arc::new(Mean::new(vec![(-5.0, 5.0)]).unwrap());
+    let mechanism = Mechanism::new(Noise::Laplace, vec![0.1]).unwrap();
+    let release = Release::new(query, mechanism, Aggregate::Mean, 7, vec![0.4]).unwrap();
+    Problem::new(release, Arc::new(Normal::new(0.0, 0.1, 2.0, 2.0).unwrap())).unwrap()
+}
+
+fn settings() -> Settings {
+    let kernel = KernelChoice::Soma;
+    Settings { kernel, chains: 5, warmup: 10, draws: 40, thin: 3, seed: 7 }
+}
+
+fn threads(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap()
+}
+
+fn all_draws(count: usize) -> Vec<Vec<Draw>> {
+    let collected = Collected::new(5);
+    run(&problem(), &settings(), threads(count), &collected).unwrap();
+    collected.into_draws()
+}
+
+#[test]
+fn draws_do_not_depend_on_threads() {
+    let one = all_draws(1);
+    assert!(one.iter().all(|chain| chain.len() == 40));
+    assert!(one.iter().flatten().all(|draw| draw.counts.moves == 21 && draw.counts.accepted > 0));
+    assert_ne!(one[0], one[1]);
+    for count in [2, 3, 8] {
+        assert_eq!(one, all_draws(count));
+    }
+}
+
+#[test]
+fn chains_can_be_run_apart() {
+    let collected = Collected::new(5);
+    run_chains(&problem(), &settings(), 3..5, threads(1), &collected).unwrap();
+    run_chains(&problem(), &settings(), 0..3, threads(2), &collected).unwrap();
+    assert_eq!(collected.into_draws(), all_draws(1));
+}
+
+/// Stops after some iterations of all chains together, and keeps where each chain stood.
+struct Stopped {
+    after: u64,
+    made: AtomicU64,
+    collected: Collected,
+    states: Mutex<Vec<Option<Snapshot>>>,
+}
+
+impl Observer for Stopped {
+    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+        Ok(self.states.lock().unwrap()[chain].take())
+    }
+
+    fn step(&self, _: usize, _: &Chain) -> Outcome {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+        self.collected.draw(chain, draw, state)
+    }
+
+    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+        self.states.lock().unwrap()[chain] = Some(state.snapshot());
+        Ok(())
+    }
+
+    fn stop(&self) -> bool {
+        self.made.load(Ordering::Relaxed) >= self.after
+    }
+}
+
+/// Stopped at any iteration, in warm-up or between two kept draws, and taken up again.
+#[test]
+fn a_stopped_run_goes_on_bit_for_bit() {
+    let whole = all_draws(1);
+    for after in [0, 5, 10, 11, 131, 200, 333] {
+        let mut observer = Stopped {
+            after,
+            made: AtomicU64::new(0),
+            collected: Collected::new(5),
+            states: Mutex::new((0..5).map(|_| None).collect()),
+        };
+        run(&problem(), &settings(), threads(2), &observer).unwrap();
+        assert!(observer.made.load(Ordering::Relaxed) <= after + 2);
+        observer.after = u64::MAX;
+        run(&problem(), &settings(), threads(1), &observer).unwrap();
+        assert_eq!(observer.collected.into_draws(), whole, "stopped after {after}");
+    }
+}
+
+struct Failing;
+
+impl Observer for Failing {
+    fn draw(&self, chain: usize, _: Draw, _: &Chain) -> Outcome {
+        if chain == 2 { Err(Failure::from("disk full")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_failure_is_returned() {
+    let failure = run(&problem(), &settings(), threads(2), &Failing).unwrap_err();
+    assert_eq!(failure.to_string(), "disk full");
+}
+
+#[test]
+fn settings_are_checked() {
+    let problem = problem();
+    for (field, settings) in [
+        ("chains", Settings { chains: 0, ..settings() }),
+        ("draws", Settings { draws: 0, ..settings() }),
+        ("thin", Settings { thin: 0, ..settings() }),
+        ("draws", Settings { draws: u64::MAX, ..settings() }),
+        ("draws", Settings { warmup: u64::MAX, ..settings() }),
+    ] {
+        assert_eq!(settings.check(&problem).unwrap_err().field, field);
+    }
+}
+
+/// The log density of a draw is that of the release given the records, in the release's unit.
+#[test]
+fn log_density_is_normalised() {
+    struct Check;
+    impl Observer for Check {
+        fn draw(&self, _: usize, draw: Draw, state: &Chain) -> Outcome {
+            let records = state.records().all();
+            let mean = records.iter().map(|x| x.clamp(-5.0, 5.0)).sum::<f64>() / 7.0;
+            let expected = -(0.4 - mean).abs() / 0.1 - 0.2f64.ln();
+            assert!((draw.log_density - expected).abs() < 1e-12);
+            Ok(())
+        }
+    }
+    run(&problem(), &settings(), threads(1), &Check).unwrap();
+}
