@@ -16,6 +16,7 @@ pub mod kernel;
 pub mod model;
 pub mod release;
 pub mod rng;
+pub mod spec;
 
 pub use error::{Failure, Invalid, Outcome};
 

@@ -60,7 +60,7 @@ impl Settings {
                 format!("at most {} iterations of a chain", Self::MOST),
             ));
         }
-        self.kernel.build(problem.release().n()).map(|_| ())
+        self.kernel.check(problem.release().n())
     }
 
     /// All iterations of a chain.

@@ -102,6 +102,14 @@ impl KernelChoice {
         }
     }
 
+    /// Whether the kernel can work on `n` records.
+    pub fn check(self, n: usize) -> Result<(), Invalid> {
+        match self {
+            KernelChoice::SomaSubset { size, .. } => SomaSubset::check(n, size),
+            KernelChoice::Soma | KernelChoice::RanImwg | KernelChoice::SysImwg => Ok(()),
+        }
+    }
+
     /// The kernel at work on `n` records.
     pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
         Ok(match self {

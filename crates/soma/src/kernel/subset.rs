@@ -36,8 +36,7 @@ pub struct SomaSubset {
 }
 
 impl SomaSubset {
-    /// The kernel on subsets of `size` of the `n` records.
-    pub fn new(n: usize, size: usize, subset: Subset) -> Result<Self, Invalid> {
+    pub(super) fn check(n: usize, size: usize) -> Result<(), Invalid> {
         if size < 1 || size > n {
             return Err(Invalid::new(
                 "subset",
@@ -46,6 +45,12 @@ impl SomaSubset {
                 format!("a whole number from 1 to n = {n}"),
             ));
         }
+        Ok(())
+    }
+
+    /// The kernel on subsets of `size` of the `n` records.
+    pub fn new(n: usize, size: usize, subset: Subset) -> Result<Self, Invalid> {
+        SomaSubset::check(n, size)?;
         let order = match subset {
             Subset::Random => (0..n).collect(),
             Subset::Cyclic => Vec::new(),

@@ -2,6 +2,7 @@
 
 pub mod mechanism;
 pub mod query;
+mod reach;
 
 use std::sync::Arc;
 

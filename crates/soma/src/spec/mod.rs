@@ -1,0 +1,109 @@
+//! A problem and how to run it, as text that a user writes.
+//!
+//! A spec is TOML with the tables `[release]`, `[model]`, `[sampler]` and `[output]`; a file with
+//! `[release]` alone is what a curator publishes. Reading is pure: text in, values or an error
+//! with its place in the text out. To add a query or a model, add a line to the list in `query.rs`
+//! or `model.rs`, and a function that reads its keys.
+
+mod error;
+mod model;
+mod output;
+mod query;
+mod release;
+mod sampler;
+mod value;
+
+use toml::Spanned;
+use toml::de::DeTable;
+
+pub use error::SpecError;
+pub use output::Output;
+pub use sampler::{MOST_CHAINS, Sampler};
+
+use crate::chain::{Problem, Settings};
+use crate::error::Invalid;
+use crate::release::Release;
+use value::{Table, locate};
+
+/// All that a spec says.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The release and the model.
+    pub problem: Problem,
+    /// How to run it, as far as the spec says so.
+    pub sampler: Sampler,
+    /// What is stored beside the draws.
+    pub output: Output,
+}
+
+impl Spec {
+    /// Reads a spec.
+    ///
+    /// ```
+    /// let spec = soma::spec::Spec::parse(r#"
+    ///     [release]
+    ///     n = 100
+    ///     statistic = "mean"
+    ///     values = [0.4]
+    ///     query = { kind = "mean", clamp = [-5.0, 5.0] }
+    ///     mechanism = { kind = "laplace", epsilon = 1.0 }
+    ///
+    ///     [model]
+    ///     kind = "normal"
+    ///     prior = { kind = "normal-inverse-gamma", mean = 0.0, lambda = 0.1, shape = 2.0, rate = 2.0 }
+    /// "#).unwrap();
+    /// assert_eq!(spec.problem.outputs(), ["mu", "sigma2"]);
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        with_place(text, |root| {
+            root.only(&["release", "model", "sampler", "output"])?;
+            let release = read_release(root)?;
+            let example = "a table [model], such as that of `soma examples atus-female`";
+            let model = root.need("model", example)?.table(example)?;
+            let problem = model::read(&model, release)?;
+            let optional = |key: &str| root.get(key).map(|v| v.table("a table")).transpose();
+            let sampler = optional("sampler")?.map(|table| Sampler::read(&table));
+            let sampler = sampler.transpose()?.unwrap_or_default();
+            let output = optional("output")?.map(|table| Output::read(&table));
+            let output = output.transpose()?.unwrap_or_default();
+            let spec = Spec { problem, sampler, output };
+            spec.settings()?;
+            Ok(spec)
+        })
+    }
+
+    /// The settings of the run, with defaults for what the spec leaves out.
+    pub fn settings(&self) -> Result<Settings, Invalid> {
+        let settings = self.sampler.settings(self.problem.release().n())?;
+        settings.check(&self.problem).map_err(|invalid| invalid.under("sampler"))?;
+        Ok(settings)
+    }
+}
+
+impl Release {
+    /// Reads the table `[release]` of a text: of what a curator published, or of a spec.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        with_place(text, read_release)
+    }
+}
+
+fn read_release(root: &Table) -> Result<Release, Invalid> {
+    let example = "a table [release], such as that of `soma examples atus-female`";
+    release::read(&root.need("release", example)?.table(example)?)
+}
+
+/// Parses `text`, and gives the errors of `read` their place in it.
+fn with_place<T>(
+    text: &str,
+    read: impl FnOnce(&Table) -> Result<T, Invalid>,
+) -> Result<T, SpecError> {
+    let root: Spanned<DeTable> = DeTable::parse(text).map_err(|error| {
+        let allowed = "TOML: [tables], and lines such as key = value";
+        let span = error.span().unwrap_or(0..0);
+        let given = text.get(span.clone()).unwrap_or_default().lines().next().unwrap_or_default();
+        let given = format!("{given:?}");
+        SpecError::new(text, span, Invalid::new("spec", error.message().trim(), given, allowed))
+    })?;
+    read(&Table::root(root.get_ref()))
+        .map_err(|invalid| SpecError::new(text, locate(&root, &invalid.field), invalid))
+}

@@ -1,0 +1,241 @@
+//! Reading fields out of TOML, with errors that name the field.
+//!
+//! The errors carry the path of a field, such as `release.values[2]`; [`locate`] finds the place
+//! of a path in the text.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::Invalid;
+
+/// A table and where it stands.
+#[derive(Clone)]
+pub(super) struct Table<'a> {
+    path: String,
+    entries: &'a DeTable<'a>,
+}
+
+/// A value and where it stands.
+#[derive(Clone)]
+pub(super) struct Value<'a> {
+    path: String,
+    value: &'a DeValue<'a>,
+}
+
+impl<'a> Table<'a> {
+    /// The whole text.
+    pub(super) fn root(entries: &'a DeTable<'a>) -> Self {
+        Table { path: String::new(), entries }
+    }
+
+    /// Where the table stands.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Where the field `key` of this table stands.
+    pub(super) fn field(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_string() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// An error unless all keys are among `allowed`; it names the first that is not.
+    pub(super) fn only(&self, allowed: &[&str]) -> Result<(), Invalid> {
+        let unknown = self.entries.iter().map(|(key, _)| key);
+        let unknown = unknown.filter(|key| !allowed.contains(&key.get_ref().as_ref()));
+        match unknown.min_by_key(|key| key.span().start) {
+            None => Ok(()),
+            Some(key) => {
+                let name = key.get_ref();
+                let problem = "there is no such key here";
+                Err(Invalid::new(self.field(name), problem, quoted(name), choices(name, allowed)))
+            }
+        }
+    }
+
+    /// The value of `key`, if it is there.
+    pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
+        let value = self.entries.get(key)?.get_ref();
+        Some(Value { path: self.field(key), value })
+    }
+
+    /// The value of `key`, which must be there; `allowed` says what it would be.
+    pub(super) fn need(&self, key: &str, allowed: &str) -> Result<Value<'a>, Invalid> {
+        self.get(key).ok_or_else(|| {
+            Invalid::new(self.field(key), "is missing", "nothing", format!("{key} = {allowed}"))
+        })
+    }
+
+    /// The kind of this table: its `kind` key, one of `names`.
+    pub(super) fn kind(&self, names: &[&'static str]) -> Result<&'static str, Invalid> {
+        self.need("kind", &format!("one of {}", listed(names)))?.choice(names)
+    }
+}
+
+impl<'a> Value<'a> {
+    fn wrong(&self, problem: &str, allowed: impl Into<String>) -> Invalid {
+        Invalid::new(&self.path, problem, self.given(), allowed)
+    }
+
+    /// The value as an error shows it.
+    fn given(&self) -> String {
+        match self.value {
+            DeValue::String(text) => quoted(text),
+            DeValue::Integer(number) => shortened(&number.to_string()),
+            DeValue::Float(number) => shortened(number.as_str()),
+            DeValue::Boolean(value) => value.to_string(),
+            DeValue::Datetime(time) => time.to_string(),
+            DeValue::Array(items) => format!("a list of {}", items.len()),
+            DeValue::Table(_) => "a table".to_string(),
+        }
+    }
+
+    /// Where the value stands.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(super) fn number(&self) -> Result<f64, Invalid> {
+        let number: Option<f64> = match self.value {
+            DeValue::Integer(number) => {
+                i128::from_str_radix(number.as_str(), number.radix()).ok().map(|v| v as f64)
+            }
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            _ => return Err(self.wrong("must be a number", "a finite number, such as 0.5")),
+        };
+        match number {
+            Some(number) if number.is_finite() => Ok(number),
+            _ => Err(self.wrong("must be a finite number", "a number that is not NaN or infinite")),
+        }
+    }
+
+    /// A whole number in a range.
+    pub(super) fn whole(&self, range: std::ops::RangeInclusive<u64>) -> Result<u64, Invalid> {
+        let number = match self.value {
+            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        number.filter(|number| range.contains(number)).ok_or_else(|| {
+            let allowed = match *range.end() {
+                u64::MAX => format!("a whole number from {} up", range.start()),
+                end => format!("a whole number from {} to {end}", range.start()),
+            };
+            self.wrong("must be a whole number in its range", allowed)
+        })
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool, Invalid> {
+        match self.value {
+            DeValue::Boolean(value) => Ok(*value),
+            _ => Err(self.wrong("must be true or false", "true or false")),
+        }
+    }
+
+    /// A text that is one of `names`.
+    pub(super) fn choice(&self, names: &[&'static str]) -> Result<&'static str, Invalid> {
+        let DeValue::String(text) = self.value else {
+            return Err(self.wrong("must be a name", format!("one of {}", listed(names))));
+        };
+        let found = names.iter().find(|name| **name == text.as_ref());
+        found.copied().ok_or_else(|| self.wrong("there is no such name", choices(text, names)))
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.value, DeValue::Array(_))
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
+    pub(super) fn table(&self, allowed: &str) -> Result<Table<'a>, Invalid> {
+        match self.value {
+            DeValue::Table(entries) => Ok(Table { path: self.path.clone(), entries }),
+            _ => Err(self.wrong("must be a table", allowed)),
+        }
+    }
+
+    /// The items of a list.
+    pub(super) fn list(&self, allowed: &str) -> Result<Vec<Value<'a>>, Invalid> {
+        let DeValue::Array(items) = self.value else {
+            return Err(self.wrong("must be a list", allowed));
+        };
+        let item = |(i, item): (usize, &'a Spanned<DeValue<'a>>)| Value {
+            path: format!("{}[{i}]", self.path),
+            value: item.get_ref(),
+        };
+        Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    pub(super) fn numbers(&self) -> Result<Vec<f64>, Invalid> {
+        self.list("a list of numbers, such as [0.5, 1.0]")?.iter().map(Value::number).collect()
+    }
+
+    /// Two numbers, as `[low, high]`; whether they are in order is for the one who uses them.
+    pub(super) fn pair(&self) -> Result<(f64, f64), Invalid> {
+        let allowed = "two numbers [low, high] with low < high";
+        let items = self.list(allowed)?;
+        match items.as_slice() {
+            [low, high] => Ok((low.number()?, high.number()?)),
+            _ => Err(self.wrong("must be an interval", allowed)),
+        }
+    }
+}
+
+/// How many characters of what was given an error shows.
+const SHOWN: usize = 60;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_string(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{:?}", shortened(text))
+}
+
+pub(super) fn listed(names: &[&str]) -> String {
+    names.join(", ")
+}
+
+/// The allowed names, and the one that `given` seems to be a misspelling of.
+pub(super) fn choices(given: &str, names: &[&str]) -> String {
+    if names.is_empty() {
+        return "nothing here".to_string();
+    }
+    let near = names.iter().map(|name| (strsim::jaro_winkler(given, name), name));
+    let near = near.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
+    let all =
+        if names.len() == 1 { names[0].to_string() } else { format!("one of {}", listed(names)) };
+    match near {
+        Some((_, name)) => format!("{all}; did you mean {name}?"),
+        None => all,
+    }
+}
+
+/// The place in the text of the field at `path`: of key and value, or of the key alone where the
+/// value is a table; of the nearest table around it where there is no such field.
+pub(super) fn locate(root: &Spanned<DeTable<'_>>, path: &str) -> Range<usize> {
+    let mut place = 0..0;
+    let mut entries = root.get_ref();
+    for segment in path.split('.') {
+        let (key, indices) = segment.split_at(segment.find('[').unwrap_or(segment.len()));
+        let Some((key, value)) = entries.get_key_value(key) else { return place };
+        let mut value = value;
+        let end = if value.get_ref().is_table() { key.span().end } else { value.span().end };
+        place = key.span().start..end;
+        for index in indices.split(['[', ']']).filter(|index| !index.is_empty()) {
+            let item = index.parse().ok().and_then(|i: usize| value.get_ref().as_array()?.get(i));
+            let Some(item) = item else { return place };
+            (place, value) = (item.span(), item);
+        }
+        match value.get_ref() {
+            DeValue::Table(inner) => entries = inner,
+            _ => return place,
+        }
+    }
+    place
+}
