@@ -61,7 +61,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The posterior of the model's theta given the release.
+    /// The posterior of the model's theta given the release. Where the model has no parameters,
+    /// that of the mean and standard deviation of the records.
     pub fn new(release: Release, model: Arc<dyn Model>) -> Result<Self, Invalid> {
         let (has, needs) = (model.record_dim(), release.query().record_dim());
         if has != needs {
@@ -75,7 +76,11 @@ impl Problem {
                 ),
             ));
         }
-        Ok(Problem { release, model, fixed: None, summaries: Vec::new() })
+        let problem = Problem { release, model, fixed: None, summaries: Vec::new() };
+        if problem.model.parameters().is_empty() {
+            return problem.with_fixed(Vec::new(), vec![Summary::Mean, Summary::Sd]);
+        }
+        Ok(problem)
     }
 
     /// The same with theta held at `theta`; the draws are then `summaries` of the records.
@@ -89,6 +94,7 @@ impl Problem {
                 format!("{} values: {}", names.len(), names.join(", ")),
             ));
         }
+        self.model.check_theta(&theta).map_err(|invalid| invalid.under("model.fixed"))?;
         self.fixed = Some(theta);
         self.summaries = summaries;
         Ok(self)

@@ -1,12 +1,19 @@
 //! How a record is drawn given parameters theta, and how theta is drawn given records.
 
+mod nig;
 mod normal;
+mod regression;
+
+#[cfg(test)]
+mod testing;
 
 use std::fmt::Debug;
 
+pub use nig::NormalInverseGamma;
 pub use normal::Normal;
+pub use regression::Regression;
 
-use crate::error::Outcome;
+use crate::error::{Invalid, Outcome, finite};
 use crate::kernel::BATCH;
 use crate::release::Release;
 use crate::rng::Rng;
@@ -25,6 +32,15 @@ pub trait Model: Debug + Send + Sync {
 
     /// The names of the parameters, in the order of theta.
     fn parameters(&self) -> Vec<String>;
+
+    /// Whether `theta`, given by a user, is one that records can be drawn at. The field of the
+    /// error is the name of a parameter. Asks for finite numbers, unless the model knows better.
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
+        self.parameters().iter().zip(theta).try_for_each(|(name, &value)| {
+            finite(name, value)?;
+            Ok(())
+        })
+    }
 
     /// Draws theta from the prior.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome;

@@ -101,6 +101,27 @@ impl Release {
         self.mechanism.scales().iter().map(|scale| scale * self.unit()).collect()
     }
 
+    /// The released means, each put into the range that a mean without noise has.
+    pub fn plausible_means(&self) -> Vec<f64> {
+        let per_record = self.unit() / self.n as f64;
+        let bounds = self.query.bounds();
+        let means = self.values.iter().map(|value| value * per_record);
+        means.zip(bounds).map(|(mean, (low, high))| mean.clamp(low, high)).collect()
+    }
+
+    /// About how many records without noise would say as much as the release does: n where the
+    /// noise is small against the spread of a mean of n statistics, and less where it is not.
+    pub fn worth(&self) -> f64 {
+        let n = self.n as f64;
+        let bounds = self.query.bounds();
+        let ratios = self.sum_scales().into_iter().zip(&bounds).map(|(scale, (low, high))| {
+            let noise = self.mechanism.noise().variance(scale);
+            let spread = ((high - low) / 4.0).powi(2);
+            noise / (n * spread)
+        });
+        n / (1.0 + ratios.sum::<f64>() / bounds.len() as f64)
+    }
+
     /// What the sum has to be divided by to come in the unit of the release.
     pub fn unit(&self) -> f64 {
         match self.aggregate {

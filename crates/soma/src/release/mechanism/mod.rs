@@ -73,6 +73,14 @@ impl Noise {
         }
     }
 
+    /// The variance, that of the continuous noise where discrete.
+    pub(crate) fn variance(self, scale: f64) -> f64 {
+        match self.shape() {
+            Shape::Absolute => 2.0 * scale * scale,
+            Shape::Square => scale * scale,
+        }
+    }
+
     /// One draw of noise, for simulation only: floating point noise does not protect anyone.
     pub fn sample(self, scale: f64, rng: &mut Rng) -> f64 {
         match self {

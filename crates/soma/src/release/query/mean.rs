@@ -1,6 +1,6 @@
 //! Each coordinate of a record, clamped to its range.
 
-use super::{Query, Sensitivity, box_sensitivity};
+use super::{Moments, Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval};
 
 /// The sum or mean of the records, each coordinate clamped to a range of its own.
@@ -60,5 +60,9 @@ impl Query for Mean {
 
     fn labels(&self) -> Vec<String> {
         (1..=self.clamp.len()).map(|k| format!("x{k}")).collect()
+    }
+
+    fn moments(&self, means: &[f64]) -> Option<Moments> {
+        Some(Moments { mean: means.to_vec(), covariance: None })
     }
 }

@@ -1,10 +1,14 @@
 //! What a curator computes: a statistic of each record, summed over the records.
 
+mod gram;
 mod mean;
 
 use std::fmt::Debug;
 
+pub use gram::Gram;
 pub use mean::Mean;
+
+use nalgebra::DMatrix;
 
 use crate::error::Outcome;
 use crate::kernel::BATCH;
@@ -57,6 +61,22 @@ pub trait Query: Debug + Send + Sync {
     fn bins(&self) -> Option<usize> {
         None
     }
+
+    /// Roughly the moments of a record that the means `means` of the statistic speak of, as far
+    /// as they do: where chains start depends on it, and nothing else.
+    fn moments(&self, means: &[f64]) -> Option<Moments> {
+        let _ = means;
+        None
+    }
+}
+
+/// The mean of a record, and its covariance where that is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moments {
+    /// The mean of each coordinate.
+    pub mean: Vec<f64>,
+    /// The covariance matrix. With noise in it, it need not be positive definite.
+    pub covariance: Option<DMatrix<f64>>,
 }
 
 /// The sensitivity of a statistic whose coordinates range freely over `bounds`.

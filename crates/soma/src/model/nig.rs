@@ -1,0 +1,148 @@
+//! The normal-inverse-gamma distribution of coefficients and a variance.
+
+use nalgebra::allocator::Allocator;
+use nalgebra::{Cholesky, DMatrix, DVector, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
+use rand::RngExt;
+use rand_distr::{Distribution, Gamma, StandardNormal};
+use statrs::function::gamma::ln_gamma;
+
+use crate::error::{Invalid, Outcome, finite, positive};
+use crate::rng::Rng;
+
+/// sigma2 ~ InverseGamma(shape, rate), with density proportional to
+/// sigma2^(-shape - 1) exp(-rate / sigma2), and beta given sigma2 ~ N(mean, sigma2 L^-T L^-1),
+/// where L is the Cholesky factor of the precision matrix of beta at sigma2 = 1.
+///
+/// The number of coefficients is a type, so that for few of them nothing is allocated; `Dyn`
+/// stands for any number.
+#[derive(Debug, Clone)]
+pub struct NormalInverseGamma<D: Dim = Dyn>
+where
+    DefaultAllocator: Allocator<D> + Allocator<D, D>,
+{
+    /// The mean of the coefficients.
+    pub mean: OVector<f64, D>,
+    /// L, lower triangular, with L L' the precision matrix at sigma2 = 1.
+    pub factor: OMatrix<f64, D, D>,
+    /// The shape of the variance's inverse gamma.
+    pub shape: f64,
+    /// The rate of the variance's inverse gamma.
+    pub rate: f64,
+}
+
+impl NormalInverseGamma {
+    /// The distribution with the precision matrix `precision` (at sigma2 = 1) of coefficients.
+    pub fn new(
+        mean: Vec<f64>,
+        precision: &DMatrix<f64>,
+        shape: f64,
+        rate: f64,
+    ) -> Result<Self, Invalid> {
+        for (k, &value) in mean.iter().enumerate() {
+            finite(&format!("mean[{k}]"), value)?;
+        }
+        Ok(NormalInverseGamma {
+            factor: cholesky("precision", precision, mean.len())?,
+            mean: DVector::from_vec(mean),
+            shape: positive("shape", shape)?,
+            rate: positive("rate", rate)?,
+        })
+    }
+}
+
+/// The lower Cholesky factor of `matrix`, which must be `size` by `size`, symmetric and positive
+/// definite; otherwise an error that names `field`.
+pub(super) fn cholesky(
+    field: &str,
+    matrix: &DMatrix<f64>,
+    size: usize,
+) -> Result<DMatrix<f64>, Invalid> {
+    if matrix.shape() != (size, size) {
+        return Err(Invalid::new(
+            field,
+            "the matrix has the wrong size",
+            format!("{} x {}", matrix.nrows(), matrix.ncols()),
+            format!("{size} x {size}"),
+        ));
+    }
+    if let Some((k, &value)) = matrix.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+        finite(&format!("{field}[{}][{}]", k % size, k / size), value)?;
+    }
+    let skew = (matrix - matrix.transpose()).amax() > 1e-9 * matrix.amax();
+    let factor = if skew { None } else { Cholesky::new(matrix.clone()) };
+    factor.map(|factor| factor.unpack()).ok_or_else(|| {
+        let rows: Vec<String> = matrix
+            .row_iter()
+            .map(|row| {
+                let row: Vec<String> = row.iter().map(f64::to_string).collect();
+                format!("[{}]", row.join(", "))
+            })
+            .collect();
+        Invalid::new(
+            field,
+            "must be symmetric and positive definite",
+            format!("[{}]", rows.join(", ")),
+            "a symmetric matrix with positive eigenvalues",
+        )
+    })
+}
+
+impl<D: Dim> NormalInverseGamma<D>
+where
+    DefaultAllocator: Allocator<D> + Allocator<D, D>,
+{
+    /// Draws the coefficients and then the variance into `theta`.
+    pub fn sample(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        let q = self.mean.len();
+        let precision = Gamma::new(self.shape, 1.0 / self.rate)?.sample(rng);
+        // A tiny shape gives zeros, where the variance is too large for a number.
+        theta[q] = 1.0 / precision.max(f64::MIN_POSITIVE);
+        self.sample_coefficients(theta[q], &mut theta[..q], rng);
+        Ok(())
+    }
+
+    /// Draws the coefficients given the variance.
+    pub fn sample_coefficients(&self, sigma2: f64, beta: &mut [f64], rng: &mut Rng) {
+        let sigma = sigma2.sqrt();
+        let mut z = self.mean.clone();
+        z.iter_mut().for_each(|z| *z = rng.sample(StandardNormal));
+        // Solves L' z = z; L has a positive diagonal.
+        self.factor.tr_solve_lower_triangular_mut(&mut z);
+        for ((beta, mean), z) in beta.iter_mut().zip(self.mean.iter()).zip(z.iter()) {
+            *beta = mean + sigma * z;
+        }
+    }
+
+    /// (beta - mean)' L L' (beta - mean).
+    fn quadratic(&self, beta: &[f64]) -> f64 {
+        let q = self.mean.len();
+        (0..q)
+            .map(|j| {
+                let column = (j..q).map(|i| self.factor[(i, j)] * (beta[i] - self.mean[i]));
+                column.sum::<f64>().powi(2)
+            })
+            .sum()
+    }
+
+    /// The log density of beta and log sigma2 (of their logarithm, not of sigma2), up to a
+    /// constant.
+    pub(super) fn log_density_free(&self, beta: &[f64], log_sigma2: f64) -> f64 {
+        let power = self.shape + 0.5 * self.mean.len() as f64;
+        -power * log_sigma2 - (self.rate + 0.5 * self.quadratic(beta)) * (-log_sigma2).exp()
+    }
+
+    /// The normalised log density at theta: the coefficients and then the variance.
+    pub fn log_density(&self, theta: &[f64]) -> f64 {
+        let q = self.mean.len();
+        let sigma2 = theta[q];
+        if sigma2.is_nan() || sigma2 <= 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        let determinant: f64 = (0..q).map(|i| self.factor[(i, i)].ln()).sum();
+        determinant - 0.5 * q as f64 * (2.0 * std::f64::consts::PI).ln()
+            + self.shape * self.rate.ln()
+            - ln_gamma(self.shape)
+            - sigma2.ln()
+            + self.log_density_free(&theta[..q], sigma2.ln())
+    }
+}

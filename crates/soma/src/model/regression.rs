@@ -1,0 +1,528 @@
+//! Linear regression on normal predictors.
+
+use nalgebra::allocator::Allocator;
+use nalgebra::{Cholesky, Const, DMatrix, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+
+use super::nig::cholesky;
+use super::{Model, NormalInverseGamma, Transport};
+use crate::error::{Invalid, Outcome, finite, positive};
+use crate::release::Release;
+use crate::rng::Rng;
+
+/// A record is (x1, ..., xp, y) with x ~ N(m, Sigma), m and Sigma known, and
+/// y ~ N(beta0 + beta1 x1 + ... + betap xp, sigma2). theta is (beta0, ..., betap, sigma2), with a
+/// conjugate normal-inverse-gamma prior, so that its update is an exact draw.
+///
+/// The update is given the records as imputed, before any query clamps them.
+#[derive(Debug, Clone)]
+pub struct Regression {
+    prior: NormalInverseGamma,
+    prior_precision: DMatrix<f64>,
+    centre: Vec<f64>,
+    /// The Cholesky factor of Sigma and its inverse, row after row.
+    factor: Vec<f64>,
+    inverse_factor: Vec<f64>,
+    log_determinant: f64,
+}
+
+impl Regression {
+    /// The model with predictors of mean `centre` and covariance `covariance` (the identity, if
+    /// there is none), and a prior of 1 + p coefficients and the variance.
+    pub fn new(
+        centre: Vec<f64>,
+        covariance: Option<DMatrix<f64>>,
+        prior: NormalInverseGamma,
+    ) -> Result<Self, Invalid> {
+        let p = centre.len();
+        if p < 1 {
+            return Err(Invalid::new(
+                "predictors.mean",
+                "there must be a predictor",
+                "[]",
+                "the mean of each predictor",
+            ));
+        }
+        for (k, &value) in centre.iter().enumerate() {
+            finite(&format!("predictors.mean[{k}]"), value)?;
+        }
+        if prior.mean.len() != p + 1 {
+            return Err(Invalid::new(
+                "prior.mean",
+                "the number of coefficients does not fit the predictors",
+                format!("{} coefficients", prior.mean.len()),
+                format!("{}: an intercept, and one for each of {p} predictors", p + 1),
+            ));
+        }
+        let covariance = covariance.unwrap_or_else(|| DMatrix::identity(p, p));
+        let factor = cholesky("predictors.covariance", &covariance, p)?;
+        let inverse = factor
+            .solve_lower_triangular(&DMatrix::identity(p, p))
+            .filter(|inverse| inverse.iter().all(|value| value.is_finite()))
+            .ok_or_else(|| {
+                let problem = "the matrix has no inverse in floating point";
+                Invalid::new(
+                    "predictors.covariance",
+                    problem,
+                    covariance.amax(),
+                    "larger variances",
+                )
+            })?;
+        Ok(Regression {
+            prior_precision: &prior.factor * prior.factor.transpose(),
+            prior,
+            centre,
+            log_determinant: 2.0 * factor.diagonal().iter().map(|l| l.ln()).sum::<f64>(),
+            factor: factor.transpose().as_slice().to_vec(),
+            inverse_factor: inverse.transpose().as_slice().to_vec(),
+        })
+    }
+
+    /// The law of theta given records: what [`update`](Model::update) draws from.
+    pub fn posterior(&self, records: &[f64]) -> Outcome<NormalInverseGamma> {
+        self.posterior_sized(Dyn(self.centre.len() + 1), records)
+    }
+
+    fn posterior_sized<D: Dim>(&self, q: D, records: &[f64]) -> Outcome<NormalInverseGamma<D>>
+    where
+        DefaultAllocator: Allocator<D> + Allocator<D, D>,
+    {
+        let size = q.value();
+        let p = size - 1;
+        let n = (records.len() / size) as f64;
+        let mut gram = OMatrix::<f64, D, D>::zeros_generic(q, q);
+        let mut cross = OVector::<f64, D>::zeros_generic(q, Const::<1>);
+        gram[(0, 0)] = n;
+        for record in records.chunks_exact(size) {
+            let y = record[p];
+            cross[0] += y;
+            for i in 0..p {
+                gram[(1 + i, 0)] += record[i];
+                cross[1 + i] += record[i] * y;
+                for j in 0..=i {
+                    gram[(1 + i, 1 + j)] += record[i] * record[j];
+                }
+            }
+        }
+        let residual_squares = |beta: &OVector<f64, D>| {
+            let squares = records.chunks_exact(size).map(|record| {
+                let fitted = (0..p).fold(beta[0], |sum, j| sum + beta[1 + j] * record[j]);
+                (record[p] - fitted).powi(2)
+            });
+            squares.sum()
+        };
+        self.conjugate(q, n, gram, cross, residual_squares)
+    }
+
+    /// The posterior given n records with the lower triangle of X'X, X'y, and the sum of squared
+    /// residuals at given coefficients. A sum of squares that is computed from the residuals
+    /// themselves cannot come out negative, as y'y - beta' X'X beta can.
+    fn conjugate<D: Dim>(
+        &self,
+        q: D,
+        n: f64,
+        mut gram: OMatrix<f64, D, D>,
+        mut cross: OVector<f64, D>,
+        residual_squares: impl Fn(&OVector<f64, D>) -> f64,
+    ) -> Outcome<NormalInverseGamma<D>>
+    where
+        DefaultAllocator: Allocator<D> + Allocator<D, D>,
+    {
+        let size = q.value();
+        let (mean0, precision0) = (self.prior.mean.as_slice(), self.prior_precision.as_slice());
+        for j in 0..size {
+            for i in 0..size {
+                cross[i] += precision0[i + j * size] * mean0[j];
+                gram[(i, j)] += precision0[i + j * size];
+            }
+        }
+        let precision = Cholesky::new(gram).ok_or("the records have no finite sums of squares")?;
+        precision.solve_mut(&mut cross);
+        let mean = cross;
+        let mut shift = 0.0;
+        for j in 0..size {
+            for i in 0..size {
+                shift += precision0[i + j * size] * (mean[i] - mean0[i]) * (mean[j] - mean0[j]);
+            }
+        }
+        Ok(NormalInverseGamma {
+            shape: self.prior.shape + 0.5 * n,
+            rate: self.prior.rate + 0.5 * (residual_squares(&mean) + shift.max(0.0)),
+            mean,
+            factor: precision.unpack(),
+        })
+    }
+
+    /// Makes records out of standard normals, in place. With `p` known where it is called, the
+    /// compiler unrolls the inner loops.
+    #[inline(always)]
+    fn transform(&self, p: usize, theta: &[f64], rows: &mut [f64]) {
+        let (centre, factor) = (&self.centre[..p], &self.factor[..p * p]);
+        let (beta, sigma) = (&theta[..=p], theta[p + 1].sqrt());
+        for row in rows.chunks_exact_mut(p + 1) {
+            let mut y = beta[0] + sigma * row[p];
+            for i in (0..p).rev() {
+                let mut x = centre[i];
+                for j in 0..=i {
+                    x += factor[i * p + j] * row[j];
+                }
+                row[i] = x;
+                y += beta[1 + i] * x;
+            }
+            row[p] = y;
+        }
+    }
+
+    fn transform_rows(&self, theta: &[f64], rows: &mut [f64]) {
+        match self.centre.len() {
+            1 => self.transform(1, theta, rows),
+            2 => self.transform(2, theta, rows),
+            3 => self.transform(3, theta, rows),
+            p => self.transform(p, theta, rows),
+        }
+    }
+
+    /// Makes standard normals out of records: the inverse of [`transform`](Self::transform).
+    #[inline(always)]
+    fn whiten(&self, p: usize, theta: &[f64], rows: &mut [f64]) {
+        let (centre, inverse) = (&self.centre[..p], &self.inverse_factor[..p * p]);
+        let (beta, per_sigma) = (&theta[..=p], 1.0 / theta[p + 1].sqrt());
+        for row in rows.chunks_exact_mut(p + 1) {
+            let mut fitted = beta[0];
+            for i in (0..p).rev() {
+                fitted += beta[1 + i] * row[i];
+                let mut e = 0.0;
+                for j in 0..=i {
+                    e += inverse[i * p + j] * (row[j] - centre[j]);
+                }
+                row[i] = e;
+            }
+            row[p] = (row[p] - fitted) * per_sigma;
+        }
+    }
+}
+
+impl Model for Regression {
+    fn kind(&self) -> &'static str {
+        "regression"
+    }
+
+    fn record_dim(&self) -> usize {
+        self.centre.len() + 1
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        let coefficients = (0..=self.centre.len()).map(|j| format!("beta{j}"));
+        coefficients.chain(["sigma2".to_string()]).collect()
+    }
+
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
+        let (sigma2, beta) = theta.split_last().expect("theta has its length checked");
+        for (j, &value) in beta.iter().enumerate() {
+            finite(&format!("beta{j}"), value)?;
+        }
+        positive("sigma2", *sigma2)?;
+        Ok(())
+    }
+
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        self.prior.sample(theta, rng)
+    }
+
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
+        Ok(self.prior.log_density(theta))
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        records.iter_mut().for_each(|e| *e = rng.sample(StandardNormal));
+        self.transform_rows(theta, records);
+        Ok(())
+    }
+
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        let p = self.centre.len();
+        let sigma2 = theta[p + 1];
+        let mut squares = 0.0;
+        for i in 0..p {
+            let row = &self.inverse_factor[i * p..][..=i];
+            let e = row.iter().zip(record).zip(&self.centre).map(|((l, x), m)| l * (x - m));
+            squares += e.sum::<f64>().powi(2);
+        }
+        let fitted = (0..p).fold(theta[0], |sum, j| sum + theta[1 + j] * record[j]);
+        let log_two_pi = (2.0 * std::f64::consts::PI).ln();
+        Ok(-0.5
+            * (squares
+                + (record[p] - fitted).powi(2) / sigma2
+                + self.log_determinant
+                + sigma2.ln()
+                + (p + 1) as f64 * log_two_pi))
+    }
+
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        match self.centre.len() {
+            1 => self.posterior_sized(Const::<2>, records)?.sample(theta, rng),
+            2 => self.posterior_sized(Const::<3>, records)?.sample(theta, rng),
+            3 => self.posterior_sized(Const::<4>, records)?.sample(theta, rng),
+            p => self.posterior_sized(Dyn(p + 1), records)?.sample(theta, rng),
+        }
+    }
+
+    /// A draw given a quarter of the records that the release is worth, with the moments that it
+    /// states: the noisy normal equations, made sane by the prior and by the known law of the
+    /// predictors.
+    fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        let moments = release.query().moments(&release.plausible_means());
+        let Some((mean, covariance)) = moments.and_then(|m| Some((m.mean, m.covariance?))) else {
+            return self.sample_prior(theta, rng);
+        };
+        let p = self.centre.len();
+        let trust = release.worth() / release.n() as f64;
+        let factor = DMatrix::from_row_slice(p, p, &self.factor);
+        let known = &factor * factor.transpose();
+        let blend = covariance.view((0, 0), (p, p)) * trust + &known * (1.0 - trust);
+        let sane = Cholesky::new(&blend - &known * 0.25).is_some();
+        let spread = if sane { blend } else { known };
+        let centre: Vec<f64> =
+            (0..p).map(|j| trust * mean[j] + (1.0 - trust) * self.centre[j]).collect();
+        let n = 0.25 * release.worth();
+        let z = |i: usize| if i == 0 { 1.0 } else { centre[i - 1] };
+        let gram = DMatrix::from_fn(p + 1, p + 1, |i, j| {
+            let within = if i * j == 0 { 0.0 } else { spread[(i - 1, j - 1)] };
+            n * (z(i) * z(j) + within)
+        });
+        let cross = OVector::<f64, Dyn>::from_fn(p + 1, |i, _| {
+            let within = if i == 0 { 0.0 } else { covariance[(i - 1, p)] };
+            n * (z(i) * mean[p] + within)
+        });
+        let left = |beta: &OVector<f64, Dyn>| {
+            let slopes = beta.rows(1, p);
+            let response = slopes.dot(&(&spread * slopes))
+                - 2.0 * slopes.dot(&covariance.view((0, p), (p, 1)))
+                + covariance[(p, p)];
+            n * response.max(0.0)
+        };
+        self.conjugate(Dyn(p + 1), n, gram, cross, left)?.sample(theta, rng)
+    }
+
+    fn transport(&self) -> Option<&dyn Transport> {
+        Some(self)
+    }
+}
+
+/// x = m + C e_x with C the Cholesky factor of Sigma, y = beta0 + beta'x + sigma e_y; theta is
+/// free as (beta, log sigma2).
+impl Transport for Regression {
+    fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
+        free.copy_from_slice(theta);
+        let last = free.len() - 1;
+        free[last] = theta[last].ln();
+    }
+
+    fn constrain(&self, free: &[f64], theta: &mut [f64]) {
+        theta.copy_from_slice(free);
+        let last = theta.len() - 1;
+        theta[last] = free[last].exp();
+    }
+
+    fn log_prior_free(&self, free: &[f64]) -> f64 {
+        let (log_sigma2, beta) = free.split_last().expect("theta has a variance");
+        self.prior.log_density_free(beta, *log_sigma2)
+    }
+
+    fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
+        records.copy_from_slice(noise);
+        self.transform_rows(theta, records);
+        Ok(())
+    }
+
+    fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome {
+        noise.copy_from_slice(records);
+        match self.centre.len() {
+            1 => self.whiten(1, theta, noise),
+            2 => self.whiten(2, theta, noise),
+            3 => self.whiten(3, theta, noise),
+            p => self.whiten(p, theta, noise),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::testing::*;
+    use crate::release::query::Gram;
+    use crate::release::{Aggregate, Mechanism, mechanism::Noise};
+    use crate::rng::stream;
+
+    fn paper() -> Regression {
+        let precision = DMatrix::identity(3, 3) * 0.5;
+        let prior = NormalInverseGamma::new(vec![0.0; 3], &precision, 10.0, 10.0).unwrap();
+        Regression::new(vec![0.9, -1.17], None, prior).unwrap()
+    }
+
+    /// p predictors, nothing round.
+    fn general(p: usize) -> Regression {
+        let covariance = DMatrix::from_fn(p, p, |i, j| {
+            if i == j { 1.5 + i as f64 } else { 0.4 - 0.1 * j.min(i) as f64 }
+        });
+        let precision =
+            DMatrix::from_fn(p + 1, p + 1, |i, j| if i == j { 2.0 + i as f64 } else { 0.3 });
+        let mean = (0..=p).map(|j| j as f64 - 0.5).collect();
+        let prior = NormalInverseGamma::new(mean, &precision, 6.0, 4.0).unwrap();
+        Regression::new((0..p).map(|j| 0.5 * j as f64 - 0.7).collect(), Some(covariance), prior)
+            .unwrap()
+    }
+
+    fn theta(p: usize) -> Vec<f64> {
+        let coefficients = (0..=p).map(|j| 0.3 - 0.7 * j as f64);
+        coefficients.chain([0.8]).collect()
+    }
+
+    #[test]
+    fn prior_draws_follow_the_prior() {
+        assert_prior(&paper(), 50_000);
+        assert_prior(&general(1), 50_000);
+        assert_prior(&general(4), 50_000);
+    }
+
+    #[test]
+    fn updates_follow_prior_times_density() {
+        let mut rng = stream(2, 0);
+        for p in [1, 2, 3, 5] {
+            let mut records = vec![0.0; 7 * (p + 1)];
+            general(p).propose(&theta(p), &mut records, &mut rng).unwrap();
+            assert_update(&general(p), &theta(p), &records, 20_000);
+        }
+    }
+
+    #[test]
+    fn prior_is_normalised() {
+        let covariance = DMatrix::identity(1, 1) * 2.0;
+        let prior = NormalInverseGamma::new(vec![0.4], &covariance, 3.0, 2.0).unwrap();
+        let mass = integral(-8.0, 12.0, |log| {
+            let sigma2 = log.exp();
+            let spread = 9.0 * sigma2.sqrt();
+            let inner = |beta| prior.log_density(&[beta, sigma2]).exp() * sigma2;
+            let h = spread / 200.0;
+            (-200..=200).map(|i| inner(0.4 + h * i as f64)).sum::<f64>() * h
+        });
+        assert!((mass - 1.0).abs() < 1e-8, "{mass}");
+    }
+
+    #[test]
+    fn density_is_the_product_of_two_normals() {
+        let model = general(2);
+        let covariance = {
+            let factor = DMatrix::from_row_slice(2, 2, &model.factor);
+            &factor * factor.transpose()
+        };
+        let (theta, record) = (theta(2), [0.2, 1.3, -0.4]);
+        let gap = nalgebra::DVector::from_vec(vec![0.2 - model.centre[0], 1.3 - model.centre[1]]);
+        let quadratic = gap.dot(&(covariance.clone().try_inverse().unwrap() * &gap));
+        let two_pi = 2.0 * std::f64::consts::PI;
+        let response = record[2] - theta[0] - theta[1] * 0.2 - theta[2] * 1.3;
+        let expected = -0.5 * quadratic
+            - 0.5 * covariance.determinant().ln()
+            - two_pi.ln()
+            - 0.5 * response * response / theta[3]
+            - 0.5 * (two_pi * theta[3]).ln();
+        assert!((model.log_density(&theta, &record).unwrap() - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn proposals_follow_the_density() {
+        for p in [1, 2, 4] {
+            let other: Vec<f64> = theta(p).iter().map(|v| v * 0.9).collect();
+            assert_proposals(&general(p), &theta(p), &other);
+        }
+    }
+
+    #[test]
+    fn transport_is_one_to_one_and_gives_standard_noise() {
+        let mut rng = stream(3, 0);
+        for p in [1, 2, 3, 4] {
+            assert_transport(&general(p), &theta(p), &mut rng);
+            let mut other = theta(p);
+            other[0] = -1.0;
+            other[p + 1] = 2.5;
+            assert_jacobian(&general(p), &[theta(p), other]);
+        }
+    }
+
+    fn release(n: usize, values: Vec<f64>, scale: f64) -> Release {
+        let query = Gram::with_range(2, (-6.0, 6.0)).unwrap();
+        let mechanism = Mechanism::new(Noise::Laplace, vec![scale; 9]).unwrap();
+        Release::new(Arc::new(query), mechanism, Aggregate::Mean, n, values).unwrap()
+    }
+
+    /// The release of the paper at n = 100, epsilon = 30, whose records had
+    /// y = -1.79 - 2.89 x1 - 0.66 x2 with sigma2 = 1.13.
+    #[test]
+    fn starts_stand_near_a_sharp_release_and_are_dispersed() {
+        let values = vec![
+            -0.5359438, -0.1340048, 0.0850866, 0.4365204, 0.1517195, -0.1786854, 0.0483186,
+            -0.0279875, 0.0599539,
+        ];
+        let starts = starts(&paper(), &release(100, values, 13.0 / 3000.0));
+        let column = |c: usize| starts.iter().map(|theta| theta[c]).collect::<Vec<f64>>();
+        let (slope, _) = mean_and_error(&column(1));
+        assert!((slope + 2.89).abs() < 1.0, "{slope}");
+        let sd = column(1).iter().map(|b| (b - slope).powi(2)).sum::<f64>() / 200.0;
+        assert!(sd.sqrt() > 0.1 && sd.sqrt() < 1.0, "{sd}");
+    }
+
+    #[test]
+    fn starts_are_sane_for_absurd_releases() {
+        for value in [0.0, 1.0, -1.0, 1e300, -1e300] {
+            for scale in [1e-12, 1e-3, 1.0, 1e12] {
+                for n in [1, 10, 1_000_000] {
+                    starts(&paper(), &release(n, vec![value; 9], scale));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        let precision = DMatrix::identity(3, 3);
+        let prior = || NormalInverseGamma::new(vec![0.0; 3], &precision, 1.0, 1.0).unwrap();
+        assert!(Regression::new(vec![], None, prior()).is_err());
+        assert!(Regression::new(vec![0.0], None, prior()).is_err());
+        assert!(Regression::new(vec![0.0, f64::NAN], None, prior()).is_err());
+        let flat = DMatrix::from_element(2, 2, 1.0);
+        let refused = Regression::new(vec![0.0; 2], Some(flat), prior()).unwrap_err();
+        assert_eq!(refused.field, "predictors.covariance");
+        let skew = DMatrix::from_row_slice(2, 2, &[2.0, 0.5, 0.1, 2.0]);
+        assert!(Regression::new(vec![0.0; 2], Some(skew), prior()).is_err());
+        assert!(NormalInverseGamma::new(vec![0.0; 2], &precision, 1.0, 1.0).is_err());
+        assert!(NormalInverseGamma::new(vec![0.0; 3], &precision, 0.0, 1.0).is_err());
+        assert_eq!(paper().check_theta(&[0.0, 0.0, 0.0, -1.0]).unwrap_err().field, "sigma2");
+    }
+
+    #[test]
+    fn draws_are_pinned() {
+        assert_pinned(
+            &first_draws(&paper(), &[-1.79, -2.89, -0.66, 1.13]),
+            &[
+                0.4977031379874166,
+                -1.6839247012980791,
+                -0.49890409099385236,
+                1.116728556864326,
+                1.6676635410837124,
+                -1.3683897348467688,
+                -6.770694255012335,
+                2.873684403304002,
+                0.06090227763278033,
+                -10.193470884462002,
+                -2.101258564406441,
+                -2.968699228120555,
+                -0.5503229410670937,
+                1.1487938950248178,
+            ],
+        );
+    }
+}

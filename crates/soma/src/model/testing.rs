@@ -1,0 +1,217 @@
+//! What the tests of models have in common.
+
+use statrs::function::erf::erfc;
+
+use super::{Model, Transport};
+use crate::rng::{Rng, stream};
+
+/// The distribution function of the standard normal.
+pub fn normal_cdf(x: f64) -> f64 {
+    0.5 * erfc(-x / std::f64::consts::SQRT_2)
+}
+
+/// The integral of `f` over [low, high] by Simpson's rule.
+pub fn integral(low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let steps: usize = 4000;
+    let h = (high - low) / steps as f64;
+    let weight = |i| if i == 0 || i == steps { 1.0 } else { [2.0, 4.0][i % 2] };
+    (0..=steps).map(|i| weight(i) * f(low + h * i as f64)).sum::<f64>() * h / 3.0
+}
+
+/// The mean of `values` with its standard error from 50 batches, so that the values may be those
+/// of a chain.
+pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let batches: Vec<f64> = values
+        .chunks_exact(values.len() / 50)
+        .map(|batch| batch.iter().sum::<f64>() / batch.len() as f64)
+        .collect();
+    let count = batches.len() as f64;
+    let mean = batches.iter().sum::<f64>() / count;
+    let squares: f64 = batches.iter().map(|batch| (batch - mean).powi(2)).sum();
+    (mean, (squares / (count * (count - 1.0))).sqrt())
+}
+
+/// Fails if the mean of `values` is not `expected` within 4.5 of its standard errors.
+pub fn assert_mean(what: &str, values: &[f64], expected: f64) {
+    let (mean, error) = mean_and_error(values);
+    assert!(
+        (mean - expected).abs() <= 4.5 * error + 1e-12,
+        "{what}: {mean} +- {error}, expected {expected}"
+    );
+}
+
+/// Fails if independent `values` do not follow `cdf` by the Kolmogorov-Smirnov test at 1 in 10^4.
+pub fn assert_follows(what: &str, values: &mut [f64], cdf: impl Fn(f64) -> f64) {
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len() as f64;
+    let distance = values
+        .iter()
+        .enumerate()
+        .map(|(i, &x)| (cdf(x) - i as f64 / n).abs().max((cdf(x) - (i + 1) as f64 / n).abs()))
+        .fold(0.0, f64::max);
+    assert!(distance * n.sqrt() < 2.23, "{what}: distance {distance} of {n} values");
+}
+
+/// Fails if `draws` do not have the density exp(`log_density`), known up to a constant, on the
+/// whole space. For such draws x and any shift c, E exp(log p(x + c) - log p(x)) = 1: tried along
+/// each coordinate, both ways, at half a standard deviation.
+pub fn assert_density(what: &str, draws: &[Vec<f64>], log_density: impl Fn(&[f64]) -> f64) {
+    let n = draws.len() as f64;
+    for c in 0..draws[0].len() {
+        let mean = draws.iter().map(|x| x[c]).sum::<f64>() / n;
+        let sd = (draws.iter().map(|x| (x[c] - mean).powi(2)).sum::<f64>() / n).sqrt();
+        for shift in [-0.5 * sd, 0.5 * sd] {
+            let ratios: Vec<f64> = draws
+                .iter()
+                .map(|x| {
+                    let mut moved = x.clone();
+                    moved[c] += shift;
+                    (log_density(&moved) - log_density(x)).exp()
+                })
+                .collect();
+            assert_mean(&format!("{what}, coordinate {c} moved by {shift}"), &ratios, 1.0);
+        }
+    }
+}
+
+/// Fails if the prior's draws do not have the prior's density.
+pub fn assert_prior(model: &dyn Transport, draws: usize) {
+    let mut rng = stream(11, 0);
+    let dim = model.parameters().len();
+    let (mut theta, mut free) = (vec![0.0; dim], vec![0.0; dim]);
+    let sample = |_| {
+        model.sample_prior(&mut theta, &mut rng).unwrap();
+        model.unconstrain(&theta, &mut free);
+        free.clone()
+    };
+    let draws: Vec<Vec<f64>> = (0..draws).map(sample).collect();
+    assert_density("prior", &draws, |free| model.log_prior_free(free));
+}
+
+/// Fails if `draws` updates of theta given `records` do not follow prior times density.
+pub fn assert_update(model: &dyn Transport, start: &[f64], records: &[f64], draws: usize) {
+    let mut rng = stream(12, 0);
+    let mut theta = start.to_vec();
+    let mut free = theta.clone();
+    let draws: Vec<Vec<f64>> = (0..draws)
+        .map(|_| {
+            model.update(&mut theta, records, &mut rng).unwrap();
+            model.unconstrain(&theta, &mut free);
+            free.clone()
+        })
+        .collect();
+    assert_density("update", &draws, |free| {
+        let mut theta = vec![0.0; free.len()];
+        model.constrain(free, &mut theta);
+        model.log_prior_free(free) + log_likelihood(model, &theta, records)
+    });
+}
+
+fn log_likelihood(model: &dyn Model, theta: &[f64], records: &[f64]) -> f64 {
+    records.chunks_exact(model.record_dim()).map(|x| model.log_density(theta, x).unwrap()).sum()
+}
+
+/// Fails if the free prior is not the prior with the Jacobian of `constrain`, which is taken to
+/// act on each coordinate by itself, at `thetas`.
+pub fn assert_jacobian(model: &dyn Transport, thetas: &[Vec<f64>]) {
+    let constants: Vec<f64> = thetas
+        .iter()
+        .map(|theta| {
+            let mut free = theta.clone();
+            model.unconstrain(theta, &mut free);
+            let mut back = theta.clone();
+            model.constrain(&free, &mut back);
+            theta.iter().zip(&back).for_each(|(a, b)| assert!((a - b).abs() < 1e-12 * a.abs()));
+            let mut jacobian = 0.0;
+            for c in 0..free.len() {
+                let h = 1e-5;
+                let at = |step: f64| {
+                    let (mut moved, mut theta) = (free.clone(), free.clone());
+                    moved[c] += step;
+                    model.constrain(&moved, &mut theta);
+                    theta[c]
+                };
+                jacobian += ((at(h) - at(-h)) / (2.0 * h)).ln();
+            }
+            model.log_prior_free(&free) - model.log_prior(theta).unwrap() - jacobian
+        })
+        .collect();
+    for constant in &constants {
+        assert!((constant - constants[0]).abs() < 1e-7, "{constants:?}");
+    }
+}
+
+/// Fails if `inverse` does not undo `forward`, or does not make standard normals of records that
+/// follow the model at theta.
+pub fn assert_transport(model: &dyn Transport, theta: &[f64], rng: &mut Rng) {
+    let (d, n) = (model.record_dim(), 4000);
+    let mut records = vec![0.0; n * d];
+    let mut noise = records.clone();
+    let mut again = records.clone();
+    model.propose(theta, &mut records, rng).unwrap();
+    model.inverse(theta, &records, &mut noise).unwrap();
+    model.forward(theta, &noise, &mut again).unwrap();
+    for (a, b) in records.iter().zip(&again) {
+        assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{a} came back as {b}");
+    }
+    for c in 0..d {
+        let mut column: Vec<f64> = noise.iter().skip(c).step_by(d).copied().collect();
+        assert_follows("noise", &mut column.clone(), normal_cdf);
+        for other in 0..c {
+            let pairs = column.iter_mut().zip(noise.iter().skip(other).step_by(d));
+            let products: Vec<f64> = pairs.map(|(a, b)| *a * b).collect();
+            assert_mean("correlation of the noise", &products, 0.0);
+        }
+    }
+}
+
+/// Fails if records proposed at theta do not give log densities as far from those at the theta
+/// `other` as they should: E exp(log f(x | other) - log f(x | theta)) = 1.
+pub fn assert_proposals(model: &dyn Model, theta: &[f64], other: &[f64]) {
+    let mut rng = stream(13, 0);
+    let mut records = vec![0.0; 50_000 * model.record_dim()];
+    model.propose(theta, &mut records, &mut rng).unwrap();
+    let ratios: Vec<f64> = records
+        .chunks_exact(model.record_dim())
+        .map(|x| {
+            (model.log_density(other, x).unwrap() - model.log_density(theta, x).unwrap()).exp()
+        })
+        .collect();
+    assert_mean("proposals", &ratios, 1.0);
+}
+
+/// Fails if the first values are not those that were pinned, up to the last bits of the
+/// platform's elementary functions.
+pub fn assert_pinned(values: &[f64], pinned: &[f64]) {
+    assert!(
+        values.len() == pinned.len()
+            && values.iter().zip(pinned).all(|(a, b)| (a - b).abs() <= 1e-12 * b.abs()),
+        "{values:?}"
+    );
+}
+
+/// The first draws of a model under a seed: a prior draw of theta, two records at `theta`, and
+/// theta updated given them.
+pub fn first_draws(model: &dyn Model, theta: &[f64]) -> Vec<f64> {
+    let mut rng = stream(1, 0);
+    let mut prior = theta.to_vec();
+    model.sample_prior(&mut prior, &mut rng).unwrap();
+    let mut records = vec![0.0; 2 * model.record_dim()];
+    model.propose(theta, &mut records, &mut rng).unwrap();
+    let mut updated = theta.to_vec();
+    model.update(&mut updated, &records, &mut rng).unwrap();
+    [prior, records, updated].concat()
+}
+
+/// Starts chains from `release` and fails if one starts at a theta that is not allowed.
+pub fn starts(model: &dyn Model, release: &crate::release::Release) -> Vec<Vec<f64>> {
+    let mut rng = stream(14, 0);
+    (0..200)
+        .map(|_| {
+            let mut theta = vec![0.0; model.parameters().len()];
+            model.start(release, &mut theta, &mut rng).unwrap();
+            model.check_theta(&theta).unwrap();
+            theta
+        })
+        .collect()
+}
