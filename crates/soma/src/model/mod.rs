@@ -89,7 +89,13 @@ pub trait Transport: Model {
     /// The log prior density with respect to the unconstrained theta, up to a constant.
     fn log_prior_free(&self, free: &[f64]) -> f64;
 
-    /// The records x = T(theta, e) of the noise e, of the same length, row after row.
+    /// How many standard normals make one record: D, unless a record has fewer degrees of
+    /// freedom than coordinates, as shares that sum to one do.
+    fn noise_dim(&self) -> usize {
+        self.record_dim()
+    }
+
+    /// The records x = T(theta, e) of the noise e, both row after row.
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome;
 
     /// The noise e with x = T(theta, e). If the records follow the model at theta, the noise is

@@ -144,9 +144,9 @@ pub fn assert_jacobian(model: &dyn Transport, thetas: &[Vec<f64>]) {
 /// Fails if `inverse` does not undo `forward`, or does not make standard normals of records that
 /// follow the model at theta.
 pub fn assert_transport(model: &dyn Transport, theta: &[f64], rng: &mut Rng) {
-    let (d, n) = (model.record_dim(), 4000);
-    let mut records = vec![0.0; n * d];
-    let mut noise = records.clone();
+    let (d, n) = (model.noise_dim(), 4000);
+    let mut records = vec![0.0; n * model.record_dim()];
+    let mut noise = vec![0.0; n * d];
     let mut again = records.clone();
     model.propose(theta, &mut records, rng).unwrap();
     model.inverse(theta, &records, &mut noise).unwrap();
