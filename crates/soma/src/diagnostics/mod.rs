@@ -1,1 +1,31 @@
-//! Whether draws can be trusted: R-hat, effective sample sizes, Monte Carlo errors.
+//! Whether draws can be trusted, and how far two samples lie apart.
+//!
+//! The chain diagnostics are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner,
+//! "Rank-normalization, folding, and localization: an improved R-hat" (Bayesian Analysis 2021).
+//! They take the chains of one parameter, and their numbers are ArviZ's.
+//!
+//! Chains are cut to the length of the shortest. A diagnostic is NaN where it cannot be told: a
+//! draw is NaN, a chain has fewer than [`MIN_DRAWS`] draws, there is no chain (for
+//! [`rhat`], fewer than two), or all draws are equal (only [`rhat`]: there is no variance to
+//! compare). A NaN never means that all is well.
+
+mod assignment;
+mod autocovariance;
+mod chains;
+mod ess;
+mod mcse;
+mod mmd;
+mod quantile;
+mod rank;
+mod rhat;
+mod summary;
+mod wasserstein;
+
+pub use chains::MIN_DRAWS;
+pub use ess::{ess_bulk, ess_mean, ess_quantile, ess_tail};
+pub use mcse::{mcse_mean, mcse_quantile};
+pub use mmd::{median_distance, mmd_squared_biased, mmd_squared_unbiased};
+pub use quantile::quantile;
+pub use rhat::rhat;
+pub use summary::Summary;
+pub use wasserstein::{wasserstein2, wasserstein2_1d};

@@ -1,0 +1,91 @@
+//! The effective sample size: how many independent draws would do as well.
+
+use super::autocovariance::mean_autocovariance;
+use super::chains::{checked, mean, sorted, split, variance};
+use super::quantile::quantile;
+use super::rank::normal_scores;
+
+/// The effective sample size for the mean.
+pub fn ess_mean<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
+    let Some(chains) = checked(chains, 1) else { return f64::NAN };
+    effective(&split(&chains))
+}
+
+/// The effective sample size of the rank-normalised draws: for the bulk of the distribution, and
+/// well defined without moments.
+pub fn ess_bulk<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
+    let Some(chains) = checked(chains, 1) else { return f64::NAN };
+    effective(&normal_scores(&split(&chains)))
+}
+
+/// The effective sample size for the quantile at probability `p`, that is of the indicator of
+/// lying below it.
+pub fn ess_quantile<C: AsRef<[f64]>>(chains: &[C], p: f64) -> f64 {
+    let Some(chains) = checked(chains, 1) else { return f64::NAN };
+    of_quantile(&chains, &sorted(&chains), p)
+}
+
+/// The effective sample size for the tails: the smaller of those for the 5% and 95% quantiles.
+pub fn ess_tail<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
+    let Some(chains) = checked(chains, 1) else { return f64::NAN };
+    let sorted = sorted(&chains);
+    of_quantile(&chains, &sorted, 0.05).min(of_quantile(&chains, &sorted, 0.95))
+}
+
+/// [`ess_quantile`], with all draws at hand in sorted order too.
+pub(super) fn of_quantile(chains: &[&[f64]], sorted: &[f64], p: f64) -> f64 {
+    let level = quantile(sorted, p);
+    let below: Vec<Vec<f64>> =
+        chains.iter().map(|chain| chain.iter().map(|&x| f64::from(x <= level)).collect()).collect();
+    let below: Vec<&[f64]> = below.iter().map(Vec::as_slice).collect();
+    effective(&split(&below))
+}
+
+/// The number of draws over the integrated autocorrelation time; all of them where they are equal.
+fn effective(chains: &[Vec<f64>]) -> f64 {
+    let total = (chains.len() * chains[0].len()) as f64;
+    let draws = || chains.iter().flatten().copied();
+    let range = draws().fold(f64::MIN, f64::max) - draws().fold(f64::MAX, f64::min);
+    if range < 1e-15 {
+        return total;
+    }
+    let rho = autocorrelations(chains);
+    if rho[0].is_nan() {
+        return f64::NAN;
+    }
+    let time = autocorrelation_time(&rho);
+    // Antithetic chains may do better than independent draws, but no estimate is trusted beyond
+    // this.
+    total / time.max(1.0 / total.log10())
+}
+
+/// The autocorrelation at each lag, estimated from all chains with the variance between them.
+fn autocorrelations(chains: &[Vec<f64>]) -> Vec<f64> {
+    let length = chains[0].len() as f64;
+    let covariances = mean_autocovariance(chains);
+    let within = covariances[0] * length / (length - 1.0);
+    let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
+    let total = covariances[0] + variance(&means);
+    covariances.iter().map(|covariance| 1.0 - (within - covariance) / total).collect()
+}
+
+/// The integrated autocorrelation time, by Geyer's (1992) initial monotone sequence: sums of
+/// neighbouring pairs are positive and decreasing for a reversible chain, so that the first
+/// negative one ends the sum, and one above its predecessor is noise.
+fn autocorrelation_time(rho: &[f64]) -> f64 {
+    let mut pairs = vec![1.0 + rho[1]];
+    let (mut even, mut odd) = (1.0, rho[1]);
+    let mut t = 1;
+    while t + 3 < rho.len() && even + odd > 0.0 {
+        (even, odd) = (rho[t + 1], rho[t + 2]);
+        pairs.push(even + odd);
+        t += 2;
+    }
+    // The last pair read is not summed, only its first half, unless that made the pair negative.
+    pairs.pop();
+    let last = if even > 0.0 || even + odd >= 0.0 { even } else { 0.0 };
+    for k in 1..pairs.len() {
+        pairs[k] = pairs[k].min(pairs[k - 1]);
+    }
+    -1.0 + 2.0 * pairs.iter().sum::<f64>() + last
+}

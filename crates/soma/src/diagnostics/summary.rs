@@ -1,0 +1,49 @@
+//! One row of the table of posterior draws.
+
+use serde::{Deserialize, Serialize};
+
+use super::chains::{mean, variance};
+use super::{ess_bulk, ess_tail, mcse_mean, quantile, rhat};
+
+/// What is reported of one parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The mean of all draws.
+    pub mean: f64,
+    /// Their standard deviation (divisor: number of draws - 1).
+    pub sd: f64,
+    /// The 5% quantile.
+    pub q5: f64,
+    /// The median.
+    pub q50: f64,
+    /// The 95% quantile.
+    pub q95: f64,
+    /// The Monte Carlo standard error of the mean.
+    pub mcse_mean: f64,
+    /// R-hat.
+    pub rhat: f64,
+    /// The effective sample size for the bulk.
+    pub ess_bulk: f64,
+    /// The effective sample size for the tails.
+    pub ess_tail: f64,
+}
+
+impl Summary {
+    /// Of the chains of one parameter. Location and spread use all draws, of chains of any length.
+    pub fn of<C: AsRef<[f64]>>(chains: &[C]) -> Self {
+        let mut all: Vec<f64> =
+            chains.iter().flat_map(|chain| chain.as_ref().iter().copied()).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        Summary {
+            mean: mean(&all),
+            sd: variance(&all).sqrt(),
+            q5: quantile(&all, 0.05),
+            q50: quantile(&all, 0.5),
+            q95: quantile(&all, 0.95),
+            mcse_mean: mcse_mean(chains),
+            rhat: rhat(chains),
+            ess_bulk: ess_bulk(chains),
+            ess_tail: ess_tail(chains),
+        }
+    }
+}
