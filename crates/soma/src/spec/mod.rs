@@ -13,6 +13,8 @@ mod release;
 mod sampler;
 mod value;
 
+use std::sync::Arc;
+
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -22,7 +24,7 @@ pub use sampler::{MOST_CHAINS, Sampler};
 
 use crate::chain::{Problem, Settings};
 use crate::error::Invalid;
-use crate::release::Release;
+use crate::release::{Query, Release};
 use value::{Table, locate};
 
 /// All that a spec says.
@@ -57,14 +59,12 @@ impl Spec {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, |root| {
             root.only(&["release", "model", "sampler", "output"])?;
-            let release = read_release(root)?;
+            let release = read_release(root, None)?;
             let example = "a table [model], such as that of `soma examples atus-female`";
             let model = root.need("model", example)?.table(example)?;
             let problem = model::read(&model, release)?;
-            let optional = |key: &str| root.get(key).map(|v| v.table("a table")).transpose();
-            let sampler = optional("sampler")?.map(|table| Sampler::read(&table));
-            let sampler = sampler.transpose()?.unwrap_or_default();
-            let output = optional("output")?.map(|table| Output::read(&table));
+            let sampler = read_sampler(root)?;
+            let output = root.get("output").map(|value| Output::read(&value.table("a table")?));
             let output = output.transpose()?.unwrap_or_default();
             let spec = Spec { problem, sampler, output };
             spec.settings()?;
@@ -83,13 +83,33 @@ impl Spec {
 impl Release {
     /// Reads the table `[release]` of a text: of what a curator published, or of a spec.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        with_place(text, read_release)
+        with_place(text, |root| read_release(root, None))
+    }
+
+    /// Reads the table `[release]` of a text, all but the query, which is one that no text can
+    /// name.
+    pub fn parse_for(text: &str, query: Arc<dyn Query>) -> Result<Self, SpecError> {
+        with_place(text, |root| read_release(root, Some(query)))
     }
 }
 
-fn read_release(root: &Table) -> Result<Release, Invalid> {
+impl Sampler {
+    /// Reads the table `[sampler]` of a text, if it is there.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        with_place(text, read_sampler)
+    }
+}
+
+fn read_release(root: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
     let example = "a table [release], such as that of `soma examples atus-female`";
-    release::read(&root.need("release", example)?.table(example)?)
+    release::read(&root.need("release", example)?.table(example)?, query)
+}
+
+fn read_sampler(root: &Table) -> Result<Sampler, Invalid> {
+    match root.get("sampler") {
+        Some(value) => Sampler::read(&value.table("a table")?),
+        None => Ok(Sampler::default()),
+    }
 }
 
 /// Parses `text`, and gives the errors of `read` their place in it.

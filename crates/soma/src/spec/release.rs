@@ -1,5 +1,7 @@
 //! The table `[release]`: what was published.
 
+use std::sync::Arc;
+
 use super::query;
 use super::value::Table;
 use crate::error::Invalid;
@@ -9,7 +11,8 @@ use crate::release::{Aggregate, Mechanism, Query, Release};
 /// The most records of a spec: more do not fit in memory anywhere.
 const MOST_RECORDS: u64 = 1_000_000_000;
 
-pub(super) fn read(table: &Table) -> Result<Release, Invalid> {
+/// The release of a table; of `query`, where that is not one that a spec can name.
+pub(super) fn read(table: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
     table.only(&["n", "statistic", "values", "query", "mechanism"])?;
     let n = table.need("n", "the number of records")?.whole(1..=MOST_RECORDS)? as usize;
     let aggregate =
@@ -18,7 +21,10 @@ pub(super) fn read(table: &Table) -> Result<Release, Invalid> {
             _ => Aggregate::Sum,
         };
     let example = "{ kind = \"mean\", clamp = [0.0, 1.0] } or another query";
-    let query = query::read(&table.need("query", example)?.table(example)?)?;
+    let query = match query {
+        Some(query) => query,
+        None => query::read(&table.need("query", example)?.table(example)?)?,
+    };
     let example = "{ kind = \"laplace\", epsilon = 1.0 } or another mechanism";
     let mechanism = table.need("mechanism", example)?.table(example)?;
     let mechanism = read_mechanism(&mechanism, query.as_ref(), aggregate, n)?;

@@ -80,7 +80,7 @@ pub struct Moments {
 }
 
 /// The sensitivity of a statistic whose coordinates range freely over `bounds`.
-pub(crate) fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
+pub fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
     let widths = bounds.iter().map(|(low, high)| high - low);
     Sensitivity {
         l1: widths.clone().sum(),
