@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use soma::chain::{Chain, Collected, Draw, Observer, Problem, Settings, Snapshot, run, run_chains};
-use soma::kernel::KernelChoice;
 use soma::model::Normal;
 use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::query::Mean;
@@ -21,8 +20,7 @@ fn problem() -> Problem {
 }
 
 fn settings() -> Settings {
-    let kernel = KernelChoice::Soma;
-    Settings { kernel, chains: 5, warmup: 10, draws: 40, thin: 3, seed: 7 }
+    Settings { chains: 5, warmup: 10, draws: 40, thin: 3, seed: 7, ..Settings::default() }
 }
 
 fn threads(count: usize) -> NonZeroUsize {

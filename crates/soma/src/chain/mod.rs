@@ -1,11 +1,13 @@
 //! The data-augmentation loop: records given theta, theta given records.
 
+mod moves;
 mod problem;
 mod run;
 mod start;
 
 use serde::{Deserialize, Serialize};
 
+pub use moves::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
 
@@ -15,14 +17,14 @@ use crate::rng::{self, Rng};
 
 /// One chain: theta and the records, advanced by sweeps and theta updates.
 ///
-/// One iteration is a sweep (n moves) and one update of theta. It leaves the joint posterior of
+/// One iteration is a sweep (n moves) and then the moves of theta. It leaves the joint posterior of
 /// theta and the records given the release invariant, since each part does.
 #[derive(Debug)]
 pub struct Chain<'a> {
     problem: &'a Problem,
-    theta: Vec<f64>,
-    records: Records,
+    state: State,
     kernel: Kernel,
+    moves: Schedule,
     rng: Rng,
     iteration: u64,
     counts: Counts,
@@ -35,6 +37,7 @@ pub struct Snapshot {
     theta: Vec<f64>,
     records: Vec<f64>,
     kernel: Kernel,
+    moves: Schedule,
     #[serde(with = "crate::rng")]
     rng: Rng,
     iteration: u64,
@@ -50,17 +53,18 @@ impl Snapshot {
 }
 
 impl<'a> Chain<'a> {
-    /// Chain number `index` under `seed`, at its start.
+    /// Chain number `index` under `seed`, at its start. theta is updated given the records only,
+    /// unless [`with_moves`](Chain::with_moves) says otherwise.
     pub fn new(problem: &'a Problem, kernel: KernelChoice, seed: u64, index: u64) -> Outcome<Self> {
         let mut rng = rng::stream(seed, index);
         let theta = start::theta(problem, &mut rng)?;
         let records = start::records(problem, &theta, &mut rng)?;
-        let kernel = kernel.build(problem.release().n())?;
+        let moves = Schedule::centred(problem);
         Ok(Chain {
             problem,
-            theta,
-            records,
-            kernel,
+            state: State { theta, records },
+            kernel: kernel.build(problem.release().n())?,
+            moves,
             rng,
             iteration: 0,
             counts: Counts::default(),
@@ -76,22 +80,34 @@ impl<'a> Chain<'a> {
         records: Vec<f64>,
         rng: Rng,
     ) -> Outcome<Self> {
-        let kernel = kernel.build(problem.release().n())?;
-        let records = Records::new(problem.release(), records)?;
-        let (counts, taken) = (Counts::default(), Counts::default());
-        Ok(Chain { problem, theta, records, kernel, rng, iteration: 0, counts, taken })
+        let state = State { theta, records: Records::new(problem.release(), records)? };
+        Ok(Chain {
+            problem,
+            state,
+            kernel: kernel.build(problem.release().n())?,
+            moves: Schedule::centred(problem),
+            rng,
+            iteration: 0,
+            counts: Counts::default(),
+            taken: Counts::default(),
+        })
     }
 
-    /// One iteration: a sweep of the records, then an update of theta.
+    /// The same chain with the moves of theta of `choice`, which learn in the first `warmup`
+    /// iterations and are frozen from then on.
+    pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
+        self.moves = Schedule::new(self.problem, choice, warmup, &mut self.rng)?;
+        Ok(self)
+    }
+
+    /// One iteration: a sweep of the records, then the moves of theta.
     pub fn step(&mut self) -> Outcome<Counts> {
         let release = self.problem.release();
-        let model = self.problem.model();
         let shape = release.mechanism().noise().shape();
-        let mut offers = ModelOffers::new(model, &self.theta, release);
-        let counts = self.kernel.sweep(&mut self.records, &mut offers, shape, &mut self.rng)?;
-        if self.problem.fixed().is_none() {
-            model.update(&mut self.theta, self.records.all(), &mut self.rng)?;
-        }
+        let State { theta, records } = &mut self.state;
+        let mut offers = ModelOffers::new(self.problem.model(), theta, release);
+        let counts = self.kernel.sweep(records, &mut offers, shape, &mut self.rng)?;
+        self.moves.step(self.problem, &mut self.state, self.iteration, &mut self.rng)?;
         self.iteration += 1;
         self.counts += counts;
         Ok(counts)
@@ -99,17 +115,17 @@ impl<'a> Chain<'a> {
 
     /// What a draw holds of the present state, in the order of [`Problem::outputs`].
     pub fn draw(&self) -> Vec<f64> {
-        self.problem.output(&self.theta, &self.records)
+        self.problem.output(&self.state.theta, &self.state.records)
     }
 
     /// The parameters.
     pub fn theta(&self) -> &[f64] {
-        &self.theta
+        &self.state.theta
     }
 
     /// The imputed records.
     pub fn records(&self) -> &Records {
-        &self.records
+        &self.state.records
     }
 
     /// How many iterations have been made.
@@ -129,12 +145,18 @@ impl<'a> Chain<'a> {
         since
     }
 
+    /// What each move of theta did after warm-up.
+    pub fn moves(&self) -> Vec<MoveReport> {
+        self.moves.report()
+    }
+
     /// The chain as it is now, to be stored.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            theta: self.theta.clone(),
-            records: self.records.all().to_vec(),
+            theta: self.state.theta.clone(),
+            records: self.state.records.all().to_vec(),
             kernel: self.kernel.clone(),
+            moves: self.moves.clone(),
             rng: rng::copy(&self.rng),
             iteration: self.iteration,
             counts: self.counts,
@@ -144,13 +166,13 @@ impl<'a> Chain<'a> {
 
     /// The chain that was stored: it goes on exactly as the one that was not.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
-        let Snapshot { theta, records, kernel, rng, iteration, counts, taken } = snapshot;
+        let Snapshot { theta, records, kernel, moves, rng, iteration, counts, taken } = snapshot;
         let release = problem.release();
         let fits = records.len() == release.n() * release.query().record_dim();
         if !fits || theta.len() != problem.model().parameters().len() {
             return Err("the stored state of the chain is of another problem".into());
         }
-        let records = Records::new(release, records)?;
-        Ok(Chain { problem, theta, records, kernel, rng, iteration, counts, taken })
+        let state = State { theta, records: Records::new(release, records)? };
+        Ok(Chain { problem, state, kernel, moves, rng, iteration, counts, taken })
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, Problem, Snapshot};
+use super::{Chain, MovesChoice, Problem, Snapshot};
 use crate::error::{Failure, Invalid, Outcome};
 use crate::kernel::{Counts, KernelChoice};
 
@@ -19,6 +19,9 @@ use crate::kernel::{Counts, KernelChoice};
 pub struct Settings {
     /// How records are imputed.
     pub kernel: KernelChoice,
+    /// How theta is moved.
+    #[serde(default)]
+    pub moves: MovesChoice,
     /// The number of chains.
     pub chains: usize,
     /// Iterations of each chain before the first that may be kept.
@@ -33,8 +36,8 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let kernel = KernelChoice::Soma;
-        Settings { kernel, chains: 4, warmup: 1000, draws: 1000, thin: 1, seed: 1 }
+        let (kernel, moves) = (KernelChoice::Soma, MovesChoice::Auto);
+        Settings { kernel, moves, chains: 4, warmup: 1000, draws: 1000, thin: 1, seed: 1 }
     }
 }
 
@@ -193,7 +196,8 @@ fn run_chain(
 ) -> Outcome {
     let mut chain = match observer.begin(index)? {
         Some(snapshot) => Chain::restore(problem, snapshot)?,
-        None => Chain::new(problem, settings.kernel, settings.seed, index as u64)?,
+        None => Chain::new(problem, settings.kernel, settings.seed, index as u64)?
+            .with_moves(settings.moves, settings.warmup)?,
     };
     while chain.iteration() < settings.iterations() {
         if observer.stop() || failed.load(Ordering::Relaxed) {

@@ -44,6 +44,30 @@ impl Records {
         self.recompute(release)
     }
 
+    /// The statistics of `records`, as many as there are here, and what their residual would be,
+    /// both in noise units.
+    pub(crate) fn weigh(
+        &self,
+        release: &Release,
+        records: &[f64],
+        statistics: &mut [f64],
+        residual: &mut Vec<f64>,
+    ) -> Outcome {
+        release.query().statistics(records, statistics)?;
+        to_noise_units(&release.sum_scales(), statistics);
+        residual.clone_from(&self.target);
+        subtract_rows(statistics, residual);
+        Ok(())
+    }
+
+    /// Exchanges all records and their statistics (in noise units) for others.
+    pub(crate) fn exchange(&mut self, records: &mut Vec<f64>, statistics: &mut Vec<f64>) {
+        assert_eq!((records.len(), statistics.len()), (self.n * self.d, self.n * self.k));
+        std::mem::swap(&mut self.records, records);
+        std::mem::swap(&mut self.statistics, statistics);
+        self.refresh();
+    }
+
     /// Recomputes all statistics and the residual from the records.
     fn recompute(&mut self, release: &Release) -> Outcome {
         release.query().statistics(&self.records, &mut self.statistics)?;
@@ -109,10 +133,15 @@ impl Records {
     /// point.
     pub fn refresh(&mut self) {
         self.residual.copy_from_slice(&self.target);
-        for row in self.statistics.chunks_exact(self.k) {
-            for (r, t) in self.residual.iter_mut().zip(row) {
-                *r -= t;
-            }
+        subtract_rows(&self.statistics, &mut self.residual);
+    }
+}
+
+/// Subtracts each row from `residual`.
+fn subtract_rows(rows: &[f64], residual: &mut [f64]) {
+    for row in rows.chunks_exact(residual.len()) {
+        for (r, t) in residual.iter_mut().zip(row) {
+            *r -= t;
         }
     }
 }

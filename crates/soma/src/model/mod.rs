@@ -76,6 +76,29 @@ pub trait Model: Debug + Send + Sync {
     fn transport(&self) -> Option<&dyn Transport> {
         None
     }
+
+    /// The model's way of carrying records from one theta to another, where it has one and no
+    /// [`transport`](Model::transport).
+    fn carry(&self) -> Option<&dyn Carry> {
+        None
+    }
+}
+
+/// A model that can say what records would have been at another theta.
+///
+/// Less than [`Transport`]: it need not name the noise that it holds.
+pub trait Carry: Model {
+    /// The records that the noise of `records`, which follow the model at `theta`, gives at
+    /// `new_theta`. To carry them on to a third theta, or back, must give the same as to carry
+    /// them there at once; and records that follow the model at `theta` must follow it at
+    /// `new_theta`. theta is as a user reads it, and `new_theta` has a finite log prior density.
+    fn carry_records(
+        &self,
+        theta: &[f64],
+        new_theta: &[f64],
+        records: &[f64],
+        carried: &mut [f64],
+    ) -> Outcome;
 }
 
 /// A model whose record is a smooth one-to-one function of theta and standard normal noise.

@@ -1,7 +1,7 @@
 //! The table `[sampler]`: how the run is made.
 
 use super::value::{Table, choices};
-use crate::chain::Settings;
+use crate::chain::{MovesChoice, Settings};
 use crate::error::Invalid;
 use crate::kernel::{KernelChoice, Subset};
 
@@ -14,6 +14,8 @@ pub struct Sampler {
     pub subset: Option<usize>,
     /// Which records are in the subset, for the kernel `soma-subset`.
     pub order: Option<Subset>,
+    /// How theta is moved.
+    pub moves: Option<MovesChoice>,
     /// The number of chains.
     pub chains: Option<usize>,
     /// Iterations before the first that may be kept.
@@ -34,12 +36,16 @@ const SUBSET: usize = 16;
 
 impl Sampler {
     pub(super) fn read(table: &Table) -> Result<Self, Invalid> {
-        table.only(&["kernel", "subset", "order", "chains", "warmup", "draws", "thin", "seed"])?;
+        table.only(&[
+            "kernel", "subset", "order", "moves", "chains", "warmup", "draws", "thin", "seed",
+        ])?;
         let whole = |key: &str, range| table.get(key).map(|v| v.whole(range)).transpose();
         let kernel = table.get("kernel").map(|v| v.choice(&KernelChoice::NAMES)).transpose()?;
         let order = table.get("order").map(|v| v.choice(&["random", "cyclic"])).transpose()?;
+        let moves = table.get("moves").map(|v| v.choice(&MovesChoice::NAMES)).transpose()?;
         Ok(Sampler {
             kernel,
+            moves: moves.and_then(MovesChoice::named),
             subset: whole("subset", 1..=u64::from(u32::MAX))?.map(|size| size as usize),
             order: order.map(|name| if name == "random" { Subset::Random } else { Subset::Cyclic }),
             chains: whole("chains", 1..=MOST_CHAINS)?.map(|chains| chains as usize),
@@ -63,6 +69,7 @@ impl Sampler {
             kernel,
             subset: other.subset.or(mine.subset),
             order: other.order.or(mine.order),
+            moves: other.moves.or(self.moves),
             chains: other.chains.or(self.chains),
             warmup: other.warmup.or(self.warmup),
             draws: other.draws.or(self.draws),
@@ -76,6 +83,7 @@ impl Sampler {
         let default = Settings::default();
         Ok(Settings {
             kernel: self.choice(n)?.unwrap_or(default.kernel),
+            moves: self.moves.unwrap_or(default.moves),
             chains: self.chains.unwrap_or(default.chains),
             warmup: self.warmup.unwrap_or(default.warmup),
             draws: self.draws.unwrap_or(default.draws),

@@ -35,6 +35,16 @@ pub enum Shape {
     Square,
 }
 
+impl Shape {
+    /// The log density of a residual in noise units, up to a constant.
+    pub fn log_density(self, residual: &[f64]) -> f64 {
+        match self {
+            Shape::Absolute => -residual.iter().map(|r| r.abs()).sum::<f64>(),
+            Shape::Square => -0.5 * residual.iter().map(|r| r * r).sum::<f64>(),
+        }
+    }
+}
+
 impl Noise {
     /// All families, in the order in which they are listed to a user.
     pub const ALL: [Noise; 4] =

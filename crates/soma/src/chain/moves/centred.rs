@@ -1,0 +1,28 @@
+//! theta given the records.
+
+use serde::{Deserialize, Serialize};
+
+use super::{State, Tally, ThetaMove};
+use crate::chain::Problem;
+use crate::error::Outcome;
+use crate::rng::Rng;
+
+/// The paper's update: theta moves given the records, which stay.
+///
+/// Given the records, theta does not depend on the release, so that a move which leaves the law of
+/// theta given the records invariant, as [`Model::update`](crate::model::Model::update) does,
+/// leaves the joint posterior invariant. It mixes well where the release is sharp, and creeps
+/// where the noise hides what the imputed records seem to say.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Centred;
+
+impl ThetaMove for Centred {
+    fn step(&mut self, problem: &Problem, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+        problem.model().update(&mut state.theta, state.records.all(), rng)?;
+        Ok(Tally { proposed: 1, accepted: 1, work: state.records.n() as u64 })
+    }
+
+    fn learn(&mut self, _: &Problem, _: &State, _: Tally, _: f64) -> Outcome {
+        Ok(())
+    }
+}

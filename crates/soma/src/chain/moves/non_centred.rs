@@ -1,0 +1,186 @@
+//! theta given the noise of the records.
+
+use nalgebra::{DMatrix, DVector};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+use serde::{Deserialize, Serialize};
+
+use super::learned::{Learned, factor};
+use super::trial::Trial;
+use super::{State, Tally, ThetaMove};
+use crate::chain::Problem;
+use crate::error::Outcome;
+use crate::model::{Carry, Transport};
+use crate::rng::Rng;
+
+/// Holds the noise e of every record, proposes theta' by a random walk and rebuilds the records.
+///
+/// With x = T(theta, e), the joint posterior is p(theta) p(e) eta(s_dp | S(T(theta, e))) in the
+/// coordinates (theta, e). A Metropolis step on theta with e held leaves it invariant: the walk is
+/// symmetric in the coordinates of theta that it is made in, and p(e) cancels, so that the ratio
+/// is that of p(theta) eta, the prior being the density in those same coordinates. It mixes well
+/// where the privacy noise dominates; taken in turn with the centred move it is interweaving in
+/// the sense of Yu and Meng (2011). A proposal costs one pass over the records.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct NonCentred {
+    /// The lower Cholesky factor of the walk's covariance, but for the scale.
+    factor: DMatrix<f64>,
+    log_scale: f64,
+    learned: Learned,
+    /// The covariance before anything is learned.
+    prior: DMatrix<f64>,
+    #[serde(skip)]
+    scratch: Scratch,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    trial: Trial,
+    noise: Vec<f64>,
+}
+
+/// The acceptance rate that the scale of the walk is tuned to.
+const ACCEPTANCE: f64 = 0.3;
+
+/// Proposals in one step. The noise is computed once for all of them.
+const PROPOSALS: u64 = 4;
+
+impl NonCentred {
+    /// The move for `problem`, if its model can carry records from one theta to another.
+    pub(super) fn new(problem: &Problem, rng: &mut Rng) -> Outcome<Option<Self>> {
+        let Some(way) = Way::of(problem) else { return Ok(None) };
+        let prior = prior_covariance(problem, &way, rng)?;
+        let dim = prior.nrows();
+        let Some(factor) = factor(prior.clone()) else { return Ok(None) };
+        let log_scale = (2.4 / (dim as f64).sqrt()).ln();
+        let learned = Learned::new(dim);
+        Ok(Some(NonCentred { factor, log_scale, learned, prior, scratch: Scratch::default() }))
+    }
+}
+
+impl ThetaMove for NonCentred {
+    fn step(&mut self, problem: &Problem, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+        let Some(way) = Way::of(problem) else { return Ok(Tally::default()) };
+        let Scratch { trial, noise } = &mut self.scratch;
+        let shape = problem.release().mechanism().noise().shape();
+        let n = state.records.n() as u64;
+        let mut tally = Tally { work: way.begin(state, noise)? * n, ..Tally::default() };
+        let mut free = DVector::from_vec(way.unconstrain(&state.theta));
+        let mut current =
+            way.log_prior(free.as_slice())? + shape.log_density(state.records.residual());
+        for _ in 0..PROPOSALS {
+            tally.proposed += 1;
+            let step = DVector::from_fn(free.len(), |_, _| rng.sample::<f64, _>(StandardNormal));
+            let proposal = &free + &self.factor * step * self.log_scale.exp();
+            let log_prior = way.log_prior(proposal.as_slice())?;
+            if !log_prior.is_finite() {
+                continue;
+            }
+            let theta = way.constrain(proposal.as_slice());
+            let log_eta = trial.build(problem, &state.records, |records| {
+                way.rebuild(&theta, state, noise, records)
+            })?;
+            tally.work += n;
+            let offered = log_prior + log_eta;
+            if rng.random::<f64>().ln() < offered - current {
+                trial.take(&mut state.records);
+                (state.theta, free, current) = (theta, proposal, offered);
+                tally.accepted += 1;
+            }
+        }
+        Ok(tally)
+    }
+
+    fn learn(&mut self, problem: &Problem, state: &State, last: Tally, share: f64) -> Outcome {
+        let Some(way) = Way::of(problem) else { return Ok(()) };
+        let rate = last.accepted as f64 / last.proposed.max(1) as f64;
+        self.log_scale += (rate - ACCEPTANCE) * (1.0 - share).max(0.1);
+        if self.learned.push(&DVector::from_vec(way.unconstrain(&state.theta)))
+            && let Some(factor) = factor(self.learned.covariance(&self.prior))
+        {
+            self.factor = factor;
+        }
+        Ok(())
+    }
+}
+
+/// How records follow theta: through their noise, or by the model's own way of carrying them.
+enum Way<'a> {
+    Noise(&'a dyn Transport),
+    Carried(&'a dyn Carry),
+}
+
+impl<'a> Way<'a> {
+    fn of(problem: &'a Problem) -> Option<Self> {
+        let model = problem.model();
+        match model.transport() {
+            Some(transport) => Some(Way::Noise(transport)),
+            None => model.carry().map(Way::Carried),
+        }
+    }
+
+    fn unconstrain(&self, theta: &[f64]) -> Vec<f64> {
+        let mut free = theta.to_vec();
+        if let Way::Noise(model) = self {
+            model.unconstrain(theta, &mut free);
+        }
+        free
+    }
+
+    fn constrain(&self, free: &[f64]) -> Vec<f64> {
+        let mut theta = free.to_vec();
+        if let Way::Noise(model) = self {
+            model.constrain(free, &mut theta);
+        }
+        theta
+    }
+
+    fn log_prior(&self, free: &[f64]) -> Outcome<f64> {
+        match self {
+            Way::Noise(model) => Ok(model.log_prior_free(free)),
+            Way::Carried(model) => model.log_prior(free),
+        }
+    }
+
+    /// Computes the noise of the records, where there is any. Returns the passes it took.
+    fn begin(&self, state: &State, noise: &mut Vec<f64>) -> Outcome<u64> {
+        let Way::Noise(model) = self else { return Ok(0) };
+        noise.resize(state.records.n() * model.noise_dim(), 0.0);
+        model.inverse(&state.theta, state.records.all(), noise)?;
+        Ok(1)
+    }
+
+    /// The records of `state` as they would be at theta.
+    fn rebuild(&self, theta: &[f64], state: &State, noise: &[f64], records: &mut [f64]) -> Outcome {
+        match self {
+            Way::Noise(model) => model.forward(theta, noise, records),
+            Way::Carried(model) => {
+                model.carry_records(&state.theta, theta, state.records.all(), records)
+            }
+        }
+    }
+}
+
+/// The diagonal of the prior's covariance, in the coordinates of the walk, from prior draws: a
+/// first guess of the scale on which theta moves.
+fn prior_covariance(problem: &Problem, way: &Way, rng: &mut Rng) -> Outcome<DMatrix<f64>> {
+    const DRAWS: usize = 100;
+    let dim = problem.model().parameters().len();
+    let mut theta = vec![0.0; dim];
+    let mut draws = vec![Vec::with_capacity(DRAWS); dim];
+    for _ in 0..DRAWS {
+        problem.model().sample_prior(&mut theta, rng)?;
+        let free = way.unconstrain(&theta);
+        draws.iter_mut().zip(free).for_each(|(column, value)| column.push(value));
+    }
+    // Quartiles, since a prior may have no variance.
+    let variance = DVector::from_iterator(
+        dim,
+        draws.iter_mut().map(|column| {
+            column.sort_unstable_by(f64::total_cmp);
+            let spread = (column[3 * DRAWS / 4] - column[DRAWS / 4]) / 1.35;
+            if spread.is_finite() { (spread * spread).max(1e-12) } else { 1.0 }
+        }),
+    );
+    Ok(DMatrix::from_diagonal(&variance))
+}

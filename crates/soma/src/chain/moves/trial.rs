@@ -1,0 +1,40 @@
+//! All records as a proposal would have them.
+
+use crate::chain::Problem;
+use crate::error::Outcome;
+use crate::kernel::Records;
+
+/// Records with their statistics and residual in noise units, to be taken or left.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trial {
+    records: Vec<f64>,
+    statistics: Vec<f64>,
+    residual: Vec<f64>,
+}
+
+impl Trial {
+    /// Fills the records by `build` and computes the rest. Returns the log density of the release,
+    /// up to a constant.
+    pub(super) fn build(
+        &mut self,
+        problem: &Problem,
+        current: &Records,
+        build: impl FnOnce(&mut [f64]) -> Outcome,
+    ) -> Outcome<f64> {
+        self.records.resize(current.all().len(), 0.0);
+        self.statistics.resize(current.statistics().len(), 0.0);
+        build(&mut self.records)?;
+        current.weigh(
+            problem.release(),
+            &self.records,
+            &mut self.statistics,
+            &mut self.residual,
+        )?;
+        Ok(problem.release().mechanism().noise().shape().log_density(&self.residual))
+    }
+
+    /// Puts the records of the last build in the place of the current ones.
+    pub(super) fn take(&mut self, current: &mut Records) {
+        current.exchange(&mut self.records, &mut self.statistics);
+    }
+}
