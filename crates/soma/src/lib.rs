@@ -17,6 +17,7 @@ pub mod model;
 pub mod release;
 pub mod rng;
 pub mod spec;
+pub mod theory;
 
 pub use error::{Failure, Invalid, Outcome};
 
