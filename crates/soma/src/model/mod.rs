@@ -1,14 +1,21 @@
 //! How a record is drawn given parameters theta, and how theta is drawn given records.
 
+mod beta_quantile;
+mod dirichlet;
+mod gamma_prior;
 mod nig;
 mod normal;
 mod regression;
+mod shapes;
+mod slice;
 
 #[cfg(test)]
 mod testing;
 
 use std::fmt::Debug;
 
+pub use dirichlet::Dirichlet;
+pub use gamma_prior::GammaPrior;
 pub use nig::NormalInverseGamma;
 pub use normal::Normal;
 pub use regression::Regression;

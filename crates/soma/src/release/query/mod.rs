@@ -1,11 +1,13 @@
 //! What a curator computes: a statistic of each record, summed over the records.
 
 mod gram;
+mod log_sum;
 mod mean;
 
 use std::fmt::Debug;
 
 pub use gram::Gram;
+pub use log_sum::LogSum;
 pub use mean::Mean;
 
 use nalgebra::DMatrix;

@@ -1,0 +1,451 @@
+//! Shares that sum to one.
+
+use rand::RngExt;
+use rand_distr::{Distribution, Gamma};
+use statrs::function::gamma::{digamma, ln_gamma};
+
+use super::beta_quantile::BetaQuantile;
+use super::shapes::{Shapes, log_sums};
+use super::{GammaPrior, Model, Transport};
+use crate::error::{Invalid, Outcome, positive};
+use crate::release::Release;
+use crate::rng::Rng;
+
+/// A record is a composition x1 + ... + xD = 1 with density proportional to
+/// prod x_k^(alpha_k - 1), the alpha_k having independent gamma priors.
+///
+/// Shares are kept at or above the smallest positive number, which an alpha below about 0.02
+/// would pass under.
+#[derive(Debug, Clone)]
+pub struct Dirichlet {
+    priors: Vec<GammaPrior>,
+}
+
+/// Below this shape a gamma is drawn by its logarithm, which cannot underflow.
+const SMALL_SHAPE: f64 = 0.1;
+
+impl Dirichlet {
+    /// The model with a prior for each of two or more alphas.
+    pub fn new(priors: Vec<GammaPrior>) -> Result<Self, Invalid> {
+        if priors.len() < 2 {
+            return Err(Invalid::new(
+                "dim",
+                "a composition has at least two shares",
+                priors.len(),
+                "a whole number from 2 up",
+            ));
+        }
+        Ok(Dirichlet { priors })
+    }
+
+    /// The stages of stick-breaking: share k, of what shares 1 to k - 1 have left, is
+    /// Beta(alpha_k, alpha_k+1 + ... + alpha_D).
+    fn stages(theta: &[f64]) -> Vec<BetaQuantile> {
+        let mut rest: f64 = theta.iter().sum();
+        let stages = theta[..theta.len() - 1].iter().map(|&alpha| {
+            rest -= alpha;
+            BetaQuantile::new(alpha, rest)
+        });
+        stages.collect()
+    }
+}
+
+/// The logarithm of a gamma of a small shape: that of shape + 1 times U^(1 / shape).
+fn log_small_gamma(shape: f64, rng: &mut Rng) -> Outcome<f64> {
+    let size: f64 = rng.sample(rand_distr::Exp1);
+    Ok(Gamma::new(shape + 1.0, 1.0)?.sample(rng).ln() - size / shape)
+}
+
+/// Gammas over their sum.
+fn normalise(record: &mut [f64]) {
+    let total: f64 = record.iter().sum();
+    record.iter_mut().for_each(|x| *x = (*x / total).max(f64::MIN_POSITIVE));
+}
+
+impl Model for Dirichlet {
+    fn kind(&self) -> &'static str {
+        "dirichlet"
+    }
+
+    fn record_dim(&self) -> usize {
+        self.priors.len()
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        (1..=self.priors.len()).map(|k| format!("alpha{k}")).collect()
+    }
+
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
+        for (k, &alpha) in theta.iter().enumerate() {
+            positive(&format!("alpha{}", k + 1), alpha)?;
+        }
+        Ok(())
+    }
+
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        for (alpha, prior) in theta.iter_mut().zip(&self.priors) {
+            *alpha = prior.sample(rng)?;
+        }
+        Ok(())
+    }
+
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
+        Ok(theta.iter().zip(&self.priors).map(|(&alpha, prior)| prior.log_density(alpha)).sum())
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        if theta.iter().any(|&alpha| alpha < SMALL_SHAPE) {
+            for record in records.chunks_exact_mut(theta.len()) {
+                let mut top = f64::NEG_INFINITY;
+                for (x, &alpha) in record.iter_mut().zip(theta) {
+                    *x = log_small_gamma(alpha, rng)?;
+                    top = top.max(*x);
+                }
+                record.iter_mut().for_each(|x| *x = (*x - top).exp());
+                normalise(record);
+            }
+            return Ok(());
+        }
+        let gammas: Vec<Gamma<f64>> =
+            theta.iter().map(|&alpha| Gamma::new(alpha, 1.0)).collect::<Result<_, _>>()?;
+        for record in records.chunks_exact_mut(theta.len()) {
+            for (x, gamma) in record.iter_mut().zip(&gammas) {
+                *x = gamma.sample(rng);
+            }
+            normalise(record);
+        }
+        Ok(())
+    }
+
+    /// With respect to the first D - 1 shares.
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        let parts = theta.iter().zip(record);
+        let logs: f64 = parts.map(|(alpha, x)| (alpha - 1.0) * x.ln() - ln_gamma(*alpha)).sum();
+        Ok(ln_gamma(theta.iter().sum()) + logs)
+    }
+
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        let log_sums = log_sums(theta.len(), records);
+        let n = (records.len() / theta.len()) as f64;
+        Shapes { priors: &self.priors, n, log_sums: &log_sums }.update(theta, rng)
+    }
+
+    /// A draw from the normal approximation given a quarter of the records that the release is
+    /// worth, whose mean logarithms are those released, or those that the moments suggest.
+    fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        let means = release.plausible_means();
+        let mut logs = if release.query().kind() == "log-sum" {
+            means
+        } else if let Some(moments) = release.query().moments(&means) {
+            let variances = moments.covariance.map(|c| c.diagonal().as_slice().to_vec());
+            mean_logs(&moments.mean, variances.as_deref())
+        } else {
+            return self.sample_prior(theta, rng);
+        };
+        bring_within_reach(&mut logs);
+        let n = 0.25 * release.worth();
+        let log_sums: Vec<f64> = logs.iter().map(|log| n * log).collect();
+        Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+    }
+
+    fn transport(&self) -> Option<&dyn Transport> {
+        Some(self)
+    }
+}
+
+/// What the means and variances of shares say of their mean logarithms, by way of the Dirichlet
+/// that has these moments (or a flat one's variance, where variances are not known).
+pub(super) fn mean_logs(means: &[f64], variances: Option<&[f64]>) -> Vec<f64> {
+    let sum: f64 = means.iter().map(|mean| mean.max(1e-3)).sum();
+    let shares: Vec<f64> = means.iter().map(|mean| mean.max(1e-3) / sum).collect();
+    let total = variances.map_or(shares.len() as f64, |variances| {
+        let binomial: f64 = shares.iter().map(|share| share * (1.0 - share)).sum();
+        (binomial / variances.iter().sum::<f64>().max(1e-4 * binomial) - 1.0).clamp(0.5, 1e3)
+    });
+    shares.iter().map(|share| digamma(share * total) - digamma(total)).collect()
+}
+
+/// Lowers all mean logarithms together, until some composition has them: the geometric means of
+/// shares sum to less than one.
+pub(super) fn bring_within_reach(logs: &mut [f64]) {
+    let sum: f64 = logs.iter().map(|log| log.exp()).sum();
+    let excess = (sum / 0.99).ln().max(0.0);
+    logs.iter_mut().for_each(|log| *log -= excess);
+}
+
+/// Stick-breaking: x_k is what is left after x_1, ..., x_k-1 times the beta quantile of Phi(e_k).
+/// theta is free as log alpha.
+impl Transport for Dirichlet {
+    fn noise_dim(&self) -> usize {
+        self.priors.len() - 1
+    }
+
+    fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
+        free.iter_mut().zip(theta).for_each(|(free, alpha)| *free = alpha.ln());
+    }
+
+    fn constrain(&self, free: &[f64], theta: &mut [f64]) {
+        theta.iter_mut().zip(free).for_each(|(alpha, free)| *alpha = free.exp());
+    }
+
+    fn log_prior_free(&self, free: &[f64]) -> f64 {
+        free.iter().zip(&self.priors).map(|(&free, prior)| prior.log_density_free(free)).sum()
+    }
+
+    fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
+        let stages = Dirichlet::stages(theta);
+        let d = theta.len();
+        for (record, row) in records.chunks_exact_mut(d).zip(noise.chunks_exact(d - 1)) {
+            let mut rest = 1.0;
+            for ((x, e), stage) in record.iter_mut().zip(row).zip(&stages) {
+                // Both parts from the smaller odds, so that neither loses its digits.
+                let u = stage.logit(*e);
+                let odds = (-u.abs()).exp();
+                let (large, small) = (1.0 / (1.0 + odds), odds / (1.0 + odds));
+                let (part, other) = if u < 0.0 { (small, large) } else { (large, small) };
+                *x = (rest * part).max(f64::MIN_POSITIVE);
+                rest *= other;
+            }
+            record[d - 1] = rest.max(f64::MIN_POSITIVE);
+        }
+        Ok(())
+    }
+
+    fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome {
+        let stages = Dirichlet::stages(theta);
+        let d = theta.len();
+        for (record, row) in records.chunks_exact(d).zip(noise.chunks_exact_mut(d - 1)) {
+            let mut rest = record[d - 1];
+            for k in (0..d - 1).rev() {
+                row[k] = stages[k].normal((record[k] / rest).ln());
+                rest += record[k];
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::testing::*;
+    use crate::release::query::{LogSum, Mean};
+    use crate::release::{Aggregate, Mechanism, Query, mechanism::Noise};
+    use crate::rng::stream;
+
+    fn model(dim: usize) -> Dirichlet {
+        Dirichlet::new(vec![GammaPrior::new(2.0, 0.5).unwrap(); dim]).unwrap()
+    }
+
+    fn records(theta: &[f64], n: usize) -> Vec<f64> {
+        let mut records = vec![0.0; n * theta.len()];
+        model(theta.len()).propose(theta, &mut records, &mut stream(5, 0)).unwrap();
+        records
+    }
+
+    #[test]
+    fn prior_draws_follow_the_prior() {
+        assert_prior(&model(3), 50_000);
+        let mixed = vec![GammaPrior::new(1.0, 0.1).unwrap(), GammaPrior::new(4.0, 2.0).unwrap()];
+        assert_prior(&Dirichlet::new(mixed).unwrap(), 50_000);
+    }
+
+    #[test]
+    fn updates_leave_prior_times_density_invariant() {
+        for (theta, n) in [(vec![2.0, 5.0], 8), (vec![0.6, 1.5, 8.0], 30), (vec![3.0; 3], 1)] {
+            assert_update(&model(theta.len()), &theta, &records(&theta, n), 20_000);
+        }
+    }
+
+    /// Two alphas given four records, against quadrature.
+    #[test]
+    fn update_has_the_moments_of_quadrature() {
+        let model = model(2);
+        let records = [0.2, 0.8, 0.35, 0.65, 0.1, 0.9, 0.55, 0.45];
+        let log_posterior = |theta: &[f64]| {
+            let likelihood: f64 =
+                records.chunks_exact(2).map(|x| model.log_density(theta, x).unwrap()).sum();
+            model.log_prior(theta).unwrap() + likelihood
+        };
+        let grid: Vec<f64> =
+            (0..300).map(|i| (-3.5 + 7.5 * (i as f64 + 0.5) / 300.0).exp()).collect();
+        let mut sums = [0.0; 3];
+        for &a in &grid {
+            for &b in &grid {
+                let weight = (log_posterior(&[a, b])).exp() * a * b;
+                sums[0] += weight;
+                sums[1] += weight * a;
+                sums[2] += weight * a * b;
+            }
+        }
+        let mut theta = vec![1.0, 1.0];
+        let mut rng = stream(6, 0);
+        let (mut first, mut product) = (Vec::new(), Vec::new());
+        for _ in 0..40_000 {
+            model.update(&mut theta, &records, &mut rng).unwrap();
+            first.push(theta[0]);
+            product.push(theta[0] * theta[1]);
+        }
+        assert_mean("alpha1", &first, sums[1] / sums[0]);
+        assert_mean("alpha1 alpha2", &product, sums[2] / sums[0]);
+    }
+
+    /// At fixed records an update is worth at least half an independent draw.
+    #[test]
+    fn updates_mix() {
+        for (theta, n) in [
+            (vec![3.0, 0.4, 5.0], 3000),
+            (vec![3.0, 0.4, 5.0], 3),
+            (vec![0.1, 30.0, 200.0], 100),
+            (vec![2.0; 8], 50),
+        ] {
+            let (records, model) = (records(&theta, n), model(theta.len()));
+            let mut state = theta.clone();
+            let mut rng = stream(7, 0);
+            let draws: Vec<Vec<f64>> = (0..4000)
+                .map(|_| {
+                    model.update(&mut state, &records, &mut rng).unwrap();
+                    state.iter().map(|alpha| alpha.ln()).collect()
+                })
+                .collect();
+            for c in 0..theta.len() {
+                let column: Vec<f64> = draws.iter().map(|draw| draw[c]).collect();
+                let (mean, error) = mean_and_error(&column);
+                let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 4000.0;
+                let per_update = variance / (error * error) / 4000.0;
+                // 50 batches: the estimate itself is good to a fifth.
+                assert!(per_update > 0.5, "{theta:?}, n = {n}, alpha{}: {per_update}", c + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn density_integrates_to_one() {
+        let theta = [2.5, 1.5, 3.0];
+        let mass = integral(1e-9, 1.0 - 1e-9, |x| {
+            let h = (1.0 - x) / 400.0;
+            let inner = (0..400).map(|i| {
+                let y = h * (i as f64 + 0.5);
+                model(3).log_density(&theta, &[x, y, 1.0 - x - y]).unwrap().exp()
+            });
+            inner.sum::<f64>() * h
+        });
+        assert!((mass - 1.0).abs() < 1e-3, "{mass}");
+    }
+
+    #[test]
+    fn proposals_follow_the_density() {
+        assert_proposals(&model(3), &[2.0, 1.0, 4.0], &[2.3, 1.2, 4.0]);
+        assert_proposals(&model(3), &[0.06, 0.3, 4.0], &[0.08, 0.3, 5.0]);
+        for record in records(&[0.3, 0.05, 7.0], 1000).chunks_exact(3) {
+            assert!((record.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn tiny_alphas_give_positive_shares() {
+        assert!(records(&[1e-3, 1e-2, 1e-4], 1000).iter().all(|&x| x > 0.0 && x <= 1.0));
+    }
+
+    #[test]
+    fn transport_is_one_to_one_and_gives_standard_noise() {
+        let mut rng = stream(3, 0);
+        for theta in [vec![2.0, 1.0, 4.0], vec![0.05, 0.4, 3.0, 0.2], vec![500.0, 0.1]] {
+            assert_transport(&model(theta.len()), &theta, &mut rng);
+            let other: Vec<f64> = theta.iter().map(|alpha| 1.7 * alpha + 0.3).collect();
+            assert_jacobian(&model(theta.len()), &[theta, other]);
+        }
+    }
+
+    /// Noise far out comes back from shares that are nearly 0 or nearly 1.
+    #[test]
+    fn extreme_noise_comes_back() {
+        let alphas: [f64; 5] = [0.05, 0.5, 3.0, 40.0, 500.0];
+        let noises: [f64; 7] = [-8.0, -3.1, -0.4, 0.0, 1.3, 4.6, 8.0];
+        for a in alphas {
+            for b in alphas {
+                for c in alphas {
+                    for e in noises {
+                        for f in noises {
+                            let (mut record, mut back) = ([0.0; 3], [0.0; 2]);
+                            model(3).forward(&[a, b, c], &[e, f], &mut record).unwrap();
+                            // Two far-out stages can leave a share that is no number.
+                            if record.contains(&f64::MIN_POSITIVE) {
+                                continue;
+                            }
+                            model(3).inverse(&[a, b, c], &record, &mut back).unwrap();
+                            let gap = (back[0] - e).abs().max((back[1] - f).abs());
+                            assert!(gap < 1e-9, "{:?} at {:?}: {back:?}", [e, f], [a, b, c]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn release(query: impl Query + 'static, n: usize, values: Vec<f64>, scale: f64) -> Release {
+        let mechanism = Mechanism::new(Noise::Laplace, vec![scale; values.len()]).unwrap();
+        Release::new(Arc::new(query), mechanism, Aggregate::Mean, n, values).unwrap()
+    }
+
+    /// The paper's time use: the start has the released mean logarithms.
+    #[test]
+    fn starts_stand_near_a_sharp_release() {
+        let values = vec![-0.9118530751, -3.3123451150, -0.6333451163];
+        let query = LogSum::new(3, (0.0006944, 1.0)).unwrap();
+        let starts = starts(&model(3), &release(query, 3528, values.clone(), 0.000618));
+        for (k, value) in values.iter().enumerate() {
+            let logs: Vec<f64> = starts
+                .iter()
+                .map(|alpha| digamma(alpha[k]) - digamma(alpha.iter().sum()))
+                .collect();
+            let (mean, error) = mean_and_error(&logs);
+            assert!((mean - value).abs() < 0.05, "{mean} for {value}");
+            assert!(error > 1e-4, "all starts are alike");
+        }
+    }
+
+    #[test]
+    fn starts_are_sane_for_absurd_releases() {
+        for value in [-1e300, -3.0, 0.0, 0.5, 1e300] {
+            for scale in [1e-9, 1.0, 1e12] {
+                for n in [1, 1_000_000] {
+                    let query = LogSum::new(3, (0.0006944, 1.0)).unwrap();
+                    starts(&model(3), &release(query, n, vec![value; 3], scale));
+                    let query = Mean::new(vec![(0.0, 1.0); 3]).unwrap();
+                    starts(&model(3), &release(query, n, vec![value; 3], scale));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        assert!(Dirichlet::new(vec![GammaPrior::new(1.0, 1.0).unwrap()]).is_err());
+        assert!(GammaPrior::new(-1.0, 1.0).is_err());
+        assert_eq!(model(2).check_theta(&[1.0, 0.0]).unwrap_err().field, "alpha2");
+    }
+
+    #[test]
+    fn draws_are_pinned() {
+        assert_pinned(
+            &first_draws(&model(3), &[2.0, 1.0, 4.0]),
+            &[
+                2.762986410639297,
+                4.269267540574282,
+                2.5435435558492254,
+                0.12144247432493345,
+                0.31847658054736705,
+                0.5600809451276995,
+                0.3213638077961493,
+                0.059534672161206975,
+                0.6191015200426437,
+                1.377819703765402,
+                2.312583888111026,
+                2.98889451791954,
+            ],
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! The parameters of a Dirichlet given records: where their density is, and a move that mixes.
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+use statrs::function::gamma::{digamma, ln_gamma};
+
+use super::GammaPrior;
+use super::slice::slice_move;
+use crate::error::Outcome;
+use crate::rng::Rng;
+
+/// The density of phi = log alpha given n records whose logarithms have the sums `log_sums`, up to
+/// a constant:
+///
+/// n (ln Gamma(sum alpha) - sum ln Gamma(alpha_k)) + sum_k (alpha_k (log_sums_k - rate_k) +
+/// shape_k phi_k).
+pub(super) struct Shapes<'a> {
+    pub priors: &'a [GammaPrior],
+    pub n: f64,
+    pub log_sums: &'a [f64],
+}
+
+/// A normal approximation: the mode, and as columns the directions in which the density is about
+/// that of independent standard normals.
+pub(super) struct Approximation {
+    pub mode: DVector<f64>,
+    pub directions: DMatrix<f64>,
+}
+
+/// How often each direction is moved along in an update.
+const PASSES: usize = 2;
+
+/// The width of a slice, in standard deviations of the approximation.
+const WIDTH: f64 = 3.0;
+
+impl Shapes<'_> {
+    fn log_density(&self, phi: impl Iterator<Item = f64>) -> f64 {
+        let (mut total, mut sum) = (0.0, 0.0);
+        for ((phi, prior), log_sum) in phi.zip(self.priors).zip(self.log_sums) {
+            let alpha = phi.exp();
+            total += alpha;
+            sum += alpha * (log_sum - prior.rate) + prior.shape * phi - self.n * ln_gamma(alpha);
+        }
+        sum + self.n * ln_gamma(total)
+    }
+
+    /// The mode by Newton's method, with the Hessian as it would be if the gradient were zero:
+    /// positive definite everywhere, since the likelihood is log-concave in alpha.
+    pub fn approximate(&self) -> Outcome<Approximation> {
+        let size = self.priors.len();
+        let mut phi = DVector::from_iterator(
+            size,
+            self.priors.iter().map(|prior| (prior.shape / prior.rate).ln().clamp(-3.0, 5.0)),
+        );
+        let mut factor = None;
+        for _ in 0..40 {
+            let alpha = phi.map(f64::exp);
+            let total = alpha.sum();
+            let gradient = DVector::from_fn(size, |k, _| {
+                let slope = self.n * (digamma(total) - digamma(alpha[k])) + self.log_sums[k];
+                alpha[k] * (slope - self.priors[k].rate) + self.priors[k].shape
+            });
+            let common = self.n * trigamma(total);
+            let precision = DMatrix::from_fn(size, size, |i, j| {
+                let own = self.priors[i].shape + self.n * alpha[i] * alpha[i] * trigamma(alpha[i]);
+                (if i == j { own } else { 0.0 }) - common * alpha[i] * alpha[j]
+            });
+            let cholesky =
+                Cholesky::new(precision).ok_or("the shares have no finite logarithms")?;
+            let step = cholesky.solve(&gradient);
+            factor = Some(cholesky.unpack());
+            let longest = step.amax();
+            phi += step * (1.0f64).min(1.0 / longest);
+            if longest < 1e-4 {
+                break;
+            }
+        }
+        let mut directions = DMatrix::identity(size, size);
+        let factor = factor.expect("at least one step is made");
+        factor.tr_solve_lower_triangular_mut(&mut directions);
+        Ok(Approximation { mode: phi, directions })
+    }
+
+    /// Moves `alpha` by slices along the directions of the approximation, which depends on the
+    /// records but not on alpha, so that each slice leaves the density invariant.
+    pub fn update(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
+        let directions = self.approximate()?.directions;
+        let mut phi: Vec<f64> = alpha.iter().map(|alpha| alpha.ln()).collect();
+        let mut current = self.log_density(phi.iter().copied());
+        for _ in 0..PASSES {
+            for direction in directions.column_iter() {
+                let along = |step: f64| {
+                    let point = phi.iter().zip(direction.iter());
+                    self.log_density(point.map(|(phi, d)| phi + step * d))
+                };
+                let (step, there) = slice_move(current, WIDTH, along, rng)?;
+                current = there;
+                phi.iter_mut().zip(direction.iter()).for_each(|(phi, d)| *phi += step * d);
+            }
+        }
+        alpha.iter_mut().zip(&phi).for_each(|(alpha, phi)| *alpha = phi.exp());
+        Ok(())
+    }
+
+    /// A draw from the normal approximation, its exponents bounded.
+    pub fn sample_approximation(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
+        let Approximation { mode, directions } = self.approximate()?;
+        let noise = DVector::from_fn(mode.len(), |_, _| rng.sample(StandardNormal));
+        let phi = mode + directions * noise;
+        alpha.iter_mut().zip(phi.iter()).for_each(|(alpha, phi)| *alpha = bounded_exp(*phi));
+        Ok(())
+    }
+}
+
+/// exp, kept where a Dirichlet can be drawn from.
+fn bounded_exp(phi: f64) -> f64 {
+    phi.clamp(-7.0, 14.0).exp()
+}
+
+/// Sums of the logarithms of each of `D` columns, with few logarithms: shares are at most 1, so
+/// that many can be multiplied before the product is small.
+pub(super) fn log_sums(dim: usize, records: &[f64]) -> Vec<f64> {
+    const SMALL: f64 = 1e-150;
+    let mut sums = vec![0.0; dim];
+    let mut products = vec![1.0; dim];
+    for record in records.chunks_exact(dim) {
+        for ((x, product), sum) in record.iter().zip(&mut products).zip(&mut sums) {
+            if *x < SMALL {
+                *sum += x.ln();
+                continue;
+            }
+            *product *= x;
+            if *product < SMALL {
+                *sum += product.ln();
+                *product = 1.0;
+            }
+        }
+    }
+    sums.iter().zip(&products).map(|(sum, product)| sum + product.ln()).collect()
+}
+
+/// The derivative of digamma, by its recurrence and its asymptotic series: good to 1e-9, and only
+/// directions depend on it.
+fn trigamma(mut x: f64) -> f64 {
+    let mut below = 0.0;
+    while x < 8.0 {
+        below += 1.0 / (x * x);
+        x += 1.0;
+    }
+    let inverse = 1.0 / x;
+    let square = inverse * inverse;
+    let series = 1.0 / 6.0 - square * (1.0 / 30.0 - square * (1.0 / 42.0 - square / 30.0));
+    below + inverse + square * (0.5 + inverse * series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trigamma_is_the_derivative_of_digamma() {
+        for x in [0.01, 0.3, 1.0, 4.0, 7.9, 30.0, 1e4] {
+            let h = 1e-4 * x;
+            let slope = (digamma(x + h) - digamma(x - h)) / (2.0 * h);
+            assert!((trigamma(x) / slope - 1.0).abs() < 1e-6, "{x}");
+        }
+        assert!((trigamma(1.0) - std::f64::consts::PI.powi(2) / 6.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn log_sums_are_sums_of_logarithms() {
+        let records: Vec<f64> =
+            (0..3000).map(|i| ((i as f64 * 0.7).sin().abs() + 1e-9).powi(1 + i % 40)).collect();
+        let sums = log_sums(3, &records);
+        for (c, sum) in sums.iter().enumerate() {
+            let expected: f64 = records.iter().skip(c).step_by(3).map(|x| x.ln()).sum();
+            assert!((sum / expected - 1.0).abs() < 1e-12);
+        }
+        assert!(log_sums(1, &[f64::MIN_POSITIVE, 1e-200, 1e-149, 1e-149])[0].is_finite());
+    }
+}
