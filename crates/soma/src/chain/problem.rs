@@ -76,6 +76,7 @@ impl Problem {
                 ),
             ));
         }
+        model.check_release(&release)?;
         let problem = Problem { release, model, fixed: None, summaries: Vec::new() };
         if problem.model.parameters().is_empty() {
             return problem.with_fixed(Vec::new(), vec![Summary::Mean, Summary::Sd]);

@@ -5,7 +5,7 @@ use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::beta_quantile::BetaQuantile;
-use super::shapes::{Shapes, log_sums};
+use super::shapes::{Shapes, log_sum};
 use super::{GammaPrior, Model, Transport};
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
@@ -22,7 +22,7 @@ pub struct Dirichlet {
 }
 
 /// Below this shape a gamma is drawn by its logarithm, which cannot underflow.
-const SMALL_SHAPE: f64 = 0.1;
+pub(super) const SMALL_SHAPE: f64 = 0.1;
 
 impl Dirichlet {
     /// The model with a prior for each of two or more alphas.
@@ -48,6 +48,31 @@ impl Dirichlet {
         });
         stages.collect()
     }
+}
+
+/// Draws as many compositions as `records` holds from the Dirichlet with parameters `alpha`.
+pub(super) fn sample_shares(alpha: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+    if alpha.iter().any(|&shape| shape < SMALL_SHAPE) {
+        for record in records.chunks_exact_mut(alpha.len()) {
+            let mut top = f64::NEG_INFINITY;
+            for (x, &shape) in record.iter_mut().zip(alpha) {
+                *x = log_small_gamma(shape, rng)?;
+                top = top.max(*x);
+            }
+            record.iter_mut().for_each(|x| *x = (*x - top).exp());
+            normalise(record);
+        }
+        return Ok(());
+    }
+    let gammas: Vec<Gamma<f64>> =
+        alpha.iter().map(|&shape| Gamma::new(shape, 1.0)).collect::<Result<_, _>>()?;
+    for record in records.chunks_exact_mut(alpha.len()) {
+        for (x, gamma) in record.iter_mut().zip(&gammas) {
+            *x = gamma.sample(rng);
+        }
+        normalise(record);
+    }
+    Ok(())
 }
 
 /// The logarithm of a gamma of a small shape: that of shape + 1 times U^(1 / shape).
@@ -94,27 +119,7 @@ impl Model for Dirichlet {
     }
 
     fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
-        if theta.iter().any(|&alpha| alpha < SMALL_SHAPE) {
-            for record in records.chunks_exact_mut(theta.len()) {
-                let mut top = f64::NEG_INFINITY;
-                for (x, &alpha) in record.iter_mut().zip(theta) {
-                    *x = log_small_gamma(alpha, rng)?;
-                    top = top.max(*x);
-                }
-                record.iter_mut().for_each(|x| *x = (*x - top).exp());
-                normalise(record);
-            }
-            return Ok(());
-        }
-        let gammas: Vec<Gamma<f64>> =
-            theta.iter().map(|&alpha| Gamma::new(alpha, 1.0)).collect::<Result<_, _>>()?;
-        for record in records.chunks_exact_mut(theta.len()) {
-            for (x, gamma) in record.iter_mut().zip(&gammas) {
-                *x = gamma.sample(rng);
-            }
-            normalise(record);
-        }
-        Ok(())
+        sample_shares(theta, records, rng)
     }
 
     /// With respect to the first D - 1 shares.
@@ -125,8 +130,10 @@ impl Model for Dirichlet {
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-        let log_sums = log_sums(theta.len(), records);
-        let n = (records.len() / theta.len()) as f64;
+        let d = theta.len();
+        let column = |k: usize| log_sum(records.iter().skip(k).step_by(d).copied());
+        let log_sums: Vec<f64> = (0..d).map(column).collect();
+        let n = (records.len() / d) as f64;
         Shapes { priors: &self.priors, n, log_sums: &log_sums }.update(theta, rng)
     }
 

@@ -1,24 +1,32 @@
 //! How a record is drawn given parameters theta, and how theta is drawn given records.
 
+mod beta;
 mod beta_quantile;
+mod categorical;
 mod dirichlet;
+mod exponential;
 mod gamma_prior;
 mod nig;
 mod normal;
 mod regression;
 mod shapes;
 mod slice;
+mod uniform;
 
 #[cfg(test)]
 mod testing;
 
 use std::fmt::Debug;
 
+pub use beta::Beta;
+pub use categorical::Categorical;
 pub use dirichlet::Dirichlet;
+pub use exponential::Exponential;
 pub use gamma_prior::GammaPrior;
 pub use nig::NormalInverseGamma;
 pub use normal::Normal;
 pub use regression::Regression;
+pub use uniform::Uniform;
 
 use crate::error::{Invalid, Outcome, finite};
 use crate::kernel::BATCH;
@@ -47,6 +55,13 @@ pub trait Model: Debug + Send + Sync {
             finite(name, value)?;
             Ok(())
         })
+    }
+
+    /// Whether the model can have been that of the records behind `release`, beyond the length of
+    /// a record, which is checked for every model.
+    fn check_release(&self, release: &Release) -> Result<(), Invalid> {
+        let _ = release;
+        Ok(())
     }
 
     /// Draws theta from the prior.

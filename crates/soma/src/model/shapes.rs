@@ -118,26 +118,23 @@ fn bounded_exp(phi: f64) -> f64 {
     phi.clamp(-7.0, 14.0).exp()
 }
 
-/// Sums of the logarithms of each of `D` columns, with few logarithms: shares are at most 1, so
-/// that many can be multiplied before the product is small.
-pub(super) fn log_sums(dim: usize, records: &[f64]) -> Vec<f64> {
+/// The sum of the logarithms of shares, with few logarithms: shares are at most 1, so that many
+/// can be multiplied before the product is small.
+pub(super) fn log_sum(shares: impl Iterator<Item = f64>) -> f64 {
     const SMALL: f64 = 1e-150;
-    let mut sums = vec![0.0; dim];
-    let mut products = vec![1.0; dim];
-    for record in records.chunks_exact(dim) {
-        for ((x, product), sum) in record.iter().zip(&mut products).zip(&mut sums) {
-            if *x < SMALL {
-                *sum += x.ln();
-                continue;
-            }
-            *product *= x;
-            if *product < SMALL {
-                *sum += product.ln();
-                *product = 1.0;
-            }
+    let (mut sum, mut product) = (0.0, 1.0);
+    for x in shares {
+        if x < SMALL {
+            sum += x.ln();
+            continue;
+        }
+        product *= x;
+        if product < SMALL {
+            sum += product.ln();
+            product = 1.0;
         }
     }
-    sums.iter().zip(&products).map(|(sum, product)| sum + product.ln()).collect()
+    sum + product.ln()
 }
 
 /// The derivative of digamma, by its recurrence and its asymptotic series: good to 1e-9, and only
@@ -169,14 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn log_sums_are_sums_of_logarithms() {
-        let records: Vec<f64> =
-            (0..3000).map(|i| ((i as f64 * 0.7).sin().abs() + 1e-9).powi(1 + i % 40)).collect();
-        let sums = log_sums(3, &records);
-        for (c, sum) in sums.iter().enumerate() {
-            let expected: f64 = records.iter().skip(c).step_by(3).map(|x| x.ln()).sum();
-            assert!((sum / expected - 1.0).abs() < 1e-12);
-        }
-        assert!(log_sums(1, &[f64::MIN_POSITIVE, 1e-200, 1e-149, 1e-149])[0].is_finite());
+    fn log_sum_is_the_sum_of_logarithms() {
+        let share = |i: i32| ((i as f64 * 0.7).sin().abs() + 1e-9).powi(1 + i % 40).min(1.0);
+        let expected: f64 = (0..3000).map(|i| share(i).ln()).sum();
+        assert!((log_sum((0..3000).map(share)) / expected - 1.0).abs() < 1e-12);
+        assert!(log_sum([f64::MIN_POSITIVE, 1e-200, 1e-149, 1e-149].into_iter()).is_finite());
     }
 }

@@ -1,12 +1,16 @@
 //! What a curator computes: a statistic of each record, summed over the records.
 
+mod categories;
 mod gram;
+mod histogram;
 mod log_sum;
 mod mean;
 
 use std::fmt::Debug;
 
+pub use categories::Categories;
 pub use gram::Gram;
+pub use histogram::Histogram;
 pub use log_sum::LogSum;
 pub use mean::Mean;
 
@@ -87,5 +91,18 @@ pub fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
     Sensitivity {
         l1: widths.clone().sum(),
         l2: widths.map(|width| width * width).sum::<f64>().sqrt(),
+    }
+}
+
+/// The sensitivity of counts in bins: a replaced record leaves one and enters another.
+fn bin_sensitivity() -> Sensitivity {
+    Sensitivity { l1: 2.0, l2: std::f64::consts::SQRT_2 }
+}
+
+/// Writes for each bin in turn a row of zeros with a one in its place.
+fn write_indicators(count: usize, bins: impl Iterator<Item = usize>, out: &mut [f64]) {
+    out.fill(0.0);
+    for (row, bin) in out.chunks_exact_mut(count).zip(bins) {
+        row[bin] = 1.0;
     }
 }

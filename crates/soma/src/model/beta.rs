@@ -1,0 +1,240 @@
+//! Records between 0 and 1.
+
+use rand_distr::Distribution;
+use statrs::function::beta::ln_beta;
+
+use super::beta_quantile::BetaQuantile;
+use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
+use super::shapes::{Shapes, log_sum};
+use super::{GammaPrior, Model, Transport};
+use crate::error::{Invalid, Outcome, positive};
+use crate::release::Release;
+use crate::rng::Rng;
+
+/// x ~ Beta(a, b), with density proportional to x^(a - 1) (1 - x)^(b - 1); a and b have
+/// independent gamma priors, or are held fixed.
+#[derive(Debug, Clone)]
+pub struct Beta {
+    priors: [GammaPrior; 2],
+}
+
+/// The largest number below one: records stay inside (0, 1), where the density is finite.
+const BELOW_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
+
+impl Beta {
+    /// The model with the priors of a and b.
+    pub fn new(a: GammaPrior, b: GammaPrior) -> Self {
+        Beta { priors: [a, b] }
+    }
+}
+
+fn inside(x: f64) -> f64 {
+    x.clamp(f64::MIN_POSITIVE, BELOW_ONE)
+}
+
+impl Model for Beta {
+    fn kind(&self) -> &'static str {
+        "beta"
+    }
+
+    fn record_dim(&self) -> usize {
+        1
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        vec!["a".into(), "b".into()]
+    }
+
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
+        positive("a", theta[0])?;
+        positive("b", theta[1])?;
+        Ok(())
+    }
+
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        for (shape, prior) in theta.iter_mut().zip(&self.priors) {
+            *shape = prior.sample(rng)?;
+        }
+        Ok(())
+    }
+
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
+        Ok(theta.iter().zip(&self.priors).map(|(&shape, prior)| prior.log_density(shape)).sum())
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        if theta[0].min(theta[1]) < SMALL_SHAPE {
+            let mut shares = [0.0; 2];
+            for x in records {
+                sample_shares(theta, &mut shares, rng)?;
+                *x = inside(shares[0]);
+            }
+            return Ok(());
+        }
+        let beta = rand_distr::Beta::new(theta[0], theta[1])?;
+        records.iter_mut().for_each(|x| *x = inside(beta.sample(rng)));
+        Ok(())
+    }
+
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        let x = record[0];
+        if !(0.0..=1.0).contains(&x) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        Ok((theta[0] - 1.0) * x.ln() + (theta[1] - 1.0) * (-x).ln_1p()
+            - ln_beta(theta[0], theta[1]))
+    }
+
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        let log_sums = [log_sum(records.iter().copied()), log_sum(records.iter().map(|x| 1.0 - x))];
+        let n = records.len() as f64;
+        Shapes { priors: &self.priors, n, log_sums: &log_sums }.update(theta, rng)
+    }
+
+    /// A draw from the normal approximation given a quarter of the records that the release is
+    /// worth, with the mean logarithms that its moments suggest.
+    fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        let Some(moments) = release.query().moments(&release.plausible_means()) else {
+            return self.sample_prior(theta, rng);
+        };
+        let mean = moments.mean[0].clamp(1e-3, 1.0 - 1e-3);
+        let variance = moments.covariance.map(|covariance| [covariance[(0, 0)]; 2]);
+        let mut logs = mean_logs(&[mean, 1.0 - mean], variance.as_ref().map(|v| &v[..]));
+        bring_within_reach(&mut logs);
+        let n = 0.25 * release.worth();
+        let log_sums = [n * logs[0], n * logs[1]];
+        Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+    }
+
+    fn transport(&self) -> Option<&dyn Transport> {
+        Some(self)
+    }
+}
+
+/// x is the beta quantile of Phi(e); theta is free as (log a, log b).
+impl Transport for Beta {
+    fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
+        free.iter_mut().zip(theta).for_each(|(free, shape)| *free = shape.ln());
+    }
+
+    fn constrain(&self, free: &[f64], theta: &mut [f64]) {
+        theta.iter_mut().zip(free).for_each(|(shape, free)| *shape = free.exp());
+    }
+
+    fn log_prior_free(&self, free: &[f64]) -> f64 {
+        free.iter().zip(&self.priors).map(|(&free, prior)| prior.log_density_free(free)).sum()
+    }
+
+    fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
+        let quantile = BetaQuantile::new(theta[0], theta[1]);
+        for (x, e) in records.iter_mut().zip(noise) {
+            *x = inside(1.0 / (1.0 + (-quantile.logit(*e)).exp()));
+        }
+        Ok(())
+    }
+
+    fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome {
+        let quantile = BetaQuantile::new(theta[0], theta[1]);
+        for (e, x) in noise.iter_mut().zip(records) {
+            *e = quantile.normal((x / (1.0 - x)).ln());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::testing::*;
+    use crate::release::query::{Histogram, Mean};
+    use crate::release::{Aggregate, Mechanism, Query, mechanism::Noise};
+    use crate::rng::stream;
+    use statrs::function::beta::beta_reg;
+
+    fn model() -> Beta {
+        Beta::new(GammaPrior::new(2.0, 0.5).unwrap(), GammaPrior::new(3.0, 1.0).unwrap())
+    }
+
+    #[test]
+    fn prior_draws_follow_the_prior() {
+        assert_prior(&model(), 50_000);
+    }
+
+    #[test]
+    fn updates_leave_prior_times_density_invariant() {
+        assert_update(&model(), &[2.0, 2.0], &[0.3, 0.6, 0.55, 0.1, 0.2], 20_000);
+        assert_update(&model(), &[2.0, 2.0], &[0.999], 20_000);
+    }
+
+    #[test]
+    fn density_integrates_to_one() {
+        for theta in [[2.5, 4.0], [10.0, 10.0], [3.0, 80.0]] {
+            let mass =
+                integral(1e-12, 1.0 - 1e-12, |x| model().log_density(&theta, &[x]).unwrap().exp());
+            assert!((mass - 1.0).abs() < 1e-6, "{mass}");
+        }
+        assert_eq!(model().log_density(&[2.0, 2.0], &[1.5]).unwrap(), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn proposals_follow_the_distribution() {
+        let mut rng = stream(2, 0);
+        for theta in [[2.5, 4.0], [0.05, 0.3], [0.7, 0.2], [10.0, 10.0], [300.0, 5.0]] {
+            let mut records = vec![0.0; 20_000];
+            model().propose(&theta, &mut records, &mut rng).unwrap();
+            assert_follows("records", &mut records, |x| beta_reg(theta[0], theta[1], x));
+        }
+    }
+
+    #[test]
+    fn transport_is_one_to_one_and_gives_standard_noise() {
+        let mut rng = stream(3, 0);
+        for theta in [vec![2.5, 4.0], vec![0.3, 2.0], vec![200.0, 50.0]] {
+            assert_transport(&model(), &theta, &mut rng);
+        }
+        assert_jacobian(&model(), &[vec![2.5, 4.0], vec![0.3, 8.0]]);
+    }
+
+    fn release(query: impl Query + 'static, n: usize, values: Vec<f64>, scale: f64) -> Release {
+        let mechanism = Mechanism::new(Noise::Laplace, vec![scale; values.len()]).unwrap();
+        Release::new(Arc::new(query), mechanism, Aggregate::Mean, n, values).unwrap()
+    }
+
+    #[test]
+    fn starts_are_near_a_release_and_sane_for_absurd_ones() {
+        let bins = || Histogram::with_equal_bins(&[((0.0, 1.0), 10)]).unwrap();
+        let values = vec![0.0, 0.0, 0.05, 0.15, 0.3, 0.3, 0.15, 0.05, 0.0, 0.0];
+        let near = starts(&model(), &release(bins(), 1000, values, 1e-4));
+        let means: Vec<f64> = near.iter().map(|theta| theta[0] / (theta[0] + theta[1])).collect();
+        assert!((mean_and_error(&means).0 - 0.5).abs() < 0.05);
+        for value in [-1e15, 0.0, 0.5, 1.0, 1e15] {
+            for scale in [1e-9, 1.0, 1e9] {
+                starts(&model(), &release(bins(), 50, vec![value; 10], scale));
+                let mean = Mean::new(vec![(0.0, 1.0)]).unwrap();
+                starts(&model(), &release(mean, 50, vec![value], scale));
+            }
+        }
+    }
+
+    #[test]
+    fn bad_theta_is_refused() {
+        assert_eq!(model().check_theta(&[1.0, f64::INFINITY]).unwrap_err().field, "b");
+    }
+
+    #[test]
+    fn draws_are_pinned() {
+        assert_pinned(
+            &first_draws(&model(), &[2.5, 4.0]),
+            &[
+                2.762986410639297,
+                3.2483072128817883,
+                0.2680062582180253,
+                0.3635361857345196,
+                4.230559535298563,
+                3.7059254706203597,
+            ],
+        );
+    }
+}

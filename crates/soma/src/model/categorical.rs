@@ -1,0 +1,244 @@
+//! Categories with unknown probabilities.
+
+use rand::RngExt;
+use statrs::function::gamma::ln_gamma;
+
+use super::Model;
+use super::dirichlet::sample_shares;
+use crate::error::{Invalid, Outcome, positive};
+use crate::release::Release;
+use crate::rng::Rng;
+
+/// A record is one of the numbers 0 to C - 1, category c with probability p_c; theta is
+/// (p_0, ..., p_C-1), with a Dirichlet prior, which is conjugate.
+#[derive(Debug, Clone)]
+pub struct Categorical {
+    prior: Vec<f64>,
+}
+
+impl Categorical {
+    /// The model with the parameters of the Dirichlet prior, one for each category.
+    pub fn new(prior: Vec<f64>) -> Result<Self, Invalid> {
+        if prior.len() < 2 {
+            return Err(Invalid::new(
+                "prior.alpha",
+                "there must be two categories",
+                prior.len(),
+                "a positive number for each of two or more categories",
+            ));
+        }
+        for (c, &alpha) in prior.iter().enumerate() {
+            positive(&format!("prior.alpha[{c}]"), alpha)?;
+        }
+        Ok(Categorical { prior })
+    }
+
+    /// The parameters of the Dirichlet that theta follows given records: what
+    /// [`update`](Model::update) draws from.
+    pub fn posterior(&self, records: &[f64]) -> Vec<f64> {
+        let mut counts = self.prior.clone();
+        let last = counts.len() - 1;
+        records.iter().for_each(|x| counts[(*x as usize).min(last)] += 1.0);
+        counts
+    }
+}
+
+impl Model for Categorical {
+    fn kind(&self) -> &'static str {
+        "categorical"
+    }
+
+    fn record_dim(&self) -> usize {
+        1
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        (0..self.prior.len()).map(|c| format!("p{c}")).collect()
+    }
+
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
+        if let Some(c) = theta.iter().position(|p| !(0.0..=1.0).contains(p)) {
+            let allowed = "a number from 0 to 1";
+            return Err(Invalid::new(format!("p{c}"), "must be a probability", theta[c], allowed));
+        }
+        let sum: f64 = theta.iter().sum();
+        if (sum - 1.0).abs() > 1e-6 {
+            return Err(Invalid::new(
+                "",
+                "probabilities must sum to one",
+                format!("a sum of {sum}"),
+                "probabilities with the sum 1",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_release(&self, release: &Release) -> Result<(), Invalid> {
+        let (has, needs) = (self.prior.len(), release.query().dim());
+        if release.query().kind() == "categories" && has != needs {
+            return Err(Invalid::new(
+                "model.prior.alpha",
+                "the model and the query have different categories",
+                format!("{has} categories in the model"),
+                format!("{needs}: {}", release.query().labels().join(", ")),
+            ));
+        }
+        Ok(())
+    }
+
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        sample_shares(&self.prior, theta, rng)
+    }
+
+    /// With respect to the first C - 1 probabilities.
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
+        if theta.iter().any(|p| !(0.0..=1.0).contains(p)) {
+            return Ok(f64::NEG_INFINITY);
+        }
+        let parts = self.prior.iter().zip(theta);
+        let logs: f64 = parts.map(|(alpha, p)| (alpha - 1.0) * p.ln() - ln_gamma(*alpha)).sum();
+        Ok(logs + ln_gamma(self.prior.iter().sum()))
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        let mut total = 0.0;
+        let cumulative: Vec<f64> = theta
+            .iter()
+            .map(|p| {
+                total += p;
+                total
+            })
+            .collect();
+        for x in records {
+            let level = rng.random::<f64>() * total;
+            *x = cumulative.partition_point(|&sum| sum <= level) as f64;
+        }
+        Ok(())
+    }
+
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        let is_category = record[0].fract() == 0.0 && record[0] >= 0.0;
+        let p = if is_category { theta.get(record[0] as usize) } else { None };
+        Ok(p.map_or(f64::NEG_INFINITY, |p| p.ln()))
+    }
+
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        sample_shares(&self.posterior(records), theta, rng)
+    }
+
+    /// A draw given a quarter of the records that the release is worth, in its own proportions.
+    fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        let shares = release.plausible_means();
+        let total: f64 = shares.iter().sum();
+        if release.query().kind() != "categories" || total <= 0.0 {
+            return self.sample_prior(theta, rng);
+        }
+        let n = 0.25 * release.worth();
+        let counts = self.prior.iter().zip(&shares).map(|(alpha, share)| alpha + n * share / total);
+        sample_shares(&counts.collect::<Vec<f64>>(), theta, rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::chain::Problem;
+    use crate::model::testing::*;
+    use crate::release::query::Categories;
+    use crate::release::{Aggregate, Mechanism, mechanism::Noise};
+    use crate::rng::stream;
+
+    fn model() -> Categorical {
+        Categorical::new(vec![1.0, 0.5, 2.0]).unwrap()
+    }
+
+    fn release(categories: usize, n: usize, values: Vec<f64>, scale: f64) -> Release {
+        let query = Categories::new(categories).unwrap();
+        let mechanism = Mechanism::new(Noise::DiscreteLaplace, vec![scale; values.len()]).unwrap();
+        Release::new(Arc::new(query), mechanism, Aggregate::Sum, n, values).unwrap()
+    }
+
+    /// First and second moments of Dirichlet draws.
+    fn assert_dirichlet(what: &str, draws: &[Vec<f64>], alpha: &[f64]) {
+        let total: f64 = alpha.iter().sum();
+        for c in 0..alpha.len() {
+            let column: Vec<f64> = draws.iter().map(|p| p[c]).collect();
+            assert_mean(what, &column, alpha[c] / total);
+            let squares: Vec<f64> = column.iter().map(|p| p * p).collect();
+            assert_mean(what, &squares, alpha[c] * (alpha[c] + 1.0) / (total * (total + 1.0)));
+        }
+    }
+
+    #[test]
+    fn prior_and_update_are_dirichlet() {
+        let mut rng = stream(1, 0);
+        let mut theta = vec![0.0; 3];
+        let mut draws = |records: Option<&[f64]>| {
+            let mut one = || {
+                match records {
+                    None => model().sample_prior(&mut theta, &mut rng).unwrap(),
+                    Some(records) => model().update(&mut theta, records, &mut rng).unwrap(),
+                }
+                theta.clone()
+            };
+            (0..20_000).map(|_| one()).collect::<Vec<_>>()
+        };
+        assert_dirichlet("prior", &draws(None), &[1.0, 0.5, 2.0]);
+        assert_dirichlet("update", &draws(Some(&[0.0, 2.0, 2.0, 0.0, 0.0])), &[4.0, 0.5, 4.0]);
+    }
+
+    #[test]
+    fn proposals_have_the_probabilities() {
+        let theta = [0.2, 0.0, 0.8];
+        let mut records = vec![0.0; 50_000];
+        model().propose(&theta, &mut records, &mut stream(2, 0)).unwrap();
+        for (c, p) in theta.iter().enumerate() {
+            let hits: Vec<f64> = records.iter().map(|x| (*x == c as f64) as u8 as f64).collect();
+            assert_mean("share", &hits, *p);
+            assert_eq!(model().log_density(&theta, &[c as f64]).unwrap(), p.ln());
+        }
+        assert_eq!(model().log_density(&theta, &[3.0]).unwrap(), f64::NEG_INFINITY);
+        assert_eq!(model().log_density(&theta, &[0.5]).unwrap(), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn starts_are_near_a_release_and_sane_for_absurd_ones() {
+        let starts = |values: Vec<f64>, scale| starts(&model(), &release(3, 100, values, scale));
+        let near = starts(vec![20.0, 30.0, 50.0], 1.0);
+        let (share, error) = mean_and_error(&near.iter().map(|p| p[2]).collect::<Vec<f64>>());
+        assert!((share - 0.5).abs() < 0.05 && error > 1e-3);
+        for value in [-1e15, 0.0, 1e15] {
+            starts(vec![value; 3], 1e-3);
+            starts(vec![value; 3], 1e9);
+        }
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        assert!(Categorical::new(vec![1.0]).is_err());
+        assert!(Categorical::new(vec![1.0, 0.0]).is_err());
+        assert!(model().check_theta(&[0.5, 0.5, 0.5]).is_err());
+        assert_eq!(model().check_theta(&[0.5, -0.5, 1.0]).unwrap_err().field, "p1");
+        let four = release(4, 5, vec![1.0; 4], 1.0);
+        assert!(Problem::new(four, Arc::new(model())).is_err());
+    }
+
+    #[test]
+    fn draws_are_pinned() {
+        assert_pinned(
+            &first_draws(&model(), &[0.2, 0.3, 0.5]),
+            &[
+                0.258507140639387,
+                0.005847934629877087,
+                0.735644924730736,
+                1.0,
+                0.0,
+                0.8112436198579609,
+                0.15682310937981825,
+                0.031933270762220835,
+            ],
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Counts of categories.
+
+use super::{Query, Sensitivity, bin_sensitivity, write_indicators};
+use crate::error::{Invalid, Outcome};
+
+/// The number of records in each of C categories. A record is one number, 0 to C - 1; any other is
+/// counted in the nearest category.
+///
+/// A replaced record takes one from a count and adds one to another: the sensitivity is 2 in the
+/// sum of absolute values and sqrt(2) in the Euclidean norm.
+#[derive(Debug, Clone)]
+pub struct Categories {
+    labels: Vec<String>,
+}
+
+impl Categories {
+    /// A query on `count` categories, labelled by their numbers.
+    pub fn new(count: usize) -> Result<Self, Invalid> {
+        Categories::with_labels((0..count).map(|c| c.to_string()).collect())
+    }
+
+    /// A query on categories with these labels.
+    pub fn with_labels(labels: Vec<String>) -> Result<Self, Invalid> {
+        if labels.len() < 2 {
+            return Err(Invalid::new(
+                "categories",
+                "there must be two categories",
+                labels.len(),
+                "at least two",
+            ));
+        }
+        let repeated = (1..labels.len()).find(|&i| labels[..i].contains(&labels[i]));
+        if let Some(i) = repeated {
+            return Err(Invalid::new(
+                format!("labels[{i}]"),
+                "two categories have the same label",
+                &labels[i],
+                "a label of its own for each category",
+            ));
+        }
+        Ok(Categories { labels })
+    }
+}
+
+impl Query for Categories {
+    fn kind(&self) -> &'static str {
+        "categories"
+    }
+
+    fn record_dim(&self) -> usize {
+        1
+    }
+
+    fn dim(&self) -> usize {
+        self.labels.len()
+    }
+
+    fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome {
+        let count = self.labels.len();
+        let bins = records.iter().map(|x| (x.round() as usize).min(count - 1));
+        write_indicators(count, bins, out);
+        Ok(())
+    }
+
+    fn bounds(&self) -> Vec<(f64, f64)> {
+        vec![(0.0, 1.0); self.labels.len()]
+    }
+
+    fn sensitivity(&self) -> Sensitivity {
+        bin_sensitivity()
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.labels.clone()
+    }
+
+    fn is_integer(&self) -> bool {
+        true
+    }
+
+    fn bins(&self) -> Option<usize> {
+        Some(self.labels.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistic_is_the_indicator() {
+        let query = Categories::new(3).unwrap();
+        let mut out = [7.0; 12];
+        query.statistics(&[2.0, 0.0, -5.0, 9.0], &mut out).unwrap();
+        assert_eq!(out, [0., 0., 1., 1., 0., 0., 1., 0., 0., 0., 0., 1.]);
+        assert_eq!(query.labels(), ["0", "1", "2"]);
+    }
+
+    #[test]
+    fn labels_are_checked() {
+        assert!(Categories::new(1).is_err());
+        let labels = ["yes", "no", "yes"].map(String::from).to_vec();
+        assert_eq!(Categories::with_labels(labels).unwrap_err().field, "labels[2]");
+    }
+}
