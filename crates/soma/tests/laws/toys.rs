@@ -1,0 +1,202 @@
+//! Problems small enough to be enumerated: records that are one of a few categories.
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use soma::Outcome;
+use soma::kernel::{Batch, Offers, Records};
+use soma::release::mechanism::{Mechanism, Noise};
+use soma::release::query::Sensitivity;
+use soma::release::{Aggregate, Query, Release};
+use soma::rng::Rng;
+
+/// What is counted of a category.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Statistic {
+    /// Its indicator: one coordinate for each category.
+    Indicator,
+    /// Two numbers that are in no simple relation.
+    Scores,
+}
+
+/// The statistic of a category.
+#[derive(Debug, Clone)]
+pub struct Categories {
+    pub categories: usize,
+    pub statistic: Statistic,
+}
+
+impl Categories {
+    pub fn of(&self, category: usize) -> Vec<f64> {
+        match self.statistic {
+            Statistic::Indicator => {
+                (0..self.categories).map(|c| f64::from(u8::from(c == category))).collect()
+            }
+            Statistic::Scores => {
+                let c = category as f64;
+                vec![0.9 * c - 0.4 * c * c, (1.3 * c).sin()]
+            }
+        }
+    }
+}
+
+impl Query for Categories {
+    fn kind(&self) -> &'static str {
+        "toy categories"
+    }
+
+    fn record_dim(&self) -> usize {
+        1
+    }
+
+    fn dim(&self) -> usize {
+        self.of(0).len()
+    }
+
+    fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome {
+        for (record, row) in records.iter().zip(out.chunks_exact_mut(self.dim())) {
+            row.copy_from_slice(&self.of(*record as usize));
+        }
+        Ok(())
+    }
+
+    fn bounds(&self) -> Vec<(f64, f64)> {
+        let all: Vec<Vec<f64>> = (0..self.categories).map(|c| self.of(c)).collect();
+        let ends = |k: usize| {
+            let values = all.iter().map(move |t| t[k]);
+            (values.clone().fold(f64::MAX, f64::min), values.fold(f64::MIN, f64::max))
+        };
+        (0..self.dim()).map(ends).collect()
+    }
+
+    fn sensitivity(&self) -> Sensitivity {
+        let pairs = (0..self.categories).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let gaps: Vec<Vec<f64>> = pairs
+            .map(|(a, b)| self.of(a).iter().zip(self.of(b)).map(|(x, y)| x - y).collect())
+            .collect();
+        let l1 = gaps.iter().map(|g: &Vec<f64>| g.iter().map(|x| x.abs()).sum());
+        let l2 = gaps.iter().map(|g: &Vec<f64>| g.iter().map(|x| x * x).sum::<f64>().sqrt());
+        Sensitivity { l1: l1.fold(0.0, f64::max), l2: l2.fold(0.0, f64::max) }
+    }
+
+    fn labels(&self) -> Vec<String> {
+        (0..self.dim()).map(|k| format!("t{k}")).collect()
+    }
+
+    fn is_integer(&self) -> bool {
+        self.statistic == Statistic::Indicator
+    }
+
+    fn bins(&self) -> Option<usize> {
+        (self.statistic == Statistic::Indicator).then_some(self.categories)
+    }
+}
+
+/// n records, each one of the categories with the probabilities `f`, under a release.
+#[derive(Debug, Clone)]
+pub struct Toy {
+    pub name: String,
+    pub n: usize,
+    pub f: Vec<f64>,
+    pub query: Categories,
+    pub noise: Noise,
+    pub scale: f64,
+    pub released: Vec<f64>,
+}
+
+impl Toy {
+    /// Every kind of noise that the statistic can meet, for several sizes.
+    pub fn all() -> Vec<Toy> {
+        let mut all = Vec::new();
+        for (n, f) in [(2, vec![0.3, 0.7]), (3, vec![0.5, 0.2, 0.3]), (4, vec![0.4, 0.6])] {
+            for statistic in [Statistic::Indicator, Statistic::Scores] {
+                let query = Categories { categories: f.len(), statistic };
+                for noise in Noise::ALL {
+                    if noise.is_discrete() && !query.is_integer() {
+                        continue;
+                    }
+                    let released = match (query.dim(), noise.is_discrete()) {
+                        (dim, true) => [1.0, 3.0, -1.0][..dim].to_vec(),
+                        (dim, false) => [1.4, 2.3, -0.6][..dim].to_vec(),
+                    };
+                    let name = format!("{n} records, {statistic:?}, {}", noise.name());
+                    let (f, query, scale) = (f.clone(), query.clone(), 0.4);
+                    all.push(Toy { name, n, f, query, noise, scale, released });
+                }
+            }
+        }
+        all
+    }
+
+    pub fn release(&self) -> Release {
+        let scales = vec![self.scale; self.query.dim()];
+        let mechanism = Mechanism::new(self.noise, scales).unwrap();
+        let query = Arc::new(self.query.clone());
+        Release::new(query, mechanism, Aggregate::Sum, self.n, self.released.clone()).unwrap()
+    }
+
+    pub fn states(&self) -> usize {
+        self.f.len().pow(self.n as u32)
+    }
+
+    /// The categories of the records in state number `state`.
+    pub fn decode(&self, mut state: usize) -> Vec<usize> {
+        let digit = |_| {
+            let digit = state % self.f.len();
+            state /= self.f.len();
+            digit
+        };
+        (0..self.n).map(digit).collect()
+    }
+
+    /// The inverse of [`decode`](Toy::decode).
+    pub fn encode(&self, records: &[usize]) -> usize {
+        records.iter().rev().fold(0, |state, &category| state * self.f.len() + category)
+    }
+
+    /// eta(s_dp | S(x)), up to a constant, from the definition of the noise.
+    pub fn eta(&self, records: &[usize]) -> f64 {
+        let mut cost = 0.0;
+        for (k, released) in self.released.iter().enumerate() {
+            let sum: f64 = records.iter().map(|&c| self.query.of(c)[k]).sum();
+            let z = (released - sum) / self.scale;
+            cost += match self.noise {
+                Noise::Laplace | Noise::DiscreteLaplace => z.abs(),
+                Noise::Gaussian | Noise::DiscreteGaussian => 0.5 * z * z,
+            };
+        }
+        (-cost).exp()
+    }
+
+    pub fn records(&self, release: &Release, state: usize) -> Records {
+        let records = self.decode(state).iter().map(|&c| c as f64).collect();
+        Records::new(release, records).unwrap()
+    }
+
+    pub fn state_of(&self, records: &Records) -> usize {
+        let categories: Vec<usize> = records.all().iter().map(|&x| x as usize).collect();
+        self.encode(&categories)
+    }
+}
+
+/// Offers of categories with the probabilities of a toy.
+pub struct ToyOffers<'a>(pub &'a Toy);
+
+impl Offers for ToyOffers<'_> {
+    fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
+        let toy = self.0;
+        batch.resize(size, 1, toy.query.dim());
+        let (records, statistics) = batch.parts_mut();
+        for x in records.iter_mut() {
+            let mut left: f64 = rng.random();
+            let category = toy.f.iter().position(|p| {
+                left -= p;
+                left < 0.0
+            });
+            *x = category.unwrap_or(toy.f.len() - 1) as f64;
+        }
+        toy.query.statistics(records, statistics)?;
+        statistics.iter_mut().for_each(|t| *t /= toy.scale);
+        Ok(())
+    }
+}
