@@ -14,7 +14,7 @@ mod slice;
 mod uniform;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use std::fmt::Debug;
 

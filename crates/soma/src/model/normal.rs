@@ -1,10 +1,11 @@
 //! Normal records with unknown mean and variance.
 
+use nalgebra::allocator::Allocator;
+use nalgebra::{Const, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
 use rand::RngExt;
-use rand_distr::{Distribution, Gamma, StandardNormal};
-use statrs::function::gamma::ln_gamma;
+use rand_distr::StandardNormal;
 
-use super::{Model, Transport};
+use super::{Model, NormalInverseGamma, Transport};
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -31,19 +32,40 @@ impl Normal {
         })
     }
 
-    fn draw(
-        mean: f64,
-        lambda: f64,
-        shape: f64,
-        rate: f64,
-        theta: &mut [f64],
-        rng: &mut Rng,
-    ) -> Outcome {
-        let precision = Gamma::new(shape, 1.0 / rate)?.sample(rng).max(f64::MIN_POSITIVE);
-        theta[1] = 1.0 / precision;
-        let z: f64 = rng.sample(StandardNormal);
-        theta[0] = mean + z * (theta[1] / lambda).sqrt();
-        Ok(())
+    /// The law of theta given records: what [`update`](Model::update) draws from.
+    pub fn posterior(&self, records: &[f64]) -> NormalInverseGamma {
+        self.posterior_sized(Dyn(1), records)
+    }
+
+    fn posterior_sized<D: Dim>(&self, one: D, records: &[f64]) -> NormalInverseGamma<D>
+    where
+        DefaultAllocator: Allocator<D> + Allocator<D, D>,
+    {
+        let n = records.len() as f64;
+        let mean = records.iter().sum::<f64>() / n.max(1.0);
+        let squares: f64 = records.iter().map(|x| (x - mean) * (x - mean)).sum();
+        self.given(one, n, mean, squares)
+    }
+
+    /// The posterior given n records with this mean and sum of squared distances from it; the
+    /// prior, if n = 0. `one` is the number of coefficients, as a type.
+    fn given<D: Dim>(&self, one: D, n: f64, mean: f64, squares: f64) -> NormalInverseGamma<D>
+    where
+        DefaultAllocator: Allocator<D> + Allocator<D, D>,
+    {
+        let lambda = self.lambda + n;
+        let gap = mean - self.mean;
+        let centre = self.mean + n / lambda * gap;
+        NormalInverseGamma {
+            mean: OVector::from_element_generic(one, Const::<1>, centre),
+            factor: OMatrix::from_element_generic(one, one, lambda.sqrt()),
+            shape: self.shape + 0.5 * n,
+            rate: self.rate + 0.5 * (squares + self.lambda * n / lambda * gap * gap),
+        }
+    }
+
+    fn prior(&self) -> NormalInverseGamma<Const<1>> {
+        self.given(Const::<1>, 0.0, self.mean, 0.0)
     }
 }
 
@@ -60,20 +82,18 @@ impl Model for Normal {
         vec!["mu".into(), "sigma2".into()]
     }
 
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
+        finite("mu", theta[0])?;
+        positive("sigma2", theta[1])?;
+        Ok(())
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
-        Normal::draw(self.mean, self.lambda, self.shape, self.rate, theta, rng)
+        self.prior().sample(theta, rng)
     }
 
     fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
-        let (mu, sigma2) = (theta[0], theta[1]);
-        if sigma2 <= 0.0 {
-            return Ok(f64::NEG_INFINITY);
-        }
-        let z = mu - self.mean;
-        Ok(self.shape * self.rate.ln()
-            - ln_gamma(self.shape)
-            - (self.shape + 1.5) * sigma2.ln()
-            - (self.rate + 0.5 * self.lambda * z * z) / sigma2)
+        Ok(self.prior().log_density(theta))
     }
 
     fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
@@ -91,24 +111,25 @@ impl Model for Normal {
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-        let n = records.len() as f64;
-        let mean = records.iter().sum::<f64>() / n;
-        let squares: f64 = records.iter().map(|x| (x - mean) * (x - mean)).sum();
-        let lambda = self.lambda + n;
-        let gap = mean - self.mean;
-        let rate = self.rate + 0.5 * (squares + self.lambda * n / lambda * gap * gap);
-        let centre = (self.lambda * self.mean + n * mean) / lambda;
-        Normal::draw(centre, lambda, self.shape + 0.5 * n, rate, theta, rng)
+        self.posterior_sized(Const::<1>, records).sample(theta, rng)
     }
 
+    /// A draw given a quarter of the records that the release is worth, with the mean that it
+    /// states, and the variance where it states one. Where it does not, the variance is the
+    /// prior's.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
-        self.sample_prior(theta, rng)?;
-        if release.query().kind() == "mean" {
-            let z: f64 = rng.sample(StandardNormal);
-            let n = release.n() as f64;
-            let spread = theta[1] / n + (release.sum_scales()[0] / n).powi(2);
-            theta[0] = release.sums()[0] / n + 2.0 * z * spread.sqrt();
+        let Some(moments) = release.query().moments(&release.plausible_means()) else {
+            return self.sample_prior(theta, rng);
+        };
+        let n = 0.25 * release.worth();
+        if let Some(covariance) = moments.covariance {
+            let squares = n * covariance[(0, 0)].max(0.0);
+            return self.given(Const::<1>, n, moments.mean[0], squares).sample(theta, rng);
         }
+        self.sample_prior(theta, rng)?;
+        let near = self.given(Const::<1>, n, moments.mean[0], 0.0);
+        let sigma2 = theta[1];
+        near.sample_coefficients(sigma2, &mut theta[..1], rng);
         Ok(())
     }
 
@@ -130,8 +151,7 @@ impl Transport for Normal {
     }
 
     fn log_prior_free(&self, free: &[f64]) -> f64 {
-        let z = free[0] - self.mean;
-        -(self.shape + 0.5) * free[1] - (self.rate + 0.5 * self.lambda * z * z) * (-free[1]).exp()
+        self.prior().log_density_free(&free[..1], free[1])
     }
 
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
@@ -144,5 +164,85 @@ impl Transport for Normal {
         let sigma = theta[1].sqrt();
         noise.iter_mut().zip(records).for_each(|(e, x)| *e = (x - theta[0]) / sigma);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::testing::*;
+    use crate::release::query::{Histogram, Mean};
+    use crate::release::{Aggregate, Mechanism, Query, mechanism::Noise};
+    use crate::rng::stream;
+
+    fn model() -> Normal {
+        Normal::new(1.0, 0.5, 5.0, 4.0).unwrap()
+    }
+
+    #[test]
+    fn prior_and_updates_follow_their_densities() {
+        assert_prior(&model(), 50_000);
+        assert_update(&model(), &[0.0, 1.0], &[0.3, -2.0, 0.9, 1.1], 50_000);
+        assert_update(&model(), &[0.0, 1.0], &[7.0], 50_000);
+    }
+
+    #[test]
+    fn density_integrates_to_one_and_proposals_follow_it() {
+        let theta = [0.7, 2.3];
+        let mass = integral(-20.0, 20.0, |x| model().log_density(&theta, &[x]).unwrap().exp());
+        assert!((mass - 1.0).abs() < 1e-9);
+        let mut records = vec![0.0; 20_000];
+        model().propose(&theta, &mut records, &mut stream(2, 0)).unwrap();
+        assert_follows("records", &mut records, |x| normal_cdf((x - 0.7) / 2.3f64.sqrt()));
+    }
+
+    #[test]
+    fn transport_is_one_to_one_and_gives_standard_noise() {
+        assert_transport(&model(), &[0.7, 2.3], &mut stream(3, 0));
+        assert_jacobian(&model(), &[vec![0.7, 2.3], vec![-1.0, 0.2]]);
+    }
+
+    fn release(query: impl Query + 'static, value: f64, scale: f64) -> Release {
+        let k = query.dim();
+        let mechanism = Mechanism::new(Noise::Gaussian, vec![scale; k]).unwrap();
+        Release::new(Arc::new(query), mechanism, Aggregate::Mean, 400, vec![value; k]).unwrap()
+    }
+
+    #[test]
+    fn starts_are_near_a_release_and_sane_for_absurd_ones() {
+        let mean = || Mean::new(vec![(-10.0, 10.0)]).unwrap();
+        let bins = || Histogram::with_equal_bins(&[((-10.0, 10.0), 10)]).unwrap();
+        let near = starts(&model(), &release(mean(), 3.0, 1e-3));
+        let mu: Vec<f64> = near.iter().map(|theta| theta[0]).collect();
+        assert!((mean_and_error(&mu).0 - 3.0).abs() < 0.1 && mean_and_error(&mu).1 > 1e-3);
+        for value in [-1e300, 0.0, 1e300] {
+            for scale in [1e-9, 1e9] {
+                starts(&model(), &release(mean(), value, scale));
+                starts(&model(), &release(bins(), value, scale));
+            }
+        }
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        assert_eq!(Normal::new(0.0, 0.0, 1.0, 1.0).unwrap_err().field, "prior.lambda");
+        assert_eq!(model().check_theta(&[0.0, -1.0]).unwrap_err().field, "sigma2");
+    }
+
+    #[test]
+    fn draws_are_pinned() {
+        assert_pinned(
+            &first_draws(&model(), &[0.7, 2.3]),
+            &[
+                1.460859202826433,
+                0.9575101638621174,
+                -1.0088257384562829,
+                0.1937183645716244,
+                -0.6238646295855343,
+                0.6180891549010086,
+            ],
+        );
     }
 }

@@ -33,12 +33,54 @@ fn log_normaliser(scale: f64) -> f64 {
 /// Rejection from the discrete Laplace of scale t = floor(s) + 1 (the paper's Algorithm 3).
 pub(super) fn sample(scale: f64, rng: &mut Rng) -> f64 {
     let t = scale.floor() + 1.0;
-    let variance = scale * scale;
     loop {
         let y = discrete_laplace::sample(t, rng);
-        let excess = y.abs() - variance / t;
-        if rng.random::<f64>() < (-excess * excess / (2.0 * variance)).exp() {
+        // In units of the scale: the square of a tiny scale would be zero.
+        let excess = y.abs() / scale - scale / t;
+        if rng.random::<f64>() < (-0.5 * excess * excess).exp() {
             return y;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::mechanism::testing::{assert_frequencies, assert_sums_to_one};
+    use crate::rng::stream;
+
+    /// On both sides of the change from the direct sum to its dual, and far from it.
+    #[test]
+    fn probabilities_sum_to_one() {
+        for scale in [1e-200, 1e-3, 0.1, 0.399999, 0.4, 0.41, 1.0, 7.3, 300.0] {
+            assert_sums_to_one(scale, 40.0, log_probability);
+        }
+    }
+
+    #[test]
+    fn the_two_forms_of_the_normaliser_agree() {
+        let direct = |scale: f64| {
+            let terms = (1..200).map(|r| (-0.5 * (r as f64 / scale).powi(2)).exp());
+            (1.0 + 2.0 * terms.sum::<f64>()).ln()
+        };
+        for scale in [0.2, 0.39, 0.41, 0.8, 3.0, 12.0] {
+            assert!((log_normaliser(scale) - direct(scale)).abs() < 1e-13, "{scale}");
+        }
+    }
+
+    #[test]
+    fn tails_are_finite_and_fall_by_the_square() {
+        for scale in [0.01, 1.0, 1e6] {
+            let far = log_probability(scale, 1e9) - log_probability(scale, 0.0);
+            assert!((far / (-0.5 * (1e9 / scale).powi(2)) - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(log_probability(1.0, 0.5), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn draws_have_the_probabilities() {
+        for scale in [1e-200, 0.3, 0.9, 2.5, 40.0] {
+            assert_frequencies(scale, sample, log_probability, &mut stream(1, 0));
         }
     }
 }

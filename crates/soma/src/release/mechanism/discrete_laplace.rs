@@ -21,3 +21,33 @@ pub(super) fn sample(scale: f64, rng: &mut Rng) -> f64 {
     };
     geometric() - geometric()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::mechanism::testing::{assert_frequencies, assert_sums_to_one};
+    use crate::rng::stream;
+
+    #[test]
+    fn probabilities_sum_to_one() {
+        for scale in [1e-3, 0.1, 0.5, 1.0, 7.3, 300.0] {
+            assert_sums_to_one(scale, 40.0, log_probability);
+        }
+    }
+
+    #[test]
+    fn tails_are_finite_and_fall_by_the_distance() {
+        for scale in [0.01, 1.0, 1e6] {
+            let far = log_probability(scale, -1e9) - log_probability(scale, 0.0);
+            assert!((far / (-1e9 / scale) - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(log_probability(1.0, 0.5), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn draws_have_the_probabilities() {
+        for scale in [0.01, 0.3, 0.9, 2.5, 40.0] {
+            assert_frequencies(scale, sample, log_probability, &mut stream(1, 0));
+        }
+    }
+}

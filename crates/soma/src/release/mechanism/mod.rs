@@ -5,6 +5,9 @@ mod discrete_laplace;
 mod gaussian;
 mod laplace;
 
+#[cfg(test)]
+mod testing;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Aggregate, Query};
@@ -221,5 +224,69 @@ impl Mechanism {
             )),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing::assert_pinned;
+    use crate::release::query::{Categories, Mean};
+    use crate::rng::stream;
+
+    #[test]
+    fn draws_are_pinned() {
+        let mut draws = Vec::new();
+        for noise in Noise::ALL {
+            let mechanism = Mechanism::new(noise, vec![2.0; 3]).unwrap();
+            draws.extend(mechanism.sample(&mut stream(1, 0)));
+        }
+        assert_pinned(
+            &draws,
+            &[
+                0.893806440593595,
+                0.29042330063071903,
+                1.1608718288624968,
+                -0.46969411711184195,
+                -2.821635401221999,
+                0.6660572589585434,
+                0.0,
+                1.0,
+                -3.0,
+                1.0,
+                1.0,
+                0.0,
+            ],
+        );
+    }
+
+    #[test]
+    fn scales_follow_from_the_budget() {
+        let query = Mean::new(vec![(0.0, 3.0), (0.0, 4.0)]).unwrap();
+        let scale = |noise, budget, sensitivity, aggregate| {
+            Mechanism::with_budget(noise, budget, sensitivity, &query, aggregate, 10)
+                .map(|mechanism| mechanism.scales()[0])
+        };
+        let (sum, mean) = (Aggregate::Sum, Aggregate::Mean);
+        let epsilon = Budget::Epsilon(2.0);
+        assert_eq!(scale(Noise::Laplace, epsilon, None, sum), Ok(3.5));
+        assert_eq!(scale(Noise::Laplace, epsilon, None, mean), Ok(0.35));
+        assert_eq!(scale(Noise::Laplace, epsilon, Some(13.0), mean), Ok(0.65));
+        assert_eq!(scale(Noise::Gaussian, Budget::Rho(0.5), None, sum), Ok(5.0));
+        assert_eq!(scale(Noise::Gaussian, epsilon, None, sum).unwrap_err().field, "epsilon");
+        assert_eq!(scale(Noise::Laplace, Budget::Rho(1.0), None, sum).unwrap_err().field, "rho");
+        assert!(scale(Noise::Laplace, Budget::Epsilon(0.0), None, sum).is_err());
+        assert!(scale(Noise::Laplace, epsilon, Some(-1.0), sum).is_err());
+    }
+
+    #[test]
+    fn discrete_noise_is_for_whole_numbers() {
+        let mechanism = Mechanism::new(Noise::DiscreteLaplace, vec![1.0; 2]).unwrap();
+        let counts = Categories::new(2).unwrap();
+        assert!(mechanism.check(&counts, Aggregate::Sum, &[3.0, -1.0]).is_ok());
+        assert!(mechanism.check(&counts, Aggregate::Sum, &[3.0, 0.5]).is_err());
+        assert!(mechanism.check(&counts, Aggregate::Mean, &[3.0, 1.0]).is_err());
+        let mean = Mean::new(vec![(0.0, 1.0)]).unwrap();
+        assert!(mechanism.check(&mean, Aggregate::Sum, &[3.0, 1.0]).is_err());
     }
 }
