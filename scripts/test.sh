@@ -4,3 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo test --release --workspace
+
+scripts/test-python.sh --quiet

@@ -1,0 +1,212 @@
+"""Runs independent tasks on threads, or on any executor."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import dataclasses
+import os
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any, Protocol
+
+import cloudpickle
+
+from ._soma import Control
+
+RETRIES = 5
+"""How often a task is given to another worker before its loss is an error."""
+
+_TICK = 0.1
+_GRACE = 5.0
+
+
+class Task(Protocol):
+    """One piece of a run. It can be pickled, and its result depends on nothing but itself."""
+
+    def run(self, control: Control) -> Any:
+        """The result; of as much as was done, once `control` says stop."""
+
+
+@dataclasses.dataclass
+class Results:
+    """What came of the tasks: by their number, those that are missing were stopped."""
+
+    done: dict[int, Any]
+    interrupted: bool
+
+
+class WorkerLost(RuntimeError):
+    """The workers of an executor died again and again."""
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    executor: Executor | None,
+    threads: int | None,
+    report: Callable[[Control, int], None],
+) -> Results:
+    """Runs the tasks, each once as far as anyone can tell.
+
+    A task that was lost with its worker is run again: it is the same task, so that its result is
+    the same. Ctrl-C stops the tasks, and what they have done is returned. `report` is called ten
+    times a second, with the number of tasks that are done.
+    """
+    control = Control()
+    workers = _Threads(threads, control) if executor is None else _Workers(executor)
+    results = Results({}, False)
+    waiting: dict[Future[Any], int] = {}
+    lost: collections.Counter[int] = collections.Counter()
+    todo = collections.deque(range(len(tasks)))
+    try:
+        while todo or waiting:
+            while todo:
+                number = todo.popleft()
+                waiting[workers.submit(tasks[number])] = number
+            ready, _ = concurrent.futures.wait(
+                waiting, _TICK, return_when=concurrent.futures.FIRST_COMPLETED
+            )
+            for future in ready:
+                number = waiting.pop(future)
+                if workers.died(future):
+                    lost[number] += 1
+                    if lost[number] > RETRIES:
+                        raise WorkerLost(
+                            f"the worker of task {number} died {RETRIES + 1} times"
+                        ) from future.exception()
+                    todo.append(number)
+                else:
+                    results.done[number] = workers.result(future)
+            report(control, len(results.done))
+    except KeyboardInterrupt:
+        control.stop()
+        results.interrupted = True
+        results.done.update(_rescued(workers, waiting))
+    except BaseException:
+        control.stop()
+        for future in waiting:
+            future.cancel()
+        raise
+    finally:
+        workers.close()
+    return results
+
+
+def _rescued(workers: _Threads | _Workers, waiting: dict[Future[Any], int]) -> dict[int, Any]:
+    """What tasks have done that were stopped, or come to their end within a short time."""
+    begun = [future for future in waiting if not future.cancel()]
+    ready, _ = concurrent.futures.wait(begun, workers.grace)
+    whole = [future for future in ready if not workers.died(future)]
+    return {waiting[future]: workers.result(future) for future in whole}
+
+
+class _Threads:
+    """Threads of this process, which a control stops."""
+
+    grace = None
+
+    def __init__(self, threads: int | None, control: Control) -> None:
+        self.control = control
+        self.pool = ThreadPoolExecutor(threads or _processors())
+
+    def submit(self, task: Task) -> Future[Any]:
+        return self.pool.submit(task.run, self.control)
+
+    def died(self, future: Future[Any]) -> bool:
+        return False
+
+    def result(self, future: Future[Any]) -> Any:
+        return future.result()
+
+    def close(self) -> None:
+        self.pool.shutdown()
+
+
+class _Workers:
+    """Workers of a user's executor: processes, here or on other machines.
+
+    What a task raises comes back as a value. So an exception of a future itself says that the
+    worker was lost.
+    """
+
+    grace = _GRACE
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self.own: Executor | None = None
+
+    def submit(self, task: Task) -> Future[Any]:
+        payload = cloudpickle.dumps(task)
+        try:
+            return self.executor.submit(_run_pickled, payload)
+        except concurrent.futures.BrokenExecutor:
+            self._renew()
+            return self.executor.submit(_run_pickled, payload)
+
+    def _renew(self) -> None:
+        """A process pool is of no use once a process of it has died: takes another like it."""
+        old = self.executor
+        if not isinstance(old, ProcessPoolExecutor):
+            raise
+        self.close()
+        names = ("max_workers", "mp_context", "initializer", "initargs")
+        same = {name: getattr(old, f"_{name}") for name in names if hasattr(old, f"_{name}")}
+        self.executor = self.own = ProcessPoolExecutor(**same)
+
+    def died(self, future: Future[Any]) -> bool:
+        return future.cancelled() or future.exception() is not None
+
+    def result(self, future: Future[Any]) -> Any:
+        outcome = future.result()
+        if isinstance(outcome, _Raised):
+            raise outcome.exception() from _Remote(outcome.text)
+        return outcome
+
+    def close(self) -> None:
+        if self.own is not None:
+            self.own.shutdown(cancel_futures=True)
+
+
+@dataclasses.dataclass
+class _Raised:
+    """An exception that a task raised, on its way home."""
+
+    pickled: bytes
+    text: str
+
+    @staticmethod
+    def of(error: Exception) -> _Raised:
+        text = traceback.format_exc()
+        try:
+            pickled = cloudpickle.dumps(error)
+            cloudpickle.loads(pickled)
+        except Exception:
+            pickled = cloudpickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        return _Raised(pickled, text)
+
+    def exception(self) -> Exception:
+        error: Exception = cloudpickle.loads(self.pickled)
+        return error
+
+
+class _Remote(Exception):
+    """Shows the traceback of an exception that was raised in another process."""
+
+    def __str__(self) -> str:
+        return f"\n\n{self.args[0]}"
+
+
+def _run_pickled(payload: bytes) -> Any:
+    try:
+        return cloudpickle.loads(payload).run(Control())
+    except Exception as error:
+        return _Raised.of(error)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

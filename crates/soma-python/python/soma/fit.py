@@ -1,0 +1,152 @@
+"""The posterior of a model's parameters given a release."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from concurrent.futures import Executor
+from typing import Literal
+
+import numpy as np
+
+from . import _soma
+from ._described import toml
+from ._engine import run_tasks
+from ._progress import Reporter, Show
+from .model import Model
+from .models import BuiltinModel
+from .posterior import Posterior, Settings
+from .release import Release
+
+Kernel = Literal["soma", "soma-subset", "ran-imwg", "sys-imwg"]
+Moves = Literal["auto", "centred", "interwoven"]
+
+
+def fit(
+    release: Release,
+    model: Model | BuiltinModel,
+    *,
+    kernel: Kernel | None = None,
+    subset: int | None = None,
+    order: Literal["random", "cyclic"] | None = None,
+    moves: Moves | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    draws: int | None = None,
+    thin: int | None = None,
+    seed: int | None = None,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    progress: Show = True,
+) -> Posterior:
+    """Draws from the posterior of a model's parameters given a release.
+
+    Args:
+        release: what was published.
+        model: a model that comes with SOMA, or a `soma.Model` of your own.
+        kernel: how records are imputed.
+        subset: how many records an offer is weighed against, for the kernel "soma-subset".
+        order: which ones, for the kernel "soma-subset".
+        moves: how theta is moved: "centred" is the paper's update given the records, "interwoven"
+            adds moves that hold the noise of the records; as the model allows, if left out.
+        chains: the number of chains; 4, if left out.
+        warmup: iterations of each chain before the first that is kept; 1000, if left out.
+        draws: draws kept of each chain; 1000, if left out.
+        thin: one iteration in so many is kept; 1, if left out.
+        seed: the same seed gives the same draws, wherever they are computed; 1, if left out.
+        executor: where chains run: any `concurrent.futures.Executor`, such as a process pool or
+            `dask.distributed.Client.get_executor()`. In threads of this process, if left out.
+        threads: the number of threads, without an executor; one for each processor, if left out.
+        progress: whether to show progress in a terminal or notebook; or a function that is called
+            with a `soma.Progress`, some times a second.
+
+    Returns:
+        The draws. After Ctrl-C, those that had been made.
+
+    >>> release = soma.Release(
+    ...     query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=100,
+    ...     mechanism=soma.Laplace(epsilon=1.0), values=[0.4])
+    >>> model = soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0))
+    >>> posterior = soma.fit(release, model, chains=2, draws=500, seed=1)
+    >>> posterior.parameters
+    ('mu', 'sigma2')
+    """
+    options = {
+        "kernel": kernel,
+        "subset": subset,
+        "order": order,
+        "moves": moves,
+        "chains": chains,
+        "warmup": warmup,
+        "draws": draws,
+        "thin": thin,
+        "seed": seed,
+    }
+    sampler = f"sampler = {toml(options)}\n"
+    problem = problem_of(release, model)
+    native = problem.settings(sampler)
+    settings = Settings._of(native)
+    tasks = [_Chain(release, model, sampler, chain) for chain in range(settings.chains)]
+    iterations = settings.warmup + settings.draws * settings.thin
+    reporter = Reporter(progress, iterations * settings.chains, "iterations")
+    start = time.monotonic()
+    results = run_tasks(
+        tasks,
+        executor,
+        threads,
+        lambda control, done: reporter(done * iterations if executor else control.done),
+    )
+    reporter.close()
+    pieces = [results.done[chain] for chain in sorted(results.done)]
+    pieces = [piece for piece in pieces if len(piece.log_density)]
+    if not pieces:
+        raise KeyboardInterrupt("there was no draw yet")
+    return Posterior._of_chains(
+        pieces,
+        parameters=problem.outputs,
+        release=release,
+        model=model,
+        settings=settings,
+        seconds=time.monotonic() - start,
+        interrupted=results.interrupted or any(piece.stopped for piece in pieces),
+    )
+
+
+def problem_of(release: Release, model: Model | BuiltinModel) -> _soma.Problem:
+    """The release with the model, if they are what they should be and fit each other."""
+    if not isinstance(release, Release):
+        raise TypeError(f"release: must be a soma.Release (given: {release!r})")
+    if not isinstance(model, (Model, BuiltinModel)):
+        raise TypeError(
+            "model: must be a model of SOMA's, such as soma.Normal(...), or an instance of a "
+            f"subclass of soma.Model (given: {model!r})"
+        )
+    return model._problem(release)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChainDraws:
+    """The draws of one chain."""
+
+    chain: int
+    values: np.ndarray
+    acceptance: np.ndarray
+    log_density: np.ndarray
+    stopped: bool
+    """Whether there would have been more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Chain:
+    """The task of running one chain."""
+
+    release: Release
+    model: Model | BuiltinModel
+    sampler: str
+    chain: int
+
+    def run(self, control: _soma.Control) -> ChainDraws:
+        problem = problem_of(self.release, self.model)
+        settings = problem.settings(self.sampler)
+        draws = problem.run_chain(settings, self.chain, control)
+        return ChainDraws(self.chain, *draws, stopped=control.stopped)

@@ -1,0 +1,143 @@
+"""A model of your own, in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import numpy as np
+
+from . import _soma
+from .release import Release
+
+_OPTIONAL = ("sample_prior", "log_prior", "transport", "log_density")
+
+
+class Model:
+    """The base class of models of your own.
+
+    A subclass names its parameters, and says how to draw records given parameters theta and how to
+    draw theta given records, always for many records at a time. Its methods must be functions of
+    their arguments alone, and all their randomness must come from the `rng` that they are given:
+    then the same seed gives the same draws, on any number of threads or machines.
+
+    Required are `parameters`, `propose`, `update`, and one of `initial` and `sample_prior`.
+
+    >>> import numpy as np
+    >>> class Waiting(soma.Model):
+    ...     '''Exponential waiting times, rate ~ Gamma(2, 1).'''
+    ...     parameters = ["rate"]
+    ...     def sample_prior(self, rng):
+    ...         return [rng.gamma(2.0)]
+    ...     def propose(self, theta, size, rng):
+    ...         return rng.exponential(1 / theta[0], size=(size, 1))
+    ...     def update(self, theta, records, rng):
+    ...         return [rng.gamma(2.0 + len(records)) / (1.0 + records.sum())]
+    >>> release = soma.Release(
+    ...     query=soma.Mean(clamp=(0.0, 10.0)), statistic="mean", n=50,
+    ...     mechanism=soma.Laplace(epsilon=2.0), values=[0.8])
+    >>> posterior = soma.fit(release, Waiting(), chains=2, warmup=200, draws=300, seed=1)
+    >>> posterior.draws.shape
+    (2, 300, 1)
+    """
+
+    parameters: Sequence[str]
+    """The names of the parameters, in the order of theta."""
+
+    record_dim: int | None = None
+    """The length of a record; as `propose` returns them, if left out."""
+
+    def initial(self, rng: np.random.Generator) -> np.ndarray:
+        """Theta where a chain starts; a draw of the prior, if left out.
+
+        It should differ from chain to chain by more than the posterior is wide, so that R-hat can
+        tell whether chains have forgotten where they started.
+        """
+        return self.sample_prior(rng)
+
+    def sample_prior(self, rng: np.random.Generator) -> np.ndarray:
+        """Theta drawn from the prior. Needed by `soma.calibrate`."""
+        raise NotImplementedError
+
+    def propose(self, theta: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Records drawn independently from the model at theta, as an array of shape (size, d)."""
+        raise NotImplementedError
+
+    def update(
+        self, theta: np.ndarray, records: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """A new theta given all n records, an array of shape (n, d).
+
+        An exact draw of theta given the records is best. Otherwise a Markov move from `theta` that
+        leaves that law invariant, such as some Metropolis or slice steps.
+        """
+        raise NotImplementedError
+
+    def log_prior(self, theta: np.ndarray) -> float:
+        """The log density of the prior at theta, up to a constant; `-inf` where it is 0.
+
+        With `transport`, lets chains mix much faster.
+        """
+        raise NotImplementedError
+
+    def transport(
+        self, records: np.ndarray, theta: np.ndarray, new_theta: np.ndarray
+    ) -> np.ndarray:
+        """The records that the same randomness would have given at `new_theta`.
+
+        If a record is x = T(theta, e), with e noise whose law does not depend on theta, then this
+        is T(new_theta, e) for the e with x = T(theta, e): for a normal record
+        `new_mu + new_sigma * (records - mu) / sigma`. With `log_prior`, lets chains mix much
+        faster.
+        """
+        raise NotImplementedError
+
+    def log_density(self, theta: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """The normalised log density of each record at theta, an array of shape (size,).
+
+        Needed by `soma.couple` only.
+        """
+        raise NotImplementedError
+
+    def _problem(self, release: Release) -> _soma.Problem:
+        parameters = self._parameters()
+        record_dim = self._record_dim()
+        return _soma.Problem.custom(
+            release._native(record_dim),
+            self,
+            type(self).__name__,
+            parameters,
+            record_dim,
+            [method for method in _OPTIONAL if self._has(method)],
+        )
+
+    def _has(self, method: str) -> bool:
+        return getattr(type(self), method) is not getattr(Model, method)
+
+    def _parameters(self) -> list[str]:
+        name = type(self).__name__
+        for method in ("propose", "update"):
+            if not self._has(method):
+                raise TypeError(f"{name} has no method {method}, which every model needs")
+        if not self._has("initial") and not self._has("sample_prior"):
+            raise TypeError(f"{name} has neither initial nor sample_prior: a chain needs a start")
+        parameters = getattr(self, "parameters", None)
+        if isinstance(parameters, str) or not parameters:
+            raise TypeError(
+                f"{name}.parameters: must be a list of names, such as ['mu', 'sigma'] "
+                f"(given: {parameters!r})"
+            )
+        return [str(parameter) for parameter in parameters]
+
+    def _record_dim(self) -> int:
+        if self.record_dim is not None:
+            return self.record_dim
+        rng = np.random.default_rng(0)
+        theta = np.asarray(self.initial(rng), dtype=float)
+        shape: tuple[int, ...] = np.shape(self.propose(theta, 2, rng))
+        if shape == (2,):
+            return 1
+        if len(shape) == 2 and shape[0] == 2:
+            return shape[1]
+        raise ValueError(
+            f"{type(self).__name__}.propose: returned an array of the wrong shape for size = 2 "
+            f"(given: {shape}). Allowed: (2, d), one record in each row."
+        )

@@ -1,0 +1,153 @@
+"""Draws from a posterior."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from . import _soma
+from .release import Release
+
+if TYPE_CHECKING:
+    from .fit import ChainDraws
+    from .model import Model
+    from .models import BuiltinModel
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a run was made."""
+
+    kernel: str
+    moves: str
+    chains: int
+    warmup: int
+    draws: int
+    thin: int
+    seed: int
+
+    @staticmethod
+    def _of(native: _soma.Settings) -> Settings:
+        names = (field.name for field in dataclasses.fields(Settings))
+        return Settings(**{name: getattr(native, name) for name in names})
+
+
+class Posterior:
+    """Draws from the posterior of a model's parameters given a release.
+
+    It is also an Arrow table with one row for each draw: `pyarrow.table(posterior)`,
+    `polars.from_arrow(posterior)` and the like read it without copying a number.
+
+    >>> posterior["mu"].shape
+    (2, 500)
+    """
+
+    parameters: tuple[str, ...]
+    """The names of the parameters."""
+    acceptance: np.ndarray
+    """The share of offered records that were taken since the draw before, (chain, draw)."""
+    log_density: np.ndarray
+    """The log density of the released values given the imputed records, (chain, draw)."""
+    release: Release | None
+    """What was published."""
+    model: Model | BuiltinModel | None
+    """The model."""
+    settings: Settings | None
+    """How the run was made."""
+    seconds: float
+    """How long the run took."""
+    interrupted: bool
+    """Whether the run was stopped before its end."""
+
+    def __init__(
+        self,
+        columns: np.ndarray,
+        parameters: Sequence[str],
+        acceptance: np.ndarray,
+        log_density: np.ndarray,
+        *,
+        release: Release | None = None,
+        model: Model | BuiltinModel | None = None,
+        settings: Settings | None = None,
+        seconds: float = float("nan"),
+        interrupted: bool = False,
+    ) -> None:
+        for array in (columns, acceptance, log_density):
+            array.flags.writeable = False
+        self._columns = columns
+        self.parameters = tuple(parameters)
+        self.acceptance = acceptance
+        self.log_density = log_density
+        self.release = release
+        self.model = model
+        self.settings = settings
+        self.seconds = seconds
+        self.interrupted = interrupted
+
+    @classmethod
+    def _of_chains(cls, chains: Sequence[ChainDraws], **about: Any) -> Posterior:
+        """The posterior of chains, which are of different lengths where they were stopped.
+
+        Of the longest chains, and of the draws that they all have, as many as makes most draws.
+        """
+        lengths = sorted((len(chain.log_density) for chain in chains), reverse=True)
+        length = max(range(len(lengths)), key=lambda last: (last + 1) * lengths[last])
+        length = lengths[length]
+        kept = [chain for chain in chains if len(chain.log_density) >= length]
+        # A copy with each parameter in one piece, as Arrow's columns are.
+        columns = np.stack([chain.values[:length].T for chain in kept], axis=1)
+        acceptance = np.stack([chain.acceptance[:length] for chain in kept])
+        log_density = np.stack([chain.log_density[:length] for chain in kept])
+        parameters = about.pop("parameters")
+        return cls(np.ascontiguousarray(columns), parameters, acceptance, log_density, **about)
+
+    @property
+    def draws(self) -> np.ndarray:
+        """All draws, an array of shape (chain, draw, parameter)."""
+        return np.moveaxis(self._columns, 0, -1)
+
+    def __getitem__(self, parameter: str) -> np.ndarray:
+        """The draws of one parameter, an array of shape (chain, draw)."""
+        if parameter not in self.parameters:
+            raise KeyError(f"{parameter}: the parameters are {', '.join(self.parameters)}")
+        column: np.ndarray = self._columns[self.parameters.index(parameter)]
+        return column
+
+    def summary(self) -> pd.DataFrame:
+        """One row for each parameter, with the columns of `soma fit --json`.
+
+        >>> posterior.summary().loc["mu", ["mean", "sd"]].round(1).tolist()
+        [0.4, 0.2]
+        """
+        rows = [_soma.summarise(column) for column in self._columns]
+        return pd.DataFrame(rows, index=pd.Index(self.parameters, name="parameter"))
+
+    def to_arviz(self) -> Any:
+        """An ArviZ `InferenceData`, or `DataTree` with ArviZ 1.x.
+
+        It holds the groups posterior, sample_stats (`acceptance_rate`, and `lp`, the log density
+        of the release) and observed_data (the released values), and says in its attributes how it
+        was made. ArviZ is not installed with SOMA: `pip install arviz`.
+        """
+        from ._arviz import to_arviz
+
+        return to_arviz(self)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The draws as an Arrow table: chain, draw, each parameter, acceptance_rate and lp."""
+        return _soma.arrow_stream(
+            self._columns, self.acceptance, self.log_density, self.parameters
+        )
+
+    def __repr__(self) -> str:
+        _, chains, draws = self._columns.shape
+        stopped = ", stopped before its end" if self.interrupted else ""
+        return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{self.summary()}"
+
+    def _repr_html_(self) -> str:
+        _, chains, draws = self._columns.shape
+        return f"<p>{chains} chains of {draws} draws</p>{self.summary()._repr_html_()}"

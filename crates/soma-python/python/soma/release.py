@@ -1,0 +1,65 @@
+"""What was published."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal
+
+from . import _soma
+from ._described import frozen, toml
+from .mechanisms import Mechanism
+from .queries import CustomQuery, Query
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Release:
+    """A private release: query, mechanism, number of records and the noisy values.
+
+    Args:
+        query: what the curator computed of each record.
+        mechanism: the noise.
+        n: the number of records.
+        values: the released values.
+        statistic: whether the values are sums or means over the records.
+
+    >>> release = soma.Release(
+    ...     query=soma.Mean(clamp=(0.0, 10.0)), statistic="mean", n=100,
+    ...     mechanism=soma.Laplace(epsilon=1.0), values=[4.2])
+    >>> release.scales
+    (0.1,)
+    """
+
+    query: Query | CustomQuery
+    mechanism: Mechanism
+    n: int
+    values: Sequence[float]
+    statistic: Literal["sum", "mean"]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen(self.values))
+        self._native()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each released value."""
+        return tuple(self._native().labels)
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """The scale of the noise of each released value."""
+        return tuple(self._native().scales)
+
+    def _native(self, record_dim: int = 1) -> _soma.Release:
+        if isinstance(self.query, CustomQuery):
+            record_dim = self.query.record_dim or record_dim
+            function, bounds, integer = self.query.function, self.query.bounds, self.query.integer
+            return _soma.Release.custom(self._text(), function, record_dim, bounds, integer)
+        return _soma.Release.parse(self._text())
+
+    def _text(self) -> str:
+        """The table `[release]` of a spec; without the query, where that is a function."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if isinstance(self.query, CustomQuery):
+            del fields["query"]
+        return f"release = {toml(fields)}\n"

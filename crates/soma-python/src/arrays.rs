@@ -1,0 +1,105 @@
+//! What a user's function returned, as numbers of the right shape.
+
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use soma::Invalid;
+
+use crate::errors::invalid;
+
+/// Copies `value`, an array or anything that NumPy makes one of, into `out`, which is to be filled
+/// with `out.len() / columns` rows. Rows of one number may come as a plain vector.
+///
+/// `source` names the function that returned it, for errors.
+pub fn fill(source: &str, value: &Bound<PyAny>, columns: usize, out: &mut [f64]) -> PyResult<()> {
+    let array = as_array(source, value)?;
+    let shape = array.shape();
+    let rows = out.len() / columns;
+    if shape != [rows, columns] && !(columns == 1 && shape == [rows]) {
+        let alternative = if columns == 1 { format!(" or ({rows},)") } else { String::new() };
+        return Err(invalid(Invalid::new(
+            source,
+            "returned an array of the wrong shape",
+            shown(shape),
+            format!("shape ({rows}, {columns}){alternative}"),
+        )));
+    }
+    copy(source, &array, out)
+}
+
+/// Copies `value`, the vector theta, into `out`.
+pub fn fill_theta(source: &str, value: &Bound<PyAny>, out: &mut [f64]) -> PyResult<()> {
+    let array = as_array(source, value)?;
+    if array.shape() != [out.len()] {
+        return Err(invalid(Invalid::new(
+            source,
+            "returned an array of the wrong shape",
+            shown(array.shape()),
+            format!("shape ({},), one number for each parameter", out.len()),
+        )));
+    }
+    copy(source, &array, out)
+}
+
+/// The one number in `value`, a log density.
+pub fn log_density(source: &str, value: &Bound<PyAny>) -> PyResult<f64> {
+    let array = as_array(source, value)?.readonly();
+    match *array.as_slice()? {
+        [density] if density < f64::INFINITY => Ok(density),
+        [density] => Err(invalid(Invalid::new(
+            source,
+            "returned a number that is not a log density",
+            density,
+            "a finite number, or minus infinity where the density is 0",
+        ))),
+        _ => Err(invalid(Invalid::new(
+            source,
+            "returned an array of the wrong shape",
+            shown(array.shape()),
+            "one number",
+        ))),
+    }
+}
+
+fn copy(source: &str, array: &Bound<PyArrayDyn<f64>>, out: &mut [f64]) -> PyResult<()> {
+    out.copy_from_slice(array.readonly().as_slice()?);
+    match out.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(place) => Err(invalid(Invalid::new(
+            source,
+            format!("returned a number that cannot be used, at place {place}"),
+            out[place],
+            "finite numbers only",
+        ))),
+    }
+}
+
+/// A contiguous array of floats of `value`, which is `value` itself where it is one.
+fn as_array<'py>(source: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    static CONVERT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = value.py();
+    let array = CONVERT
+        .import(py, "numpy", "asarray")?
+        .call1((value, numpy::dtype::<f64>(py), "C"))
+        .map_err(|error| {
+            let wrong = invalid(Invalid::new(
+                source,
+                "returned something that is not an array of numbers",
+                value.get_type(),
+                "a NumPy array of floats",
+            ));
+            wrong.set_cause(py, Some(error));
+            wrong
+        })?;
+    Ok(array.cast_into()?)
+}
+
+fn shown(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("shape ({one},)"),
+        more => {
+            let sizes: Vec<String> = more.iter().map(usize::to_string).collect();
+            format!("shape ({})", sizes.join(", "))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Keeps the draws of a chain in memory, and lets Python's signals through.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::Python;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use soma::Outcome;
+use soma::chain::{Chain, Draw, Observer};
+
+use crate::control::Control;
+
+/// How often a chain looks for signals: seldom enough to cost nothing.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub struct Collector<'a> {
+    control: &'a Control,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    draws: Vec<Draw>,
+    looked: Instant,
+}
+
+impl<'a> Collector<'a> {
+    pub fn new(control: &'a Control) -> Self {
+        let inner = Inner { draws: Vec::new(), looked: Instant::now() };
+        Collector { control, inner: Mutex::new(inner) }
+    }
+
+    pub fn into_draws(self) -> Vec<Draw> {
+        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).draws
+    }
+}
+
+impl Observer for Collector<'_> {
+    /// In a worker process the chain runs in the main thread, which alone sees Ctrl-C there.
+    fn step(&self, _: usize, _: &Chain) -> Outcome {
+        self.control.count();
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.looked.elapsed() < LOOK {
+            return Ok(());
+        }
+        inner.looked = Instant::now();
+        Python::attach(|py| match py.check_signals() {
+            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                self.control.stop();
+                Ok(())
+            }
+            other => Ok(other?),
+        })
+    }
+
+    fn draw(&self, _: usize, draw: Draw, _: &Chain) -> Outcome {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).draws.push(draw);
+        Ok(())
+    }
+
+    fn stop(&self) -> bool {
+        self.control.stopped()
+    }
+}

@@ -1,0 +1,45 @@
+//! What a run is told, and what it tells, while it runs.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use pyo3::prelude::*;
+
+/// Stops chains from another thread, and counts their iterations.
+#[pyclass(frozen, module = "soma._soma")]
+#[derive(Debug, Default)]
+pub struct Control {
+    stopped: AtomicBool,
+    done: AtomicU64,
+}
+
+#[pymethods]
+impl Control {
+    #[new]
+    fn new() -> Self {
+        Control::default()
+    }
+
+    /// Ends all chains after the iteration that they are at.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether `stop` was called.
+    #[getter]
+    pub fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// The iterations of all chains so far.
+    #[getter]
+    fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+impl Control {
+    /// Counts an iteration.
+    pub fn count(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}

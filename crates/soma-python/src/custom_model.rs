@@ -1,0 +1,183 @@
+//! A model written in Python, with arrays.
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use rand::RngExt;
+use soma::model::{Carry, Model};
+use soma::release::Release;
+use soma::rng::Rng;
+use soma::{Invalid, Outcome};
+
+use crate::arrays;
+
+/// How many records are asked for at a time: enough that a sweep is a handful of calls for any n,
+/// and no more, so that the memory of a batch stays small beside that of the records.
+pub const BATCH: usize = 1 << 20;
+
+/// A subclass of `soma.Model`, as a model of the library.
+///
+/// Each of its methods that needs randomness is given a NumPy generator, seeded from the chain's
+/// own stream: so the draws follow from the seed, and a chain that was stored can go on.
+#[derive(Debug)]
+pub struct CustomModel {
+    object: Py<PyAny>,
+    class: String,
+    parameters: Vec<String>,
+    record_dim: usize,
+    methods: Vec<String>,
+}
+
+impl CustomModel {
+    /// `methods` names the optional methods that the class has.
+    pub fn new(
+        object: Py<PyAny>,
+        class: String,
+        parameters: Vec<String>,
+        record_dim: usize,
+        methods: Vec<String>,
+    ) -> Self {
+        CustomModel { object, class, parameters, record_dim, methods }
+    }
+
+    fn has(&self, method: &str) -> bool {
+        self.methods.iter().any(|name| name == method)
+    }
+
+    fn require(&self, method: &str, purpose: &str) -> Result<(), Invalid> {
+        if self.has(method) {
+            return Ok(());
+        }
+        Err(Invalid::new(
+            format!("model.{method}"),
+            format!("{purpose} needs a method that the model does not have"),
+            format!("{} without {method}", self.class),
+            format!("a model with the method {method}"),
+        ))
+    }
+
+    fn source(&self, method: &str) -> String {
+        format!("{}.{method}", self.class)
+    }
+
+    /// Calls a method that returns theta.
+    fn theta<'py>(
+        &self,
+        method: &str,
+        arguments: impl PyCallArgs<'py>,
+        theta: &mut [f64],
+        py: Python<'py>,
+    ) -> PyResult<()> {
+        let value = self.object.bind(py).call_method1(method, arguments)?;
+        arrays::fill_theta(&self.source(method), &value, theta)
+    }
+
+    /// Calls a method that returns a log density.
+    fn log<'py>(
+        &self,
+        method: &str,
+        arguments: impl PyCallArgs<'py>,
+        py: Python<'py>,
+    ) -> PyResult<f64> {
+        let value = self.object.bind(py).call_method1(method, arguments)?;
+        arrays::log_density(&self.source(method), &value)
+    }
+
+    fn rows<'py>(&self, py: Python<'py>, records: &[f64]) -> PyResult<Bound<'py, PyAny>> {
+        let rows = records.len() / self.record_dim;
+        Ok(PyArray1::from_slice(py, records).reshape([rows, self.record_dim])?.into_any())
+    }
+}
+
+/// A NumPy generator whose seed is drawn from `rng`.
+fn generator<'py>(py: Python<'py>, rng: &mut Rng) -> PyResult<Bound<'py, PyAny>> {
+    static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    MAKE.import(py, "numpy.random", "default_rng")?.call1((rng.random::<u128>(),))
+}
+
+impl Model for CustomModel {
+    fn kind(&self) -> &'static str {
+        "custom"
+    }
+
+    fn record_dim(&self) -> usize {
+        self.record_dim
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        self.parameters.clone()
+    }
+
+    /// Without a prior to draw from, a start: what moves of theta learn their first scale from.
+    /// What needs the prior itself asks the class first.
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        let method = if self.has("sample_prior") { "sample_prior" } else { "initial" };
+        Python::attach(|py| self.theta(method, (generator(py, rng)?,), theta, py))?;
+        Ok(())
+    }
+
+    fn start(&self, _: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        Python::attach(|py| self.theta("initial", (generator(py, rng)?,), theta, py))?;
+        Ok(())
+    }
+
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
+        self.require("log_prior", "a move of theta")?;
+        Ok(Python::attach(|py| self.log("log_prior", (PyArray1::from_slice(py, theta),), py))?)
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        let rows = records.len() / self.record_dim;
+        Python::attach(|py| {
+            let arguments = (PyArray1::from_slice(py, theta), rows, generator(py, rng)?);
+            let value = self.object.bind(py).call_method1("propose", arguments)?;
+            arrays::fill(&self.source("propose"), &value, self.record_dim, records)
+        })?;
+        Ok(())
+    }
+
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        self.require("log_density", "a coupling")?;
+        Ok(Python::attach(|py| {
+            let arguments = (PyArray1::from_slice(py, theta), self.rows(py, record)?);
+            self.log("log_density", arguments, py)
+        })?)
+    }
+
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        Python::attach(|py| {
+            let old = PyArray1::from_slice(py, theta);
+            let arguments = (old, self.rows(py, records)?, generator(py, rng)?);
+            self.theta("update", arguments, theta, py)
+        })?;
+        Ok(())
+    }
+
+    fn batch_size(&self) -> usize {
+        BATCH
+    }
+
+    fn carry(&self) -> Option<&dyn Carry> {
+        (self.has("transport") && self.has("log_prior")).then_some(self)
+    }
+}
+
+impl Carry for CustomModel {
+    fn carry_records(
+        &self,
+        theta: &[f64],
+        new_theta: &[f64],
+        records: &[f64],
+        carried: &mut [f64],
+    ) -> Outcome {
+        Python::attach(|py| {
+            let old = PyArray1::from_slice(py, theta);
+            let new = PyArray1::from_slice(py, new_theta);
+            let arguments = (self.rows(py, records)?, old, new);
+            let value = self.object.bind(py).call_method1("transport", arguments)?;
+            arrays::fill(&self.source("transport"), &value, self.record_dim, carried)
+        })?;
+        Ok(())
+    }
+}

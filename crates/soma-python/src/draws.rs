@@ -1,0 +1,90 @@
+//! Draws as Arrow has them, and what is said of them.
+
+use std::panic::AssertUnwindSafe;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator};
+use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use soma::diagnostics::Summary;
+
+/// The summary of the draws of one parameter, an array of shape (chain, draw).
+#[pyfunction]
+pub fn summarise<'py>(
+    py: Python<'py>,
+    draws: PyReadonlyArray2<f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let draws = draws.as_array();
+    let chains: Vec<Vec<f64>> = draws.outer_iter().map(|chain| chain.to_vec()).collect();
+    let summary = py.detach(|| Summary::of(&chains));
+    let row = PyDict::new(py);
+    for (name, value) in [
+        ("mean", summary.mean),
+        ("sd", summary.sd),
+        ("q5", summary.q5),
+        ("q50", summary.q50),
+        ("q95", summary.q95),
+        ("mcse_mean", summary.mcse_mean),
+        ("rhat", summary.rhat),
+        ("ess_bulk", summary.ess_bulk),
+        ("ess_tail", summary.ess_tail),
+    ] {
+        row.set_item(name, value)?;
+    }
+    Ok(row)
+}
+
+/// An Arrow stream of draws, one batch for each chain: `columns` has the shape (parameter, chain,
+/// draw), the other arrays (chain, draw). Arrow reads the memory of the arrays itself.
+#[pyfunction]
+pub fn arrow_stream<'py>(
+    py: Python<'py>,
+    columns: &Bound<'py, PyArray3<f64>>,
+    acceptance: &Bound<'py, PyArray2<f64>>,
+    log_density: &Bound<'py, PyArray2<f64>>,
+    parameters: Vec<String>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let (count, chains, draws) = (columns.shape()[0], columns.shape()[1], columns.shape()[2]);
+    let mut fields = vec![
+        Field::new("chain", DataType::Int64, false),
+        Field::new("draw", DataType::Int64, false),
+    ];
+    let numbers = parameters.into_iter().chain(["acceptance_rate".into(), "lp".into()]);
+    fields.extend(numbers.map(|name| Field::new(name, DataType::Float64, false)));
+    let schema = Arc::new(Schema::new(fields));
+    let columns = shared(columns.as_any(), columns.readonly().as_slice()?);
+    let acceptance = shared(acceptance.as_any(), acceptance.readonly().as_slice()?);
+    let log_density = shared(log_density.as_any(), log_density.readonly().as_slice()?);
+    let batch = |chain: usize| -> Result<RecordBatch, ArrowError> {
+        let part = |all: &ScalarBuffer<f64>, place: usize| -> ArrayRef {
+            Arc::new(Float64Array::new(all.slice(place * draws, draws), None))
+        };
+        let mut arrays: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from(vec![chain as i64; draws])),
+            Arc::new(Int64Array::from_iter_values(0..draws as i64)),
+        ];
+        arrays.extend((0..count).map(|parameter| part(&columns, parameter * chains + chain)));
+        arrays.extend([part(&acceptance, chain), part(&log_density, chain)]);
+        RecordBatch::try_new(schema.clone(), arrays)
+    };
+    let batches: Vec<_> = (0..chains).map(batch).collect();
+    let stream =
+        FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema.clone())));
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// The memory `slice` of a NumPy array, which is kept for as long as Arrow reads it.
+fn shared(array: &Bound<PyAny>, slice: &[f64]) -> ScalarBuffer<f64> {
+    let owner: Arc<AssertUnwindSafe<Py<PyAny>>> =
+        Arc::new(AssertUnwindSafe(array.clone().unbind()));
+    let start = NonNull::from(slice).cast::<u8>();
+    // SAFETY: the memory is that of the array, which `owner` keeps, and whose numbers do not
+    // change: the package makes its arrays of draws read-only.
+    let buffer = unsafe { Buffer::from_custom_allocation(start, size_of_val(slice), owner) };
+    ScalarBuffer::from(buffer)
+}

@@ -1,0 +1,28 @@
+//! Errors of the library as Python exceptions, and back.
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use soma::spec::SpecError;
+use soma::{Failure, Invalid};
+
+/// What cannot be used is a `ValueError`, with the text that the command line shows.
+pub fn invalid(error: Invalid) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// An exception in a user's method comes out as it went in, with its own traceback.
+pub fn failed(failure: Failure) -> PyErr {
+    let failure = match failure.downcast::<PyErr>() {
+        Ok(error) => return *error,
+        Err(failure) => failure,
+    };
+    match failure.downcast::<Invalid>() {
+        Ok(error) => invalid(*error),
+        Err(failure) => PyRuntimeError::new_err(failure.to_string()),
+    }
+}
+
+/// An error in a spec that a program wrote: its place in the text would tell a user nothing.
+pub fn unreadable(error: SpecError) -> PyErr {
+    invalid(error.invalid)
+}

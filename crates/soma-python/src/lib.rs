@@ -1,0 +1,36 @@
+//! SOMA for Python: the compiled half of the package `soma`.
+//!
+//! What a user sees is written in Python, beside this crate in `python/soma`. Here is what has to
+//! be fast, and what must not be said twice: the rules of what is allowed, with their errors.
+
+mod arrays;
+mod collector;
+mod control;
+mod custom_model;
+mod custom_query;
+mod draws;
+mod errors;
+mod problem;
+mod release;
+
+use pyo3::prelude::*;
+
+/// The compiled half of the package `soma`.
+#[pymodule]
+mod _soma {
+    use super::*;
+
+    #[pymodule_export]
+    use super::control::Control;
+    #[pymodule_export]
+    use super::draws::{arrow_stream, summarise};
+    #[pymodule_export]
+    use super::problem::{Problem, Settings};
+    #[pymodule_export]
+    use super::release::Release;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,133 @@
+//! A release with a model, and how to run it.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use numpy::ndarray::Array2;
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use soma::chain;
+use soma::spec::{Sampler, Spec};
+
+use crate::collector::Collector;
+use crate::control::Control;
+use crate::custom_model::CustomModel;
+use crate::errors::{failed, invalid, unreadable};
+use crate::release::Release;
+
+/// A release with a model that fits it.
+#[pyclass(frozen, module = "soma._soma")]
+#[derive(Debug)]
+pub struct Problem(chain::Problem);
+
+/// How a run is made.
+#[pyclass(frozen, module = "soma._soma")]
+#[derive(Debug)]
+pub struct Settings(chain::Settings);
+
+#[pymethods]
+impl Settings {
+    #[getter]
+    fn kernel(&self) -> &'static str {
+        self.0.kernel.name()
+    }
+
+    #[getter]
+    fn moves(&self) -> &'static str {
+        self.0.moves.name()
+    }
+
+    #[getter]
+    fn chains(&self) -> usize {
+        self.0.chains
+    }
+
+    #[getter]
+    fn warmup(&self) -> u64 {
+        self.0.warmup
+    }
+
+    #[getter]
+    fn draws(&self) -> u64 {
+        self.0.draws
+    }
+
+    #[getter]
+    fn thin(&self) -> u64 {
+        self.0.thin
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+}
+
+/// The draws of a chain, one row for each; the acceptance rate since the draw before; and the log
+/// density of the release.
+type Draws<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+#[pymethods]
+impl Problem {
+    /// Reads the tables `[release]` and `[model]` of a spec.
+    #[staticmethod]
+    fn parse(text: &str) -> PyResult<Problem> {
+        Spec::parse(text).map(|spec| Problem(spec.problem)).map_err(unreadable)
+    }
+
+    /// A release with a model written in Python.
+    #[staticmethod]
+    fn custom(
+        release: &Release,
+        object: Py<PyAny>,
+        name: String,
+        parameters: Vec<String>,
+        record_dim: usize,
+        methods: Vec<String>,
+    ) -> PyResult<Problem> {
+        let model = CustomModel::new(object, name, parameters, record_dim, methods);
+        let problem = chain::Problem::new(release.0.clone(), Arc::new(model));
+        problem.map(Problem).map_err(invalid)
+    }
+
+    /// The names of what a draw holds.
+    #[getter]
+    fn outputs(&self) -> Vec<String> {
+        self.0.outputs()
+    }
+
+    /// Reads the table `[sampler]` of a spec, with defaults for what it leaves out.
+    fn settings(&self, text: &str) -> PyResult<Settings> {
+        let sampler = Sampler::parse(text).map_err(unreadable)?;
+        let settings = sampler.settings(self.0.release().n()).map_err(invalid)?;
+        settings.check(&self.0).map_err(|error| invalid(error.under("sampler")))?;
+        Ok(Settings(settings))
+    }
+
+    /// Runs chain number `chain` alone, without the GIL.
+    fn run_chain<'py>(
+        &self,
+        py: Python<'py>,
+        settings: &Settings,
+        chain: usize,
+        control: &Control,
+    ) -> PyResult<Draws<'py>> {
+        let collector = Collector::new(control);
+        py.detach(|| {
+            let only = chain..chain + 1;
+            chain::run_chains(&self.0, &settings.0, only, NonZeroUsize::MIN, &collector)
+        })
+        .map_err(failed)?;
+        let draws = collector.into_draws();
+        let values = draws.iter().flat_map(|draw| draw.values.iter().copied()).collect();
+        let values = Array2::from_shape_vec((draws.len(), self.0.outputs().len()), values);
+        let values = values.expect("each draw holds a value for each output");
+        let acceptance = draws.iter().map(|draw| draw.counts.acceptance_rate());
+        let log_density = draws.iter().map(|draw| draw.log_density);
+        Ok((
+            PyArray2::from_owned_array(py, values),
+            PyArray1::from_iter(py, acceptance),
+            PyArray1::from_iter(py, log_density),
+        ))
+    }
+}

@@ -1,0 +1,114 @@
+"""Draws of the models that come with SOMA."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import soma
+
+
+def test_shapes_and_names(release, model):
+    posterior = soma.fit(release, model, chains=3, warmup=20, draws=30, seed=1)
+    assert posterior.draws.shape == (3, 30, 2)
+    assert posterior.parameters == ("mu", "sigma2")
+    assert np.array_equal(posterior["sigma2"], posterior.draws[:, :, 1])
+    assert posterior.acceptance.shape == posterior.log_density.shape == (3, 30)
+    assert ((0 < posterior.acceptance) & (posterior.acceptance <= 1)).all()
+    assert not posterior.interrupted
+    assert posterior.settings.seed == 1
+    assert "3 chains of 30 draws" in repr(posterior)
+    with pytest.raises(KeyError, match="mu, sigma2"):
+        posterior["tau"]
+
+
+def test_same_seed_same_draws(release, model):
+    options = dict(chains=3, warmup=20, draws=30)
+    one = soma.fit(release, model, seed=7, threads=1, **options)
+    many = soma.fit(release, model, seed=7, threads=3, **options)
+    other = soma.fit(release, model, seed=8, **options)
+    assert np.array_equal(one.draws, many.draws)
+    assert not np.array_equal(one.draws, other.draws)
+
+
+def test_defaults_are_those_of_the_library(release, model):
+    settings = soma.fit(release, model, draws=10, progress=False).settings
+    assert (settings.chains, settings.warmup, settings.thin, settings.seed) == (4, 1000, 1, 1)
+
+
+@pytest.mark.parametrize("kernel", ["soma", "soma-subset", "ran-imwg", "sys-imwg"])
+def test_kernels_agree(release, model, within_error, kernel):
+    options = dict(chains=4, warmup=500, draws=3000)
+    one = soma.fit(release, model, kernel=kernel, seed=3, **options)
+    assert one.settings.kernel == kernel
+    within_error(one, soma.fit(release, model, seed=4, **options))
+
+
+def test_subset(release, model):
+    options = dict(kernel="soma-subset", chains=1, warmup=1, draws=10)
+    random = soma.fit(release, model, subset=8, order="random", **options)
+    cyclic = soma.fit(release, model, subset=8, order="cyclic", **options)
+    assert not np.array_equal(random.draws, cyclic.draws)
+
+
+def test_summary_is_a_frame(release, model):
+    summary = soma.fit(release, model, chains=2, warmup=100, draws=200).summary()
+    assert isinstance(summary, pd.DataFrame)
+    assert list(summary.index) == ["mu", "sigma2"]
+    assert list(summary.columns) == [
+        "mean", "sd", "q5", "q50", "q95", "mcse_mean", "rhat", "ess_bulk", "ess_tail",
+    ]  # fmt: skip
+    assert (summary["q5"] < summary["q95"]).all()
+
+
+def test_fixed_parameters_give_draws_of_the_records(release):
+    model = soma.Normal(
+        prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0),
+        fixed={"mu": 0.5, "sigma2": 1.0},
+        summaries=["mean", 0.5],
+    )
+    posterior = soma.fit(release, model, chains=2, warmup=50, draws=50)
+    assert posterior.parameters == ("mean_x1", "q50_x1")
+    assert abs(posterior["mean_x1"].mean() - 0.47) < 0.1
+
+
+@pytest.mark.parametrize(
+    "options, field",
+    [
+        (dict(kernel="som"), "sampler.kernel"),
+        (dict(draws=0), "sampler.draws"),
+        (dict(chains=-1), "sampler.chains"),
+        (dict(subset=4), "sampler.subset"),
+        (dict(seed=-1), "sampler.seed"),
+        (dict(warmup=0.5), "sampler.warmup"),
+    ],
+)
+def test_errors_name_the_option(release, model, options, field):
+    with pytest.raises(ValueError, match=f"^{field}: .*Allowed: "):
+        soma.fit(release, model, **options)
+
+
+def test_wrong_kinds_of_arguments(release, model):
+    with pytest.raises(TypeError, match="release: must be a soma.Release"):
+        soma.fit([0.4], model)
+    with pytest.raises(TypeError, match="model: must be"):
+        soma.fit(release, "normal")
+    with pytest.raises(ValueError, match="model.prior.rate"):
+        soma.fit(release, soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, -2.0)))
+
+
+def test_model_must_fit_the_query(model):
+    release = soma.Release(
+        query=soma.Mean(clamp=[(0.0, 1.0), (0.0, 1.0)]),
+        statistic="sum",
+        n=10,
+        mechanism=soma.Laplace(epsilon=1.0),
+        values=[1.0, 2.0],
+    )
+    with pytest.raises(ValueError, match="records do not fit the query"):
+        soma.fit(release, model)
+
+
+def test_draws_are_read_only(release, model):
+    posterior = soma.fit(release, model, chains=1, warmup=1, draws=5)
+    with pytest.raises(ValueError, match="read-only"):
+        posterior.draws[0, 0, 0] = 1.0
