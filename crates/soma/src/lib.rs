@@ -10,6 +10,7 @@
 //! passed in.
 
 pub mod chain;
+pub mod coupling;
 pub mod diagnostics;
 pub mod error;
 pub mod kernel;

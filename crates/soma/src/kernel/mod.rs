@@ -11,7 +11,7 @@ mod offers;
 mod ran_imwg;
 mod records;
 mod scan;
-mod shape;
+pub(crate) mod shape;
 mod single;
 mod subset;
 mod sys_imwg;

@@ -5,8 +5,9 @@ use statrs::function::beta::ln_beta;
 
 use super::beta_quantile::BetaQuantile;
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
-use super::shapes::{Shapes, log_sum};
+use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Transport};
+use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -25,6 +26,17 @@ impl Beta {
     /// The model with the priors of a and b.
     pub fn new(a: GammaPrior, b: GammaPrior) -> Self {
         Beta { priors: [a, b] }
+    }
+}
+
+impl Beta {
+    fn log_sums(&self, records: &[f64]) -> [f64; 2] {
+        [log_sum(records.iter().copied()), log_sum(records.iter().map(|x| 1.0 - x))]
+    }
+
+    /// The density of theta given records, whose logarithms have these sums.
+    fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> Shapes<'a> {
+        Shapes { priors: &self.priors, n: records.len() as f64, log_sums }
     }
 }
 
@@ -86,9 +98,7 @@ impl Model for Beta {
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-        let log_sums = [log_sum(records.iter().copied()), log_sum(records.iter().map(|x| 1.0 - x))];
-        let n = records.len() as f64;
-        Shapes { priors: &self.priors, n, log_sums: &log_sums }.update(theta, rng)
+        self.given(records, &self.log_sums(records)).update(theta, rng)
     }
 
     /// A draw from the normal approximation given a quarter of the records that the release is
@@ -104,6 +114,10 @@ impl Model for Beta {
         let n = 0.25 * release.worth();
         let log_sums = [n * logs[0], n * logs[1]];
         Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+    }
+
+    fn coupled(&self) -> Option<&dyn CoupledUpdate> {
+        Some(self)
     }
 
     fn transport(&self) -> Option<&dyn Transport> {
@@ -142,6 +156,20 @@ impl Transport for Beta {
     }
 }
 
+/// Each chain of a pair is updated by independent Metropolis steps, which can meet, instead of
+/// slices.
+impl CoupledUpdate for Beta {
+    fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
+        let sums = records.map(|records| self.log_sums(records));
+        let shapes = [0, 1].map(|side| self.given(records[side], &sums[side]));
+        shapes::update_pair([&shapes[0], &shapes[1]], theta, rng)
+    }
+
+    fn update_one(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        shapes::update_one(&self.given(records, &self.log_sums(records)), theta, rng)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -155,6 +183,13 @@ mod tests {
 
     fn model() -> Beta {
         Beta::new(GammaPrior::new(2.0, 0.5).unwrap(), GammaPrior::new(3.0, 1.0).unwrap())
+    }
+
+    #[test]
+    fn coupled_updates_leave_prior_times_density_invariant() {
+        let records = [&[0.3, 0.6, 0.55, 0.1, 0.2], &[0.35, 0.6, 0.5, 0.15, 0.2]];
+        assert_coupled_update(&model(), &[2.0, 2.0], records.map(|r| &r[..]));
+        assert_coupled_update(&model(), &[2.0, 2.0], [&[0.999], &[0.4]]);
     }
 
     #[test]

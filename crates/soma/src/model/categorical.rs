@@ -5,6 +5,7 @@ use statrs::function::gamma::ln_gamma;
 
 use super::Model;
 use super::dirichlet::sample_shares;
+use crate::coupling::{CoupledUpdate, DirichletLaw, draw_pair};
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -122,6 +123,10 @@ impl Model for Categorical {
         Ok(p.map_or(f64::NEG_INFINITY, |p| p.ln()))
     }
 
+    fn coupled(&self) -> Option<&dyn CoupledUpdate> {
+        Some(self)
+    }
+
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         sample_shares(&self.posterior(records), theta, rng)
     }
@@ -136,6 +141,13 @@ impl Model for Categorical {
         let n = 0.25 * release.worth();
         let counts = self.prior.iter().zip(&shares).map(|(alpha, share)| alpha + n * share / total);
         sample_shares(&counts.collect::<Vec<f64>>(), theta, rng)
+    }
+}
+
+impl CoupledUpdate for Categorical {
+    fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
+        let law = |records| DirichletLaw::new(self.posterior(records));
+        draw_pair([law(records[0])?, law(records[1])?], theta, rng)
     }
 }
 

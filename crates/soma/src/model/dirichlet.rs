@@ -5,8 +5,9 @@ use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::beta_quantile::BetaQuantile;
-use super::shapes::{Shapes, log_sum};
+use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Transport};
+use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -87,6 +88,19 @@ fn normalise(record: &mut [f64]) {
     record.iter_mut().for_each(|x| *x = (*x / total).max(f64::MIN_POSITIVE));
 }
 
+impl Dirichlet {
+    fn log_sums(&self, records: &[f64]) -> Vec<f64> {
+        let d = self.priors.len();
+        (0..d).map(|k| log_sum(records.iter().skip(k).step_by(d).copied())).collect()
+    }
+
+    /// The density of theta given records, whose logarithms have these sums.
+    fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> Shapes<'a> {
+        let n = (records.len() / self.priors.len()) as f64;
+        Shapes { priors: &self.priors, n, log_sums }
+    }
+}
+
 impl Model for Dirichlet {
     fn kind(&self) -> &'static str {
         "dirichlet"
@@ -130,11 +144,7 @@ impl Model for Dirichlet {
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-        let d = theta.len();
-        let column = |k: usize| log_sum(records.iter().skip(k).step_by(d).copied());
-        let log_sums: Vec<f64> = (0..d).map(column).collect();
-        let n = (records.len() / d) as f64;
-        Shapes { priors: &self.priors, n, log_sums: &log_sums }.update(theta, rng)
+        self.given(records, &self.log_sums(records)).update(theta, rng)
     }
 
     /// A draw from the normal approximation given a quarter of the records that the release is
@@ -153,6 +163,10 @@ impl Model for Dirichlet {
         let n = 0.25 * release.worth();
         let log_sums: Vec<f64> = logs.iter().map(|log| n * log).collect();
         Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+    }
+
+    fn coupled(&self) -> Option<&dyn CoupledUpdate> {
+        Some(self)
     }
 
     fn transport(&self) -> Option<&dyn Transport> {
@@ -232,6 +246,20 @@ impl Transport for Dirichlet {
     }
 }
 
+/// Each chain of a pair is updated by independent Metropolis steps, which can meet, instead of
+/// slices.
+impl CoupledUpdate for Dirichlet {
+    fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
+        let sums = records.map(|records| self.log_sums(records));
+        let shapes = [0, 1].map(|side| self.given(records[side], &sums[side]));
+        shapes::update_pair([&shapes[0], &shapes[1]], theta, rng)
+    }
+
+    fn update_one(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        shapes::update_one(&self.given(records, &self.log_sums(records)), theta, rng)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -250,6 +278,15 @@ mod tests {
         let mut records = vec![0.0; n * theta.len()];
         model(theta.len()).propose(theta, &mut records, &mut stream(5, 0)).unwrap();
         records
+    }
+
+    #[test]
+    fn coupled_updates_leave_prior_times_density_invariant() {
+        for (theta, n) in [(vec![2.0, 5.0], 8), (vec![0.6, 1.5, 8.0], 30), (vec![3.0; 3], 1)] {
+            let other: Vec<f64> = theta.iter().map(|alpha| 1.1 * alpha).collect();
+            let model = model(theta.len());
+            assert_coupled_update(&model, &theta, [&records(&theta, n), &records(&other, n)]);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rand_distr::Exp1;
 use statrs::function::erf::{erfc, erfc_inv};
 
 use super::{GammaPrior, Model, Transport};
+use crate::coupling::{CoupledUpdate, maximal};
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -89,6 +90,10 @@ impl Model for Exponential {
         Ok(())
     }
 
+    fn coupled(&self) -> Option<&dyn CoupledUpdate> {
+        Some(self)
+    }
+
     fn transport(&self) -> Option<&dyn Transport> {
         Some(self)
     }
@@ -149,6 +154,14 @@ impl Transport for Exponential {
     }
 }
 
+impl CoupledUpdate for Exponential {
+    fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
+        let laws = records.map(|records| self.posterior(records));
+        (theta[0][0], theta[1][0], _) = maximal(&laws[0], &laws[1], rng)?;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -161,6 +174,11 @@ mod tests {
 
     fn model() -> Exponential {
         Exponential::new(GammaPrior::new(3.0, 2.0).unwrap())
+    }
+
+    #[test]
+    fn coupled_updates_follow_their_densities() {
+        assert_coupled_update(&model(), &[1.0], [&[0.3, 2.0, 0.9, 0.1], &[0.5, 2.0, 0.9, 0.7]]);
     }
 
     #[test]

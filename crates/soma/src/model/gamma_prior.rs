@@ -22,13 +22,13 @@ impl GammaPrior {
     }
 
     /// A draw; never zero, where a tiny shape would underflow.
-    pub(super) fn sample(&self, rng: &mut Rng) -> Outcome<f64> {
+    pub(crate) fn sample(&self, rng: &mut Rng) -> Outcome<f64> {
         let draw = Gamma::new(self.shape, 1.0 / self.rate)?.sample(rng);
         Ok(draw.clamp(f64::MIN_POSITIVE, f64::MAX))
     }
 
     /// The normalised log density.
-    pub(super) fn log_density(&self, x: f64) -> f64 {
+    pub(crate) fn log_density(&self, x: f64) -> f64 {
         if x.is_nan() || x <= 0.0 {
             return f64::NEG_INFINITY;
         }

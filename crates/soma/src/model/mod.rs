@@ -28,6 +28,7 @@ pub use normal::Normal;
 pub use regression::Regression;
 pub use uniform::Uniform;
 
+use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, finite};
 use crate::kernel::BATCH;
 use crate::release::Release;
@@ -92,6 +93,12 @@ pub trait Model: Debug + Send + Sync {
     /// call costs much, as it does in an interpreted language.
     fn batch_size(&self) -> usize {
         BATCH
+    }
+
+    /// The update of theta in two coupled chains, where the model has one. Without it the two
+    /// chains are updated with the same random numbers.
+    fn coupled(&self) -> Option<&dyn CoupledUpdate> {
+        None
     }
 
     /// The model as a function of standard noise, where it is one.

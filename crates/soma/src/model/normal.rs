@@ -6,6 +6,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::{Model, NormalInverseGamma, Transport};
+use crate::coupling::{CoupledUpdate, draw_pair};
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -133,6 +134,10 @@ impl Model for Normal {
         Ok(())
     }
 
+    fn coupled(&self) -> Option<&dyn CoupledUpdate> {
+        Some(self)
+    }
+
     fn transport(&self) -> Option<&dyn Transport> {
         Some(self)
     }
@@ -167,6 +172,12 @@ impl Transport for Normal {
     }
 }
 
+impl CoupledUpdate for Normal {
+    fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
+        draw_pair(records.map(|records| self.posterior(records)), theta, rng)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -179,6 +190,13 @@ mod tests {
 
     fn model() -> Normal {
         Normal::new(1.0, 0.5, 5.0, 4.0).unwrap()
+    }
+
+    #[test]
+    fn coupled_updates_follow_prior_times_density() {
+        let model = Normal::new(0.4, 1.5, 3.0, 2.0).unwrap();
+        let records: [&[f64]; 2] = [&[0.3, 2.0, -0.9, 0.1], &[0.5, 2.0, -0.7, 0.1]];
+        assert_coupled_update(&model, &[0.0, 1.0], records);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rand_distr::StandardNormal;
 
 use super::nig::cholesky;
 use super::{Model, NormalInverseGamma, Transport};
+use crate::coupling::{CoupledUpdate, draw_pair};
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -305,6 +306,10 @@ impl Model for Regression {
         self.conjugate(Dyn(p + 1), n, gram, cross, left)?.sample(theta, rng)
     }
 
+    fn coupled(&self) -> Option<&dyn CoupledUpdate> {
+        Some(self)
+    }
+
     fn transport(&self) -> Option<&dyn Transport> {
         Some(self)
     }
@@ -348,6 +353,12 @@ impl Transport for Regression {
     }
 }
 
+impl CoupledUpdate for Regression {
+    fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
+        draw_pair([self.posterior(records[0])?, self.posterior(records[1])?], theta, rng)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -380,6 +391,17 @@ mod tests {
     fn theta(p: usize) -> Vec<f64> {
         let coefficients = (0..=p).map(|j| 0.3 - 0.7 * j as f64);
         coefficients.chain([0.8]).collect()
+    }
+
+    #[test]
+    fn coupled_updates_follow_prior_times_density() {
+        let mut rng = stream(2, 1);
+        for p in [1, 3] {
+            let mut records = vec![0.0; 7 * (p + 1)];
+            general(p).propose(&theta(p), &mut records, &mut rng).unwrap();
+            let other: Vec<f64> = records.iter().map(|x| 1.05 * x + 0.1).collect();
+            assert_coupled_update(&general(p), &theta(p), [&records, &other]);
+        }
     }
 
     #[test]

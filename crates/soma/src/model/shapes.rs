@@ -7,6 +7,8 @@ use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::GammaPrior;
 use super::slice::slice_move;
+use crate::coupling::StudentLaw;
+use crate::coupling::independence::{self, Approximated};
 use crate::error::Outcome;
 use crate::rng::Rng;
 
@@ -21,11 +23,20 @@ pub(super) struct Shapes<'a> {
     pub log_sums: &'a [f64],
 }
 
-/// A normal approximation: the mode, and as columns the directions in which the density is about
-/// that of independent standard normals.
+/// A normal approximation: the mode, and the Cholesky factor of the precision matrix.
 pub(super) struct Approximation {
     pub mode: DVector<f64>,
-    pub directions: DMatrix<f64>,
+    factor: DMatrix<f64>,
+}
+
+impl Approximation {
+    /// As columns, the directions in which the density is about that of independent standard
+    /// normals.
+    fn directions(&self) -> DMatrix<f64> {
+        let mut directions = DMatrix::identity(self.mode.len(), self.mode.len());
+        self.factor.tr_solve_lower_triangular_mut(&mut directions);
+        directions
+    }
 }
 
 /// How often each direction is moved along in an update.
@@ -76,16 +87,13 @@ impl Shapes<'_> {
                 break;
             }
         }
-        let mut directions = DMatrix::identity(size, size);
-        let factor = factor.expect("at least one step is made");
-        factor.tr_solve_lower_triangular_mut(&mut directions);
-        Ok(Approximation { mode: phi, directions })
+        Ok(Approximation { mode: phi, factor: factor.expect("at least one step is made") })
     }
 
     /// Moves `alpha` by slices along the directions of the approximation, which depends on the
     /// records but not on alpha, so that each slice leaves the density invariant.
     pub fn update(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
-        let directions = self.approximate()?.directions;
+        let directions = self.approximate()?.directions();
         let mut phi: Vec<f64> = alpha.iter().map(|alpha| alpha.ln()).collect();
         let mut current = self.log_density(phi.iter().copied());
         for _ in 0..PASSES {
@@ -105,12 +113,53 @@ impl Shapes<'_> {
 
     /// A draw from the normal approximation, its exponents bounded.
     pub fn sample_approximation(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
-        let Approximation { mode, directions } = self.approximate()?;
-        let noise = DVector::from_fn(mode.len(), |_, _| rng.sample(StandardNormal));
-        let phi = mode + directions * noise;
+        let near = self.approximate()?;
+        let noise = DVector::from_fn(near.mode.len(), |_, _| rng.sample(StandardNormal));
+        let phi = &near.mode + near.directions() * noise;
         alpha.iter_mut().zip(phi.iter()).for_each(|(alpha, phi)| *alpha = bounded_exp(*phi));
         Ok(())
     }
+}
+
+impl Approximated for Shapes<'_> {
+    fn log_density(&self, phi: &DVector<f64>) -> f64 {
+        Shapes::log_density(self, phi.iter().copied())
+    }
+
+    fn approximation(&self) -> Outcome<StudentLaw> {
+        let Approximation { mode, factor } = self.approximate()?;
+        StudentLaw::new(mode, factor, independence::DEGREES)
+    }
+}
+
+/// Updates alpha in a chain of a pair: by independent Metropolis steps instead of slices, since
+/// two slices hardly ever end at the same point.
+pub(super) fn update_one(shapes: &Shapes<'_>, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
+    let mut phi = logarithms(alpha);
+    independence::update_one(shapes, &mut phi, rng)?;
+    set_exponentials(alpha, &phi);
+    Ok(())
+}
+
+/// Updates alpha in both chains of a pair.
+pub(super) fn update_pair(
+    shapes: [&Shapes<'_>; 2],
+    [first, second]: [&mut [f64]; 2],
+    rng: &mut Rng,
+) -> Outcome {
+    let (mut x, mut y) = (logarithms(first), logarithms(second));
+    independence::update_pair(shapes, [&mut x, &mut y], rng)?;
+    set_exponentials(first, &x);
+    set_exponentials(second, &y);
+    Ok(())
+}
+
+fn logarithms(alpha: &[f64]) -> DVector<f64> {
+    DVector::from_iterator(alpha.len(), alpha.iter().map(|alpha| alpha.ln()))
+}
+
+fn set_exponentials(alpha: &mut [f64], phi: &DVector<f64>) {
+    alpha.iter_mut().zip(phi.iter()).for_each(|(alpha, phi)| *alpha = phi.exp());
 }
 
 /// exp, kept where a Dirichlet can be drawn from.

@@ -215,3 +215,34 @@ pub fn starts(model: &dyn Model, release: &crate::release::Release) -> Vec<Vec<f
         })
         .collect()
 }
+
+/// Fails if in updates of two chains, each given its own records, either does not follow prior
+/// times density; or if chains that are equal and have equal records part.
+pub fn assert_coupled_update(model: &dyn Transport, start: &[f64], records: [&[f64]; 2]) {
+    let coupled = model.coupled().expect("a model with a coupled update");
+    let mut rng = stream(17, 0);
+    let (mut first, mut second) = (start.to_vec(), start.to_vec());
+    for _ in 0..100 {
+        coupled.update_pair([&mut first, &mut second], [records[0]; 2], &mut rng).unwrap();
+        assert_eq!(first, second);
+    }
+    let mut draws = [Vec::new(), Vec::new()];
+    let mut equal = 0;
+    for _ in 0..20_000 {
+        coupled.update_pair([&mut first, &mut second], records, &mut rng).unwrap();
+        equal += usize::from(first == second);
+        for (theta, draws) in [&first, &second].into_iter().zip(&mut draws) {
+            let mut free = theta.clone();
+            model.unconstrain(theta, &mut free);
+            draws.push(free);
+        }
+    }
+    assert!(equal > 0, "they never meet");
+    for (draws, records) in draws.iter().zip(records) {
+        assert_density("coupled update", draws, |free| {
+            let mut theta = vec![0.0; free.len()];
+            model.constrain(free, &mut theta);
+            model.log_prior_free(free) + log_likelihood(model, &theta, records)
+        });
+    }
+}

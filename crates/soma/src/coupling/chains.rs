@@ -1,0 +1,195 @@
+//! Two chains, one a lag ahead of the other, until they meet and after.
+
+use super::kernel::CoupledKernel;
+use super::offers::CoupledOffers;
+use super::pair::Pair;
+use super::update::{update_one, update_pair};
+use crate::chain::{Chain, Problem};
+use crate::error::{Invalid, Outcome};
+use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
+use crate::rng::{self, Rng};
+
+/// The streams of pairs begin here, apart from those of plain chains under the same seed.
+const FIRST_STREAM: u64 = 1 << 40;
+
+/// A pair of chains X and Y, both started from the start law of the problem. X goes `lag`
+/// iterations alone, then both go on, X the lag ahead. One iteration is a sweep and an update of
+/// theta.
+///
+/// The meeting time is the first t > lag with X_t = Y_(t - lag): equal theta and, up to the order,
+/// equal records, in every bit. From then on there is one chain, so that they can never part.
+///
+/// Each chain is the plain one: sweeps of the kernel and [`Model::update`] (or, where the model's
+/// coupling says so, [`CoupledUpdate::update_one`]), without further moves of theta.
+///
+/// [`Model::update`]: crate::model::Model::update
+/// [`CoupledUpdate::update_one`]: super::CoupledUpdate::update_one
+#[derive(Debug)]
+pub struct CoupledChains<'a> {
+    problem: &'a Problem,
+    coupled: CoupledKernel,
+    plain: Kernel,
+    theta: [Vec<f64>; 2],
+    state: State,
+    rng: Rng,
+    lag: u64,
+    iteration: u64,
+    met: Option<u64>,
+    counts: Counts,
+}
+
+/// One of these lives in each pair, so that their sizes do not matter.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+enum State {
+    /// X is not yet a lag ahead of Y, which waits at its start.
+    Ahead {
+        first: Records,
+        second: Records,
+    },
+    Apart(Pair),
+    Met(Records),
+}
+
+impl<'a> CoupledChains<'a> {
+    /// Pair number `index` under `seed`, with both chains at their starts.
+    pub fn new(
+        problem: &'a Problem,
+        kernel: KernelChoice,
+        lag: u64,
+        seed: u64,
+        index: u64,
+    ) -> Outcome<Self> {
+        if lag < 1 {
+            return Err(Invalid::new("lag", "must be positive", lag, "a whole number from 1 up"))?;
+        }
+        let n = problem.release().n();
+        let start = |side| Chain::new(problem, kernel, seed, FIRST_STREAM + 3 * index + side);
+        let (first, second) = (start(0)?, start(1)?);
+        Ok(CoupledChains {
+            problem,
+            coupled: CoupledKernel::new(kernel, n)?,
+            plain: kernel.build(n)?,
+            theta: [first.theta().to_vec(), second.theta().to_vec()],
+            state: State::Ahead {
+                first: first.records().clone(),
+                second: second.records().clone(),
+            },
+            rng: rng::stream(seed, FIRST_STREAM + 3 * index + 2),
+            lag,
+            iteration: 0,
+            met: None,
+            counts: Counts::default(),
+        })
+    }
+
+    /// The same pair with another coupling of the same kernel.
+    pub fn with_coupling(mut self, coupled: CoupledKernel) -> Self {
+        self.coupled = coupled;
+        self
+    }
+
+    /// One iteration: of X alone up to the lag and once they have met, of both between.
+    pub fn step(&mut self) -> Outcome {
+        self.iteration += 1;
+        let CoupledChains { problem, theta: [first, second], rng, .. } = self;
+        match &mut self.state {
+            State::Met(records) => {
+                self.counts += advance(problem, &mut self.plain, first, records, rng)?;
+            }
+            State::Ahead { first: records, second } => {
+                self.counts += advance(problem, &mut self.plain, first, records, rng)?;
+                if self.iteration == self.lag {
+                    self.state = State::Apart(Pair::new(records.clone(), second.clone()));
+                }
+            }
+            State::Apart(pair) => {
+                self.counts +=
+                    advance_pair(problem, &mut self.coupled, [first, second], pair, rng)?;
+                if pair.distance() == 0 && first == second {
+                    self.met = Some(self.iteration);
+                    self.state = State::Met(pair.records()[0].clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The meeting time, if they have met.
+    pub fn met(&self) -> Option<u64> {
+        self.met
+    }
+
+    /// The iteration that X is at. Y is at this less the lag, or at its start.
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// The lag.
+    pub fn lag(&self) -> u64 {
+        self.lag
+    }
+
+    /// What a draw holds of X and, until they meet, of Y, in the order of [`Problem::outputs`].
+    pub fn draws(&self) -> (Vec<f64>, Option<Vec<f64>>) {
+        let [x, y] = self.records();
+        let draw = |side: usize, records| self.problem.output(&self.theta[side], records);
+        (draw(0, x), self.met.is_none().then(|| draw(1, y)))
+    }
+
+    /// The parameters of X and Y; once they have met, Y's are those of the meeting.
+    pub fn theta(&self) -> [&[f64]; 2] {
+        [&self.theta[0], &self.theta[1]]
+    }
+
+    /// The records of X and of Y; the same ones once they have met.
+    pub fn records(&self) -> [&Records; 2] {
+        match &self.state {
+            State::Met(records) => [records; 2],
+            State::Ahead { first, second } => [first, second],
+            State::Apart(pair) => pair.records(),
+        }
+    }
+
+    /// What all sweeps of both chains did.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+}
+
+/// One iteration of a chain.
+fn advance(
+    problem: &Problem,
+    kernel: &mut Kernel,
+    theta: &mut [f64],
+    records: &mut Records,
+    rng: &mut Rng,
+) -> Outcome<Counts> {
+    let (release, model) = (problem.release(), problem.model());
+    let shape = release.mechanism().noise().shape();
+    let mut offers = ModelOffers::new(model, theta, release);
+    let counts = kernel.sweep(records, &mut offers, shape, rng)?;
+    if problem.fixed().is_none() {
+        update_one(model, theta, records.all(), rng)?;
+    }
+    Ok(counts)
+}
+
+/// One iteration of two chains.
+fn advance_pair(
+    problem: &Problem,
+    kernel: &mut CoupledKernel,
+    [first, second]: [&mut Vec<f64>; 2],
+    pair: &mut Pair,
+    rng: &mut Rng,
+) -> Outcome<Counts> {
+    let (release, model) = (problem.release(), problem.model());
+    let shape = release.mechanism().noise().shape();
+    let mut offers = CoupledOffers::new(model, [first, second], release);
+    let counts = kernel.sweep(pair, &mut offers, shape, rng)?;
+    if problem.fixed().is_none() {
+        let [x, y] = pair.records();
+        update_pair(model, [first, second], [x.all(), y.all()], rng)?;
+    }
+    Ok(counts)
+}

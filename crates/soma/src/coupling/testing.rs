@@ -1,0 +1,274 @@
+//! A problem that can be enumerated: records that are one of three numbers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rand::RngExt;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use super::kernel::CoupledKernel;
+use super::offers::CoupledOffers;
+use super::pair::Pair;
+use crate::chain::{Problem, Summary};
+use crate::error::Outcome;
+use crate::kernel::{KernelChoice, Records, Subset};
+use crate::model::Model;
+use crate::release::mechanism::{Mechanism, Noise, Shape};
+use crate::release::{Aggregate, Release, query};
+use crate::rng::{self, Rng};
+
+/// A record is 0, 1 or 2 with the probabilities theta.
+#[derive(Debug)]
+struct Die;
+
+impl Model for Die {
+    fn kind(&self) -> &'static str {
+        "die"
+    }
+
+    fn record_dim(&self) -> usize {
+        1
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        ["p0", "p1", "p2"].map(String::from).to_vec()
+    }
+
+    fn sample_prior(&self, _: &mut [f64], _: &mut Rng) -> Outcome {
+        unreachable!("theta is fixed")
+    }
+
+    fn log_prior(&self, _: &[f64]) -> Outcome<f64> {
+        unreachable!("theta is fixed")
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        for x in records {
+            let u: f64 = rng.random();
+            *x = f64::from(u8::from(u >= theta[0]) + u8::from(u >= theta[0] + theta[1]));
+        }
+        Ok(())
+    }
+
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        Ok(theta[record[0] as usize].ln())
+    }
+
+    fn update(&self, _: &mut [f64], _: &[f64], _: &mut Rng) -> Outcome {
+        unreachable!("theta is fixed")
+    }
+}
+
+const N: usize = 3;
+
+/// One over the noise scale.
+const SHARPNESS: f64 = 1.7;
+
+const RELEASED: f64 = 2.4;
+
+const THETAS: [[f64; 3]; 2] = [[0.2, 0.5, 0.3], [0.35, 0.25, 0.4]];
+
+fn problem() -> Problem {
+    let query = Arc::new(query::Mean::new(vec![(0.0, 2.0)]).unwrap());
+    let mechanism = Mechanism::new(Noise::Laplace, vec![1.0 / SHARPNESS]).unwrap();
+    let release = Release::new(query, mechanism, Aggregate::Sum, N, vec![RELEASED]).unwrap();
+    let problem = Problem::new(release, Arc::new(Die)).unwrap();
+    problem.with_fixed(THETAS[0].to_vec(), vec![Summary::Mean]).unwrap()
+}
+
+type State = [usize; N];
+type Law = BTreeMap<State, f64>;
+
+fn weight(state: &State) -> f64 {
+    (-SHARPNESS * (RELEASED - state.iter().sum::<usize>() as f64).abs()).exp()
+}
+
+fn replaced(mut state: State, place: usize, y: usize) -> State {
+    state[place] = y;
+    state
+}
+
+/// The law after a SOMA move on `places`.
+fn soma(law: &Law, theta: &[f64], places: &[usize]) -> Law {
+    let mut after = Law::new();
+    for (state, p) in law {
+        for (y, q) in theta.iter().enumerate() {
+            let weights: Vec<f64> =
+                places.iter().map(|&i| weight(&replaced(*state, i, y))).collect();
+            let (total, current) = (weights.iter().sum::<f64>(), weight(state));
+            for (&i, w) in places.iter().zip(&weights) {
+                let chosen = p * q * w / total;
+                let accept = (total / (total + current - w)).min(1.0);
+                *after.entry(replaced(*state, i, y)).or_default() += chosen * accept;
+                *after.entry(*state).or_default() += chosen * (1.0 - accept);
+            }
+        }
+    }
+    after
+}
+
+/// The mean of laws.
+fn mixture(laws: impl Iterator<Item = Law>) -> Law {
+    let mut sum = Law::new();
+    let mut count = 0.0;
+    for law in laws {
+        count += 1.0;
+        law.into_iter().for_each(|(state, p)| *sum.entry(state).or_default() += p);
+    }
+    sum.values_mut().for_each(|p| *p /= count);
+    sum
+}
+
+/// The law of the multiset after a sweep of the plain kernel from `state`.
+fn sweep(kernel: KernelChoice, state: State, theta: &[f64]) -> Law {
+    let mut law = Law::from([(state, 1.0)]);
+    for turn in 0..N {
+        // With one place SOMA is the Metropolis step of the IMwG kernels.
+        law = match kernel {
+            KernelChoice::Soma => soma(&law, theta, &[0, 1, 2]),
+            KernelChoice::RanImwg => mixture((0..N).map(|i| soma(&law, theta, &[i]))),
+            KernelChoice::SysImwg => soma(&law, theta, &[turn]),
+            KernelChoice::SomaSubset { subset: Subset::Random, .. } => {
+                mixture([[0, 1], [0, 2], [1, 2]].iter().map(|places| soma(&law, theta, places)))
+            }
+            KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => {
+                let places: Vec<usize> = (0..size).map(|i| (size * turn + i) % N).collect();
+                soma(&law, theta, &places)
+            }
+        };
+    }
+    let mut sorted = Law::new();
+    for (mut state, p) in law {
+        state.sort_unstable();
+        *sorted.entry(state).or_default() += p;
+    }
+    sorted
+}
+
+fn read(records: &Records) -> State {
+    let mut state: State = std::array::from_fn(|i| records.all()[i] as usize);
+    state.sort_unstable();
+    state
+}
+
+const KERNELS: [KernelChoice; 6] = [
+    KernelChoice::Soma,
+    KernelChoice::RanImwg,
+    KernelChoice::SysImwg,
+    KernelChoice::SomaSubset { size: 2, subset: Subset::Random },
+    KernelChoice::SomaSubset { size: 2, subset: Subset::Cyclic },
+    KernelChoice::SomaSubset { size: N, subset: Subset::Cyclic },
+];
+
+/// From a frozen pair of states, each chain alone has the law of the plain kernel, and what is
+/// stored beside the records fits them after every sweep.
+#[test]
+fn each_chain_alone_moves_by_the_plain_kernel() {
+    let problem = problem();
+    let release = problem.release();
+    let starts: [[State; 2]; 3] =
+        [[[0, 0, 2], [2, 1, 1]], [[0, 1, 2], [1, 1, 2]], [[2; 3], [0; 3]]];
+    let repetitions = 20_000;
+    for (case, kernel) in KERNELS.into_iter().enumerate() {
+        for by_scan in [true, false] {
+            if !by_scan && kernel != KernelChoice::Soma {
+                continue;
+            }
+            for thetas in [[0, 0], [0, 1]] {
+                let thetas = thetas.map(|t: usize| &THETAS[t][..]);
+                let mut rng = rng::stream(21, case as u64);
+                for start in starts {
+                    let begin =
+                        start.map(|s| Records::new(release, s.map(|x| x as f64).to_vec()).unwrap());
+                    let mut seen = [Law::new(), Law::new()];
+                    for _ in 0..repetitions {
+                        let mut pair = Pair::new(begin[0].clone(), begin[1].clone());
+                        let mut coupled = CoupledKernel::new(kernel, N).unwrap().with_scan(by_scan);
+                        let mut offers = CoupledOffers::new(problem.model(), thetas, release);
+                        coupled.sweep(&mut pair, &mut offers, Shape::Absolute, &mut rng).unwrap();
+                        check_bookkeeping(&pair, release);
+                        for (seen, records) in seen.iter_mut().zip(pair.records()) {
+                            *seen.entry(read(records)).or_default() += 1.0;
+                        }
+                    }
+                    for side in 0..2 {
+                        let law = sweep(kernel, start[side], thetas[side]);
+                        let chance = chi_squared(&seen[side], &law, repetitions as f64);
+                        assert!(chance > 1e-6, "{kernel:?}, {by_scan}, {side}: {chance}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The chance of a Pearson statistic as large as this one; rare states are taken together.
+fn chi_squared(seen: &Law, law: &Law, total: f64) -> f64 {
+    let mut cells = Vec::new();
+    let mut rare = (0.0, 0.0);
+    for (state, p) in law {
+        let (expected, count) = (p * total, seen.get(state).copied().unwrap_or(0.0));
+        if expected < 20.0 {
+            rare = (rare.0 + expected, rare.1 + count);
+        } else {
+            cells.push((expected, count));
+        }
+    }
+    if rare.0 > 0.0 {
+        cells.push(rare);
+    }
+    let statistic: f64 = cells.iter().map(|(e, count)| (count - e).powi(2) / e).sum();
+    1.0 - ChiSquared::new((cells.len() - 1) as f64).unwrap().cdf(statistic)
+}
+
+/// Statistics, residuals and matches are those of the records as they stand.
+fn check_bookkeeping(pair: &Pair, release: &Release) {
+    for records in pair.records() {
+        let fresh = Records::new(release, records.all().to_vec()).unwrap();
+        assert_eq!(fresh.statistics(), records.statistics());
+        let gaps = fresh.residual().iter().zip(records.residual()).map(|(a, b)| (a - b).abs());
+        assert!(gaps.fold(0.0, f64::max) < 1e-9);
+    }
+    let [x, y] = pair.records();
+    let apart = (0..pair.n()).filter(|&i| x.record(i) != y.record(i)).count();
+    assert_eq!(pair.distance(), apart);
+}
+
+/// Relabelling loses and invents no record, and leaves no equal records apart.
+#[test]
+fn alignment_matches_multisets() {
+    let release = problem().release().clone();
+    for code in 0..27 * 27 {
+        let state = |code: usize| [code % 3, code / 3 % 3, code / 9 % 3].map(|x| x as f64).to_vec();
+        let (x, y) = (state(code % 27), state(code / 27));
+        let records = |state: &[f64]| Records::new(&release, state.to_vec()).unwrap();
+        let mut pair = Pair::new(records(&x), records(&y));
+        pair.align();
+        check_bookkeeping(&pair, &release);
+        assert_eq!(read(pair.records()[1]), read(&records(&y)));
+        let count = |state: &[f64], v| state.iter().filter(|x| **x == v).count();
+        let common: usize = [0.0, 1.0, 2.0].iter().map(|&v| count(&x, v).min(count(&y, v))).sum();
+        assert_eq!(pair.distance(), N - common, "{x:?} {y:?}");
+    }
+}
+
+/// Two chains that are equal stay equal, move by move, without being made one.
+#[test]
+fn equal_chains_stay_equal() {
+    let problem = problem();
+    let release = problem.release();
+    for (case, kernel) in KERNELS.into_iter().enumerate() {
+        for by_scan in [true, false] {
+            let begin = Records::new(release, vec![0.0, 1.0, 1.0]).unwrap();
+            let mut pair = Pair::new(begin.clone(), begin);
+            let mut coupled = CoupledKernel::new(kernel, N).unwrap().with_scan(by_scan);
+            let mut rng = rng::stream(22, case as u64);
+            for _ in 0..2_000 {
+                let thetas = [&THETAS[0][..], &THETAS[0][..]];
+                let mut offers = CoupledOffers::new(problem.model(), thetas, release);
+                coupled.sweep(&mut pair, &mut offers, Shape::Absolute, &mut rng).unwrap();
+                assert_eq!(pair.distance(), 0, "{kernel:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Updates of theta in two chains at once.
+
+use rand::RngExt;
+
+use super::maximal::{Law, maximal};
+use crate::error::Outcome;
+use crate::model::Model;
+use crate::rng::{self, Rng};
+
+/// A model whose theta can be updated in two chains at once so that they can become equal.
+pub trait CoupledUpdate: Model {
+    /// Updates theta in both chains, each given its own records.
+    ///
+    /// Each chain alone must move by the law of [`update_one`](CoupledUpdate::update_one), and two
+    /// chains with equal theta and records must stay equal.
+    fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome;
+
+    /// Updates theta in one chain: what the chain that is certified does. It leaves the law of
+    /// theta given the records invariant. It is [`Model::update`], unless that is a Markov move
+    /// whose two copies would hardly ever meet.
+    fn update_one(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        self.update(theta, records, rng)
+    }
+}
+
+/// Draws theta in two chains from their laws given the records, by a maximal coupling.
+///
+/// It is one of all coordinates together. Taken one after the other, such as first a variance and
+/// then coefficients given it, the two are equal less often: on the regression example with
+/// n = 10 and epsilon = 30 SOMA then takes 90 iterations to meet instead of 81.
+pub(crate) fn draw_pair<L: Law<Point = Vec<f64>>>(
+    laws: [L; 2],
+    [first, second]: [&mut [f64]; 2],
+    rng: &mut Rng,
+) -> Outcome {
+    let (x, y, _) = maximal(&laws[0], &laws[1], rng)?;
+    first.copy_from_slice(&x);
+    second.copy_from_slice(&y);
+    Ok(())
+}
+
+/// Updates theta in one chain of a pair.
+pub fn update_one(model: &dyn Model, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+    match model.coupled() {
+        Some(coupled) => coupled.update_one(theta, records, rng),
+        None => model.update(theta, records, rng),
+    }
+}
+
+/// Updates theta in both chains of a pair.
+///
+/// A model without a coupling of its own is given the same random numbers in both chains. Where
+/// its update is an exact draw, equal records then give equal thetas; where it is not, the two
+/// may come near each other without ever being equal, and the pair is reported as unmet.
+pub fn update_pair(
+    model: &dyn Model,
+    [first, second]: [&mut [f64]; 2],
+    records: [&[f64]; 2],
+    rng: &mut Rng,
+) -> Outcome {
+    if let Some(coupled) = model.coupled() {
+        return coupled.update_pair([first, second], records, rng);
+    }
+    // A stream for this update alone: numbers that only one of the chains has used must not be
+    // drawn again by both.
+    let seed = rng.random();
+    model.update(first, records[0], &mut rng::stream(seed, 0))?;
+    model.update(second, records[1], &mut rng::stream(seed, 0))
+}
