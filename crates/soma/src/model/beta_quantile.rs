@@ -94,7 +94,8 @@ impl Half {
             let (value, slope) = value_and_slope(piece, t);
             let step = (u - value) / slope;
             t += step;
-            if step.abs() < 1e-9 {
+            // The next step would be about the square of this one.
+            if step.abs() < 1e-7 {
                 break;
             }
         }
@@ -128,7 +129,7 @@ fn taylor(a: f64, b: f64, log_beta: f64, z: f64, u: f64) -> [f64; DEGREE + 1] {
     let (mut w, mut x) = ([0.0; DEGREE + 1], [0.0; DEGREE + 1]);
     let (mut s, mut q, mut r) = ([0.0; DEGREE + 1], [0.0; DEGREE + 1], [0.0; DEGREE + 1]);
     let product = |p: &[f64; DEGREE + 1], q: &[f64; DEGREE + 1], k: usize| {
-        (0..=k).map(|j| p[j] * q[k - j]).sum::<f64>()
+        p[..=k].iter().zip(q[..=k].iter().rev()).map(|(p, q)| p * q).sum::<f64>()
     };
     us[0] = u;
     w[0] = (log_phi - log_f).exp();
