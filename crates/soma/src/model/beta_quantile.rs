@@ -32,8 +32,10 @@ struct Half {
 }
 
 impl BetaQuantile {
-    /// The map for Beta(a, b).
+    /// The map for Beta(a, b). Shapes outside [1e-4, 1e8], which a wild proposal of theta may
+    /// have, are taken for the nearest inside: the map is then one-to-one all the same.
     pub fn new(a: f64, b: f64) -> Self {
+        let (a, b) = (a.clamp(1e-4, 1e8), b.clamp(1e-4, 1e8));
         BetaQuantile { lower: Half::new(a, b), upper: Half::new(b, a) }
     }
 
@@ -231,6 +233,21 @@ mod tests {
                 let slope = map.lower.pieces[map.lower.pieces.len() - 1][1];
                 let gap = (map.lower.middle + map.upper.middle) / slope;
                 assert!(gap.abs() < 1e-10, "Beta({a}, {b}): {gap}");
+            }
+        }
+    }
+
+    #[test]
+    fn wild_shapes_are_survived() {
+        let wild = [0.0, 1e-300, 1e-4, 0.01, 1.0, 1e4, 1e8, f64::INFINITY];
+        for a in wild {
+            for b in wild {
+                let map = BetaQuantile::new(a, b);
+                for step in -24..=24 {
+                    let z = step as f64 / 2.0 + 0.1;
+                    let again = map.normal(map.logit(z));
+                    assert!((again - z).abs() < 1e-6, "Beta({a}, {b}): {z} came back as {again}");
+                }
             }
         }
     }

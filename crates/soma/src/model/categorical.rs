@@ -195,7 +195,7 @@ mod tests {
                 }
                 theta.clone()
             };
-            (0..20_000).map(|_| one()).collect::<Vec<_>>()
+            (0..100_000).map(|_| one()).collect::<Vec<_>>()
         };
         assert_dirichlet("prior", &draws(None), &[1.0, 0.5, 2.0]);
         assert_dirichlet("update", &draws(Some(&[0.0, 2.0, 2.0, 0.0, 0.0])), &[4.0, 0.5, 4.0]);

@@ -42,12 +42,17 @@ impl Dirichlet {
     /// The stages of stick-breaking: share k, of what shares 1 to k - 1 have left, is
     /// Beta(alpha_k, alpha_k+1 + ... + alpha_D).
     fn stages(theta: &[f64]) -> Vec<BetaQuantile> {
-        let mut rest: f64 = theta.iter().sum();
-        let stages = theta[..theta.len() - 1].iter().map(|&alpha| {
-            rest -= alpha;
-            BetaQuantile::new(alpha, rest)
+        let mut rest = 0.0;
+        let stages = theta.iter().rev().map(|alpha| {
+            let stage = (*alpha, rest);
+            rest += alpha;
+            stage
         });
-        stages.collect()
+        // The last share is what is left.
+        let mut stages: Vec<_> =
+            stages.skip(1).map(|(alpha, rest)| BetaQuantile::new(alpha, rest)).collect();
+        stages.reverse();
+        stages
     }
 }
 
