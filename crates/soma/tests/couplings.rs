@@ -71,8 +71,8 @@ impl Grid {
         for i in 0..size {
             for j in 0..size {
                 let (current, mut stay) = (self.eta[i][j], 0.0);
-                for y in 0..size {
-                    let mass = law[i][j] * self.law[y];
+                for (y, offered) in self.law.iter().enumerate() {
+                    let mass = law[i][j] * offered;
                     let weights = [self.eta[y][j], self.eta[i][y]];
                     let total = weights[0] + weights[1];
                     let mut moves = [0.0; 2];
@@ -254,10 +254,10 @@ fn regression() -> Problem {
 }
 
 /// Over 200 repetitions of 50 pairs each, 95% intervals cover the long-run values as often as
-/// they say, with windows so short that a bias would show. Takes a minute or two:
+/// they say, with windows so short that a bias would show. Takes a few minutes:
 /// `cargo test --release -p soma-mcmc --test couplings -- --ignored --nocapture`.
 #[test]
-#[ignore = "a simulation study of a minute or two"]
+#[ignore = "a simulation study of a few minutes"]
 fn intervals_cover() {
     let problem = regression();
     let (chains, draws) = (8, 120_000);

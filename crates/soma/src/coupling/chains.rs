@@ -3,7 +3,7 @@
 use super::kernel::CoupledKernel;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::update::{update_one, update_pair};
+use super::update::update_pair;
 use crate::chain::{Chain, Problem};
 use crate::error::{Invalid, Outcome};
 use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
@@ -19,11 +19,10 @@ const FIRST_STREAM: u64 = 1 << 40;
 /// The meeting time is the first t > lag with X_t = Y_(t - lag): equal theta and, up to the order,
 /// equal records, in every bit. From then on there is one chain, so that they can never part.
 ///
-/// Each chain is the plain one: sweeps of the kernel and [`Model::update`] (or, where the model's
-/// coupling says so, [`CoupledUpdate::update_one`]), without further moves of theta.
+/// Each chain is the plain one: sweeps of the kernel and [`Model::update`], without further moves
+/// of theta.
 ///
 /// [`Model::update`]: crate::model::Model::update
-/// [`CoupledUpdate::update_one`]: super::CoupledUpdate::update_one
 #[derive(Debug)]
 pub struct CoupledChains<'a> {
     problem: &'a Problem,
@@ -170,7 +169,7 @@ fn advance(
     let mut offers = ModelOffers::new(model, theta, release);
     let counts = kernel.sweep(records, &mut offers, shape, rng)?;
     if problem.fixed().is_none() {
-        update_one(model, theta, records.all(), rng)?;
+        model.update(theta, records.all(), rng)?;
     }
     Ok(counts)
 }

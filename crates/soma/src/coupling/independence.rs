@@ -9,34 +9,33 @@ use super::maximal::{Law, maximal};
 use crate::error::Outcome;
 use crate::rng::Rng;
 
-/// A density with an approximation that does not depend on the present point.
-pub(crate) trait Approximated {
+/// A density that is known at every point, up to a constant.
+pub(crate) trait Target {
     /// The log density at a point, up to a constant.
     fn log_density(&self, point: &DVector<f64>) -> f64;
-
-    /// The approximation, with heavier tails than the density.
-    fn approximation(&self) -> Outcome<StudentLaw>;
 }
 
-/// Independent Metropolis steps in an update: with nine of ten accepted, two chains whose
-/// approximations are equal miss each other once in thousands of updates.
+/// Independent Metropolis steps in an update: with nine of ten taken, two chains whose proposals
+/// are the same miss each other once in thousands of updates.
 const STEPS: usize = 4;
 
 /// Degrees of freedom of the proposals: tails heavy enough that no region is hard to leave.
 pub(crate) const DEGREES: f64 = 5.0;
 
-/// Moves a point by independent Metropolis steps with proposals q from the approximation, taken
-/// with probability min(1, pi(y) q(x) / (pi(x) q(y))). The density pi is left invariant.
+/// Moves a point by independent Metropolis steps with proposals from `law`, with density q that
+/// does not depend on the point: y is taken with probability min(1, pi(y) q(x) / (pi(x) q(y))),
+/// which leaves the density pi of `target` invariant.
 pub(crate) fn update_one(
-    target: &impl Approximated,
+    target: &impl Target,
+    law: &StudentLaw,
     point: &mut DVector<f64>,
     rng: &mut Rng,
 ) -> Outcome {
-    let law = target.approximation()?;
-    let mut current = target.log_density(point) - law.log_density(point);
+    let gain = |x: &DVector<f64>| target.log_density(x) - law.log_density(x);
+    let mut current = gain(point);
     for _ in 0..STEPS {
         let offer = law.sample(rng)?;
-        let offered = target.log_density(&offer) - law.log_density(&offer);
+        let offered = gain(&offer);
         if rng.random::<f64>().ln() < offered - current {
             (*point, current) = (offer, offered);
         }
@@ -44,14 +43,13 @@ pub(crate) fn update_one(
     Ok(())
 }
 
-/// The same in two chains: a maximal coupling of the proposals, and a common uniform. Once both
-/// take the same proposal they differ only where their densities do.
-pub(crate) fn update_pair<T: Approximated>(
+/// The same in two chains: a maximal coupling of the proposals, and a common uniform.
+pub(crate) fn update_pair<T: Target>(
     targets: [&T; 2],
+    laws: &[StudentLaw; 2],
     points: [&mut DVector<f64>; 2],
     rng: &mut Rng,
 ) -> Outcome {
-    let laws = [targets[0].approximation()?, targets[1].approximation()?];
     let gain =
         |side: usize, x: &DVector<f64>| targets[side].log_density(x) - laws[side].log_density(x);
     let mut currents = [gain(0, points[0]), gain(1, points[1])];

@@ -11,16 +11,9 @@ use crate::rng::{self, Rng};
 pub trait CoupledUpdate: Model {
     /// Updates theta in both chains, each given its own records.
     ///
-    /// Each chain alone must move by the law of [`update_one`](CoupledUpdate::update_one), and two
-    /// chains with equal theta and records must stay equal.
+    /// Each chain alone must move by the law of [`Model::update`], and two chains with equal theta
+    /// and records must stay equal.
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome;
-
-    /// Updates theta in one chain: what the chain that is certified does. It leaves the law of
-    /// theta given the records invariant. It is [`Model::update`], unless that is a Markov move
-    /// whose two copies would hardly ever meet.
-    fn update_one(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-        self.update(theta, records, rng)
-    }
 }
 
 /// Draws theta in two chains from their laws given the records, by a maximal coupling.
@@ -37,14 +30,6 @@ pub(crate) fn draw_pair<L: Law<Point = Vec<f64>>>(
     first.copy_from_slice(&x);
     second.copy_from_slice(&y);
     Ok(())
-}
-
-/// Updates theta in one chain of a pair.
-pub fn update_one(model: &dyn Model, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-    match model.coupled() {
-        Some(coupled) => coupled.update_one(theta, records, rng),
-        None => model.update(theta, records, rng),
-    }
 }
 
 /// Updates theta in both chains of a pair.

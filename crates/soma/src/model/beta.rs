@@ -156,17 +156,11 @@ impl Transport for Beta {
     }
 }
 
-/// Each chain of a pair is updated by independent Metropolis steps, which can meet, instead of
-/// slices.
 impl CoupledUpdate for Beta {
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
         let sums = records.map(|records| self.log_sums(records));
         let shapes = [0, 1].map(|side| self.given(records[side], &sums[side]));
         shapes::update_pair([&shapes[0], &shapes[1]], theta, rng)
-    }
-
-    fn update_one(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-        shapes::update_one(&self.given(records, &self.log_sums(records)), theta, rng)
     }
 }
 
@@ -267,8 +261,8 @@ mod tests {
                 3.2483072128817883,
                 0.2680062582180253,
                 0.3635361857345196,
-                4.230559535298563,
-                3.7059254706203597,
+                0.9675624594228935,
+                1.9484208770326914,
             ],
         );
     }

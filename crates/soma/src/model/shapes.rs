@@ -8,9 +8,9 @@ use statrs::function::gamma::{digamma, ln_gamma};
 use super::GammaPrior;
 use super::slice::slice_move;
 use crate::coupling::StudentLaw;
-use crate::coupling::independence::{self, Approximated};
+use crate::coupling::independence;
 use crate::error::Outcome;
-use crate::rng::Rng;
+use crate::rng::{self, Rng};
 
 /// The density of phi = log alpha given n records whose logarithms have the sums `log_sums`, up to
 /// a constant:
@@ -36,6 +36,11 @@ impl Approximation {
         let mut directions = DMatrix::identity(self.mode.len(), self.mode.len());
         self.factor.tr_solve_lower_triangular_mut(&mut directions);
         directions
+    }
+
+    /// The same with heavier tails, from which the density can be reached by rejection.
+    fn student(&self) -> Outcome<StudentLaw> {
+        StudentLaw::new(self.mode.clone(), self.factor.clone(), independence::DEGREES)
     }
 }
 
@@ -90,11 +95,21 @@ impl Shapes<'_> {
         Ok(Approximation { mode: phi, factor: factor.expect("at least one step is made") })
     }
 
-    /// Moves `alpha` by slices along the directions of the approximation, which depends on the
-    /// records but not on alpha, so that each slice leaves the density invariant.
+    /// Moves `alpha` by slices along the directions of the approximation, and then by independent
+    /// Metropolis steps from it. The approximation depends on the records but not on alpha, so
+    /// that each leaves the density invariant. Slices mix where the approximation is poor; the
+    /// other steps are those by which two coupled chains meet.
     pub fn update(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
-        let directions = self.approximate()?.directions();
-        let mut phi: Vec<f64> = alpha.iter().map(|alpha| alpha.ln()).collect();
+        let near = self.approximate()?;
+        let mut phi = logarithms(alpha);
+        self.slice(&near, &mut phi, rng)?;
+        independence::update_one(self, &near.student()?, &mut phi, rng)?;
+        set_exponentials(alpha, &phi);
+        Ok(())
+    }
+
+    fn slice(&self, near: &Approximation, phi: &mut DVector<f64>, rng: &mut Rng) -> Outcome {
+        let directions = near.directions();
         let mut current = self.log_density(phi.iter().copied());
         for _ in 0..PASSES {
             for direction in directions.column_iter() {
@@ -107,7 +122,6 @@ impl Shapes<'_> {
                 phi.iter_mut().zip(direction.iter()).for_each(|(phi, d)| *phi += step * d);
             }
         }
-        alpha.iter_mut().zip(&phi).for_each(|(alpha, phi)| *alpha = phi.exp());
         Ok(())
     }
 
@@ -121,34 +135,27 @@ impl Shapes<'_> {
     }
 }
 
-impl Approximated for Shapes<'_> {
+impl independence::Target for Shapes<'_> {
     fn log_density(&self, phi: &DVector<f64>) -> f64 {
         Shapes::log_density(self, phi.iter().copied())
     }
-
-    fn approximation(&self) -> Outcome<StudentLaw> {
-        let Approximation { mode, factor } = self.approximate()?;
-        StudentLaw::new(mode, factor, independence::DEGREES)
-    }
 }
 
-/// Updates alpha in a chain of a pair: by independent Metropolis steps instead of slices, since
-/// two slices hardly ever end at the same point.
-pub(super) fn update_one(shapes: &Shapes<'_>, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
-    let mut phi = logarithms(alpha);
-    independence::update_one(shapes, &mut phi, rng)?;
-    set_exponentials(alpha, &phi);
-    Ok(())
-}
-
-/// Updates alpha in both chains of a pair.
+/// Updates alpha in both chains of a pair, each by the law of [`Shapes::update`]: the slices with
+/// the same random numbers, which brings the chains near each other, and the independent
+/// Metropolis steps so that they can meet.
 pub(super) fn update_pair(
     shapes: [&Shapes<'_>; 2],
     [first, second]: [&mut [f64]; 2],
     rng: &mut Rng,
 ) -> Outcome {
+    let near = [shapes[0].approximate()?, shapes[1].approximate()?];
     let (mut x, mut y) = (logarithms(first), logarithms(second));
-    independence::update_pair(shapes, [&mut x, &mut y], rng)?;
+    let seed = rng.random();
+    shapes[0].slice(&near[0], &mut x, &mut rng::stream(seed, 0))?;
+    shapes[1].slice(&near[1], &mut y, &mut rng::stream(seed, 0))?;
+    let laws = [near[0].student()?, near[1].student()?];
+    independence::update_pair(shapes, &laws, [&mut x, &mut y], rng)?;
     set_exponentials(first, &x);
     set_exponentials(second, &y);
     Ok(())
