@@ -101,6 +101,15 @@ impl Problem {
         Ok(self)
     }
 
+    /// The same question of another release.
+    pub fn with_release(&self, release: Release) -> Result<Self, Invalid> {
+        let other = Problem::new(release, self.model.clone())?;
+        match &self.fixed {
+            Some(theta) => other.with_fixed(theta.clone(), self.summaries.clone()),
+            None => Ok(other),
+        }
+    }
+
     /// What was published.
     pub fn release(&self) -> &Release {
         &self.release

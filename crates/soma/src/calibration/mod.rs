@@ -1,0 +1,265 @@
+//! Simulation-based calibration: is what comes out the posterior?
+//!
+//! Draw theta from the prior, records from the model at theta, and a release of them with the
+//! mechanism's noise; then run a chain on that release. theta and the records are themselves a
+//! draw of the posterior that the chain samples, so that the rank of any function of them among L
+//! independent draws of the chain is uniform on 0, ..., L (Talts et al. 2018). An error in a
+//! model, in a kernel, in a move of theta or in the noise shows as ranks that are not.
+//!
+//! Beside the draw (theta, or summaries of the records where theta is fixed) the log density of
+//! the release given the records is ranked: a function of the release too, it sees errors of the
+//! noise and of the imputation that theta hardly feels (Modrák et al. 2023).
+//!
+//! The chain must have forgotten its start after warm-up, and must be thinned until its draws are
+//! nearly independent: correlated draws give ranks that pile up at the ends although nothing is
+//! wrong.
+
+mod uniformity;
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+pub use uniformity::Uniformity;
+
+use crate::chain::{Chain, MovesChoice, Problem};
+use crate::error::{Failure, Invalid, Outcome};
+use crate::kernel::{KernelChoice, Records};
+use crate::release::{Mechanism, Release};
+use crate::rng::{Rng, stream};
+
+/// How a calibration is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// How records are imputed.
+    pub kernel: KernelChoice,
+    /// How theta is moved.
+    pub moves: MovesChoice,
+    /// How many releases are simulated, with a chain for each.
+    pub replications: u64,
+    /// Iterations of a chain before the first draw.
+    pub warmup: u64,
+    /// Draws of a chain, L. Ranks run from 0 to L: 15 or 19 make good bins.
+    pub draws: u64,
+    /// Iterations from one draw to the next.
+    pub thin: u64,
+    /// Names the random streams: the same seed gives the same ranks.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let (kernel, moves) = (KernelChoice::Soma, MovesChoice::Auto);
+        Plan { kernel, moves, replications: 500, warmup: 200, draws: 15, thin: 20, seed: 1 }
+    }
+}
+
+impl Plan {
+    fn check(&self, template: &Problem) -> Result<(), Invalid> {
+        for (field, value) in
+            [("replications", self.replications), ("draws", self.draws), ("thin", self.thin)]
+        {
+            if value < 1 {
+                return Err(Invalid::new(
+                    field,
+                    "must be positive",
+                    value,
+                    "a whole number from 1 up",
+                ));
+            }
+        }
+        self.kernel.check(template.release().n())
+    }
+}
+
+/// What a calibration reports to, and is told by, from the threads that it runs on.
+pub trait Observer: Sync {
+    /// So many replications are done.
+    fn done(&self, replications: u64) {
+        let _ = replications;
+    }
+
+    /// Whether to stop now. Asked before each replication.
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// An observer that neither looks nor stops.
+#[derive(Debug, Clone, Copy)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// The ranks of one quantity, and whether they are uniform.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ranks {
+    /// The name of the quantity: a parameter, a summary of the records, or `log_density`.
+    pub name: String,
+    /// The rank of the truth in each replication that was made.
+    pub ranks: Vec<u64>,
+    /// The tests of uniformity.
+    pub uniformity: Uniformity,
+}
+
+/// What a calibration found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Draws of a chain: ranks run from 0 to this.
+    pub draws: u64,
+    /// Each quantity.
+    pub quantities: Vec<Ranks>,
+}
+
+impl Calibration {
+    /// The smallest p-value of all quantities, times their number (Bonferroni), at most 1.
+    pub fn p_value(&self) -> f64 {
+        let smallest = self.quantities.iter().map(|q| q.uniformity.p_value()).fold(1.0, f64::min);
+        (smallest * self.quantities.len() as f64).min(1.0)
+    }
+}
+
+/// Calibrates the chains of `plan` on releases like the one of `template`, whose values do not
+/// matter. The releases are simulated with the noise of `truth`, or else with that of the
+/// template, which is the one that the chains assume.
+///
+/// ```
+/// use std::{num::NonZeroUsize, sync::Arc};
+/// use soma::calibration::{Plan, Unobserved, calibrate};
+/// use soma::release::{Aggregate, Mechanism, Release, mechanism::Noise, query::Mean};
+/// use soma::{chain::Problem, model::Normal};
+///
+/// let query = Arc::new(Mean::new(vec![(-5.0, 5.0)])?);
+/// let noise = Mechanism::new(Noise::Laplace, vec![0.3])?;
+/// let release = Release::new(query, noise, Aggregate::Mean, 5, vec![0.0])?;
+/// let problem = Problem::new(release, Arc::new(Normal::new(0.0, 1.0, 3.0, 3.0)?))?;
+/// let plan = Plan { replications: 100, ..Plan::default() };
+/// let found = calibrate(&problem, None, &plan, NonZeroUsize::MIN, &Unobserved)?;
+/// assert!(found.p_value() > 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+pub fn calibrate(
+    template: &Problem,
+    truth: Option<&Mechanism>,
+    plan: &Plan,
+    threads: NonZeroUsize,
+    observer: &dyn Observer,
+) -> Outcome<Calibration> {
+    plan.check(template)?;
+    let rows = Mutex::new(Vec::new());
+    let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
+    let failure: Mutex<Option<Failure>> = Mutex::default();
+    let work = || {
+        while !failed.load(Ordering::Relaxed) && !observer.stop() {
+            let replication = next.fetch_add(1, Ordering::Relaxed);
+            if replication >= plan.replications {
+                return;
+            }
+            match replicate(template, truth, plan, replication) {
+                Ok(ranks) => {
+                    let mut rows = rows.lock().unwrap_or_else(|e| e.into_inner());
+                    rows.push((replication, ranks));
+                    observer.done(rows.len() as u64);
+                }
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.get() {
+            scope.spawn(work);
+        }
+        work();
+    });
+    if let Some(error) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        return Err(error);
+    }
+    let mut rows = rows.into_inner().unwrap_or_else(|e| e.into_inner());
+    rows.sort_unstable_by_key(|(replication, _)| *replication);
+    Ok(collect(template, plan, &rows))
+}
+
+fn collect(template: &Problem, plan: &Plan, rows: &[(u64, Vec<u64>)]) -> Calibration {
+    let mut names = template.outputs();
+    names.push("log_density".into());
+    let quantity = |(k, name): (usize, String)| {
+        let ranks: Vec<u64> = rows.iter().map(|(_, row)| row[k]).collect();
+        let uniformity = Uniformity::of(&ranks, plan.draws);
+        Ranks { name, ranks, uniformity }
+    };
+    let quantities = names.into_iter().enumerate().map(quantity).collect();
+    Calibration { draws: plan.draws, quantities }
+}
+
+/// One simulated release and its chain: the rank of each quantity.
+fn replicate(
+    template: &Problem,
+    truth: Option<&Mechanism>,
+    plan: &Plan,
+    replication: u64,
+) -> Outcome<Vec<u64>> {
+    let mut rng = stream(plan.seed, 2 * replication);
+    let (problem, theta, records) = simulate(template, truth, &mut rng)?;
+    let quantities = |theta: &[f64], records: &Records| {
+        let mut all = problem.output(theta, records);
+        all.push(problem.log_density(records));
+        all
+    };
+    let true_values = quantities(&theta, &records);
+    let mut chain = Chain::new(&problem, plan.kernel, plan.seed, 2 * replication + 1)?
+        .with_moves(plan.moves, plan.warmup)?;
+    for _ in 0..plan.warmup {
+        chain.step()?;
+    }
+    let mut below = vec![0; true_values.len()];
+    let mut equal = vec![0; true_values.len()];
+    for _ in 0..plan.draws {
+        for _ in 0..plan.thin {
+            chain.step()?;
+        }
+        let drawn = quantities(chain.theta(), chain.records());
+        for (k, (drawn, truth)) in drawn.iter().zip(&true_values).enumerate() {
+            below[k] += u64::from(drawn < truth);
+            equal[k] += u64::from(drawn == truth);
+        }
+    }
+    // Among equal values, as there are of discrete records, any order is as likely as another.
+    Ok(below.iter().zip(&equal).map(|(b, &e)| b + rng.random_range(0..=e)).collect())
+}
+
+/// theta from the prior (or as it is fixed), records from the model, and a release of them.
+fn simulate(
+    template: &Problem,
+    truth: Option<&Mechanism>,
+    rng: &mut Rng,
+) -> Outcome<(Problem, Vec<f64>, Records)> {
+    let (model, release) = (template.model(), template.release());
+    let mut theta = vec![0.0; model.parameters().len()];
+    match template.fixed() {
+        Some(fixed) => theta.copy_from_slice(fixed),
+        None => model.sample_prior(&mut theta, rng)?,
+    }
+    let (n, k) = (release.n(), release.query().dim());
+    let mut records = vec![0.0; n * release.query().record_dim()];
+    model.propose(&theta, &mut records, rng)?;
+    let mut statistics = vec![0.0; n * k];
+    release.query().statistics(&records, &mut statistics)?;
+    let mut values = truth.unwrap_or(release.mechanism()).sample(rng);
+    for (c, value) in values.iter_mut().enumerate() {
+        *value += statistics.iter().skip(c).step_by(k).sum::<f64>() / release.unit();
+    }
+    let problem = template.with_release(simulated(release, values)?)?;
+    let records = Records::new(problem.release(), records)?;
+    Ok((problem, theta, records))
+}
+
+fn simulated(like: &Release, values: Vec<f64>) -> Result<Release, Invalid> {
+    let (query, mechanism) = (like.query().clone(), like.mechanism().clone());
+    Release::new(query, mechanism, like.aggregate(), like.n(), values)
+}

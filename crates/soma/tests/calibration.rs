@@ -1,0 +1,178 @@
+//! Simulation-based calibration of every model, with every kernel and each noise it can meet; and
+//! proof that noise assumed a tenth too large would be found out.
+//!
+//! Problems are small, so that chains mix within a few iterations and draws 20 iterations apart
+//! are nearly independent, as the test needs them.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use nalgebra::DMatrix;
+use soma::calibration::{Calibration, Plan, Unobserved, calibrate};
+use soma::chain::{MovesChoice, Problem};
+use soma::kernel::{KernelChoice, Subset};
+use soma::model::{
+    Beta, Categorical, Dirichlet, Exponential, GammaPrior, Model, Normal, NormalInverseGamma,
+    Regression, Uniform,
+};
+use soma::release::mechanism::{Mechanism, Noise};
+use soma::release::query::{Categories, Gram, Histogram, LogSum, Mean};
+use soma::release::{Aggregate, Query, Release};
+
+/// A new kernel is one line here.
+const KERNELS: [KernelChoice; 5] = [
+    KernelChoice::Soma,
+    KernelChoice::SomaSubset { size: 3, subset: Subset::Random },
+    KernelChoice::SomaSubset { size: 2, subset: Subset::Cyclic },
+    KernelChoice::RanImwg,
+    KernelChoice::SysImwg,
+];
+
+const CONTINUOUS: [Noise; 2] = [Noise::Laplace, Noise::Gaussian];
+
+fn problem(
+    query: impl Query + 'static,
+    noise: Noise,
+    scale: f64,
+    n: usize,
+    model: impl Model + 'static,
+) -> Problem {
+    let mechanism = Mechanism::new(noise, vec![scale; query.dim()]).unwrap();
+    let values = vec![0.0; query.dim()];
+    let release = Release::new(Arc::new(query), mechanism, Aggregate::Sum, n, values).unwrap();
+    Problem::new(release, Arc::new(model)).unwrap()
+}
+
+fn run(problem: &Problem, truth: Option<&Mechanism>, plan: &Plan) -> Calibration {
+    calibrate(problem, truth, plan, NonZeroUsize::MIN, &Unobserved).unwrap()
+}
+
+/// Every kernel on the problem is calibrated with the paper's update of theta, and SOMA with all
+/// moves of theta.
+fn all_kernels(problem: &Problem, plan: &Plan) {
+    let centred = KERNELS.map(|kernel| (kernel, MovesChoice::Centred));
+    let all = centred.into_iter().chain([(KernelChoice::Soma, MovesChoice::Auto)]);
+    for (number, (kernel, moves)) in all.enumerate() {
+        let plan = Plan { kernel, moves, seed: plan.seed + number as u64, ..*plan };
+        let found = run(problem, None, &plan);
+        let release = problem.release();
+        let noise = release.mechanism().noise();
+        for quantity in &found.quantities {
+            assert!(
+                quantity.uniformity.p_value() > 1e-4,
+                "{} on {} with {} noise, {kernel:?}, {moves:?}: {} has {:?}",
+                problem.model().kind(),
+                release.query().kind(),
+                noise.name(),
+                quantity.name,
+                quantity.uniformity
+            );
+        }
+    }
+}
+
+fn gamma(shape: f64, rate: f64) -> GammaPrior {
+    GammaPrior::new(shape, rate).unwrap()
+}
+
+#[test]
+fn normal() {
+    for noise in CONTINUOUS {
+        let model = Normal::new(0.5, 1.0, 4.0, 3.0).unwrap();
+        let query = Mean::new(vec![(-3.0, 4.0)]).unwrap();
+        let problem = problem(query, noise, 1.5, 5, model);
+        all_kernels(&problem, &Plan { replications: 500, ..Plan::default() });
+    }
+}
+
+#[test]
+fn beta() {
+    for noise in CONTINUOUS {
+        let model = Beta::new(gamma(6.0, 2.0), gamma(8.0, 2.0));
+        let query = Mean::new(vec![(0.0, 1.0)]).unwrap();
+        let problem = problem(query, noise, 0.4, 4, model);
+        all_kernels(&problem, &Plan { replications: 120, warmup: 60, thin: 10, ..Plan::default() });
+    }
+}
+
+#[test]
+fn exponential() {
+    for noise in CONTINUOUS {
+        let query = Mean::new(vec![(0.0, 3.0)]).unwrap();
+        let problem = problem(query, noise, 1.0, 5, Exponential::new(gamma(4.0, 3.0)));
+        all_kernels(&problem, &Plan { replications: 500, ..Plan::default() });
+    }
+}
+
+fn regression_problem(noise: Noise, scale: f64, n: usize) -> Problem {
+    let prior =
+        NormalInverseGamma::new(vec![0.0, 0.0], &DMatrix::identity(2, 2), 6.0, 6.0).unwrap();
+    let model = Regression::new(vec![0.5], None, prior).unwrap();
+    problem(Gram::with_range(1, (-4.0, 4.0)).unwrap(), noise, scale, n, model)
+}
+
+#[test]
+fn regression() {
+    for noise in CONTINUOUS {
+        let problem = regression_problem(noise, 0.5, 5);
+        all_kernels(&problem, &Plan { replications: 500, ..Plan::default() });
+    }
+}
+
+#[test]
+fn dirichlet() {
+    for noise in CONTINUOUS {
+        let model = Dirichlet::new(vec![gamma(6.0, 2.0), gamma(4.0, 2.0), gamma(5.0, 1.0)]);
+        let query = LogSum::new(3, (0.02, 1.0)).unwrap();
+        let problem = problem(query, noise, 1.5, 4, model.unwrap());
+        all_kernels(&problem, &Plan { replications: 120, warmup: 60, thin: 10, ..Plan::default() });
+    }
+}
+
+fn categorical_problem(noise: Noise, scale: f64, n: usize) -> Problem {
+    let model = Categorical::new(vec![1.0, 2.0, 1.5]).unwrap();
+    problem(Categories::new(3).unwrap(), noise, scale, n, model)
+}
+
+#[test]
+fn categorical() {
+    for noise in Noise::ALL {
+        let problem = categorical_problem(noise, 1.0, 6);
+        all_kernels(&problem, &Plan { replications: 500, ..Plan::default() });
+    }
+}
+
+#[test]
+fn uniform() {
+    for noise in Noise::ALL {
+        let query = Histogram::with_equal_bins(&[((0.0, 1.0), 4)]).unwrap();
+        let model = Uniform::new(vec![(0.0, 1.0)]).unwrap();
+        let problem = problem(query, noise, 0.8, 6, model);
+        all_kernels(&problem, &Plan { replications: 500, ..Plan::default() });
+    }
+}
+
+/// The p-value when the release has noise of `factor` times the scale that is assumed.
+fn with_mistaken_noise(problem: &Problem, factor: f64, plan: &Plan) -> f64 {
+    let mechanism = problem.release().mechanism();
+    let scales = mechanism.scales().iter().map(|scale| scale * factor).collect();
+    let truth = Mechanism::new(mechanism.noise(), scales).unwrap();
+    run(problem, Some(&truth), plan).p_value()
+}
+
+/// The power of the test: noise that is assumed 10% too large is found out, in either family, and
+/// with the right scale nothing is found.
+#[test]
+fn noise_ten_percent_off_is_caught() {
+    let problems =
+        [regression_problem(Noise::Laplace, 0.5, 5), regression_problem(Noise::Gaussian, 0.5, 5)];
+    for problem in problems {
+        let plan =
+            Plan { moves: MovesChoice::Centred, replications: 1500, seed: 77, ..Plan::default() };
+        let p = with_mistaken_noise(&problem, 1.0 / 1.1, &plan);
+        let noise = problem.release().mechanism().noise();
+        assert!(p < 1e-4, "{} noise 10% off went unseen: p = {p}", noise.name());
+        let right = run(&problem, None, &plan).p_value();
+        assert!(right > 1e-3, "{} noise is right, and yet p = {right}", noise.name());
+    }
+}
