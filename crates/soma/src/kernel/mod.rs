@@ -15,6 +15,7 @@ pub(crate) mod shape;
 mod single;
 mod subset;
 mod sys_imwg;
+mod target;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,7 @@ pub use scan::SomaScan;
 pub use single::{SingleKernel, SingleMoves};
 pub use subset::{SomaSubset, Subset};
 pub use sys_imwg::SysImwg;
+pub use target::{Target, TargetChain};
 
 use crate::error::{Invalid, Outcome};
 use crate::release::mechanism::Shape;

@@ -89,7 +89,7 @@ const SWEEPS: usize = 8_000;
 
 /// Pearson's statistic of counts against expectations, small ones pooled, and its degrees of
 /// freedom.
-fn pearson(counts: &[f64], probabilities: impl Iterator<Item = f64>) -> (f64, f64) {
+pub fn pearson(counts: &[f64], probabilities: impl Iterator<Item = f64>) -> (f64, f64) {
     let total: f64 = counts.iter().sum();
     let (mut statistic, mut cells) = (0.0, 0.0);
     let mut pooled = (0.0, 0.0);

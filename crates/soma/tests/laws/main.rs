@@ -9,4 +9,5 @@ mod extreme;
 mod kernels;
 mod matrices;
 mod moments;
+mod target;
 mod toys;
