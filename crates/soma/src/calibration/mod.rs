@@ -58,7 +58,8 @@ impl Default for Plan {
 }
 
 impl Plan {
-    fn check(&self, template: &Problem) -> Result<(), Invalid> {
+    /// Whether `template` can be calibrated so.
+    pub fn check(&self, template: &Problem) -> Result<(), Invalid> {
         for (field, value) in
             [("replications", self.replications), ("draws", self.draws), ("thin", self.thin)]
         {
@@ -115,6 +116,19 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// From what [`replicate`] returned for replications of `plan` on `template`, in any order.
+    pub fn of(template: &Problem, plan: &Plan, rows: &[Vec<u64>]) -> Self {
+        let mut names = template.outputs();
+        names.push("log_density".into());
+        let quantity = |(k, name): (usize, String)| {
+            let ranks: Vec<u64> = rows.iter().map(|row| row[k]).collect();
+            let uniformity = Uniformity::of(&ranks, plan.draws);
+            Ranks { name, ranks, uniformity }
+        };
+        let quantities = names.into_iter().enumerate().map(quantity).collect();
+        Calibration { draws: plan.draws, quantities }
+    }
+
     /// The smallest p-value of all quantities, times their number (Bonferroni), at most 1.
     pub fn p_value(&self) -> f64 {
         let smallest = self.quantities.iter().map(|q| q.uniformity.p_value()).fold(1.0, f64::min);
@@ -182,23 +196,13 @@ pub fn calibrate(
     }
     let mut rows = rows.into_inner().unwrap_or_else(|e| e.into_inner());
     rows.sort_unstable_by_key(|(replication, _)| *replication);
-    Ok(collect(template, plan, &rows))
+    let rows: Vec<Vec<u64>> = rows.into_iter().map(|(_, ranks)| ranks).collect();
+    Ok(Calibration::of(template, plan, &rows))
 }
 
-fn collect(template: &Problem, plan: &Plan, rows: &[(u64, Vec<u64>)]) -> Calibration {
-    let mut names = template.outputs();
-    names.push("log_density".into());
-    let quantity = |(k, name): (usize, String)| {
-        let ranks: Vec<u64> = rows.iter().map(|(_, row)| row[k]).collect();
-        let uniformity = Uniformity::of(&ranks, plan.draws);
-        Ranks { name, ranks, uniformity }
-    };
-    let quantities = names.into_iter().enumerate().map(quantity).collect();
-    Calibration { draws: plan.draws, quantities }
-}
-
-/// One simulated release and its chain: the rank of each quantity.
-fn replicate(
+/// One simulated release and its chain: the rank of each quantity. It depends on the number of the
+/// replication and on nothing else, so that replications can be made anywhere.
+pub fn replicate(
     template: &Problem,
     truth: Option<&Mechanism>,
     plan: &Plan,

@@ -13,6 +13,7 @@ mod assignment;
 mod autocovariance;
 mod chains;
 mod ess;
+mod judgement;
 mod mcse;
 mod mmd;
 mod quantile;
@@ -23,6 +24,7 @@ mod wasserstein;
 
 pub use chains::MIN_DRAWS;
 pub use ess::{ess_bulk, ess_mean, ess_quantile, ess_tail};
+pub use judgement::{ESS_PER_CHAIN, Judgement, RHAT};
 pub use mcse::{mcse_mean, mcse_quantile};
 pub use mmd::{median_distance, mmd_squared_biased, mmd_squared_unbiased};
 pub use quantile::quantile;
