@@ -12,10 +12,47 @@ use crate::kernel::{Counts, KernelChoice, Records, Subset};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
-/// Up to this many records SOMA's places are chosen by the maximal coupling, which needs all
-/// weights of both chains; beyond it by rejection with shared candidates, whose cost does not
-/// grow with n.
+/// How SOMA's places are chosen in the two chains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// By the maximal coupling, which needs all weights of both chains: fewest iterations to meet.
+    Maximal,
+    /// By rejection with shared candidates: at a cost that does not grow with n, but the chains
+    /// part about twice as often, and at large n and sharp releases never meet.
+    Rejection,
+    /// By rejection as long as that brings the chains nearer to each other, and otherwise by the
+    /// maximal coupling, for twice as many sweeps each time.
+    Adaptive {
+        /// Sweeps still to be made by the maximal coupling.
+        left: u32,
+        /// How many there will be next time.
+        next: u32,
+    },
+}
+
+/// Up to this many records all weights are cheap enough to look at.
 const SCAN: usize = 256;
+
+/// What a sweep by rejection has to make of the distance.
+const NEARER: f64 = 0.8;
+
+impl Choice {
+    fn by_rejection(self) -> bool {
+        matches!(self, Choice::Rejection | Choice::Adaptive { left: 0, .. })
+    }
+
+    /// The choice for the next sweep, after one that took the distance from `before` to `after`.
+    fn learn(&mut self, before: usize, after: usize) {
+        if let Choice::Adaptive { left, next } = self {
+            if *left > 0 {
+                *left -= 1;
+            } else if after as f64 > NEARER * before as f64 {
+                *left = *next;
+                *next = next.saturating_mul(2);
+            }
+        }
+    }
+}
 
 /// A kernel at work on two chains.
 ///
@@ -29,7 +66,7 @@ const SCAN: usize = 256;
 #[derive(Debug, Clone)]
 pub struct CoupledKernel {
     choice: KernelChoice,
-    by_scan: bool,
+    soma: Choice,
     next: usize,
     order: Vec<usize>,
     scratch: [Vec<f64>; 2],
@@ -42,7 +79,7 @@ impl CoupledKernel {
         choice.build(n)?;
         Ok(CoupledKernel {
             choice,
-            by_scan: n <= SCAN,
+            soma: if n <= SCAN { Choice::Maximal } else { Choice::Adaptive { left: 0, next: 1 } },
             next: 0,
             order: (0..n).collect(),
             scratch: Default::default(),
@@ -50,9 +87,9 @@ impl CoupledKernel {
         })
     }
 
-    /// The same with SOMA's places chosen by the maximal coupling whatever n is, or never.
-    pub fn with_scan(mut self, by_scan: bool) -> Self {
-        self.by_scan = by_scan;
+    /// The same with another choice of SOMA's places.
+    pub fn with_choice(mut self, soma: Choice) -> Self {
+        self.soma = soma;
         self
     }
 
@@ -69,10 +106,13 @@ impl CoupledKernel {
         }
         pair.first.refresh();
         pair.second.refresh();
-        match shape {
+        let before = pair.distance();
+        let counts = match shape {
             Shape::Absolute => self.sweep_shaped::<Absolute>(pair, offers, rng),
             Shape::Square => self.sweep_shaped::<Square>(pair, offers, rng),
-        }
+        };
+        self.soma.learn(before, pair.distance());
+        counts
     }
 
     /// Whether the law of the kernel is the same for any order of the records.
@@ -91,7 +131,7 @@ impl CoupledKernel {
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let n = pair.n();
-        let by_rejection = self.choice == KernelChoice::Soma && !self.by_scan;
+        let by_rejection = self.choice == KernelChoice::Soma && self.soma.by_rejection();
         if by_rejection {
             self.envelopes = pair.records().map(Envelope::new);
         }
@@ -193,12 +233,13 @@ fn metropolis<S: Falloff>(
     rng: &mut Rng,
 ) -> [Option<usize>; 2] {
     *evaluations += 2;
-    let u = rng.random::<f64>().ln();
+    let u: f64 = rng.random();
     let records = pair.records();
     std::array::from_fn(|side| {
         let residual = records[side].residual();
         let old = records[side].statistic(place);
         let offered = log_weight::<S>(residual, old, offer.statistics[side]);
-        (u < offered - log_density::<S>(residual)).then_some(place)
+        let gain = offered - log_density::<S>(residual);
+        (gain >= 0.0 || u < gain.exp()).then_some(place)
     })
 }

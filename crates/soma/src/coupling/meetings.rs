@@ -4,6 +4,8 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
+use super::unbiased::Window;
+use crate::error::Invalid;
 use crate::rng;
 
 /// The meeting times of independent pairs.
@@ -85,6 +87,21 @@ impl Meetings {
     pub fn delay_quantile(&self, p: f64) -> Option<u64> {
         let rank = ((p * self.times.len() as f64).ceil() as usize).max(1);
         (rank <= self.met()).then(|| self.delays()[rank - 1])
+    }
+
+    /// A lag that makes the bounds sharp, from these as a pilot: long enough that nine of ten
+    /// pairs have met within it. A longer one gains little, and costs iterations of X alone.
+    pub fn suggested_lag(&self) -> u64 {
+        let delays = self.delays();
+        delays.get((0.9 * delays.len() as f64) as usize).map_or(1, |&delay| delay.max(1))
+    }
+
+    /// A window for unbiased estimates, from these as a pilot: from where nearly all pairs have
+    /// met, so that corrections are rare, and five times as long as that, so that the iterations
+    /// before it are a small part of the cost.
+    pub fn suggested_window(&self) -> Result<Window, Invalid> {
+        let k = self.delays().last().copied().unwrap_or(1);
+        Window::new(k, k.saturating_mul(6))
     }
 
     /// The mean of tau - lag with its standard error; from below, if pairs have not met.

@@ -23,12 +23,12 @@ mod unbiased;
 mod update;
 
 pub use chains::CoupledChains;
-pub use kernel::CoupledKernel;
+pub use kernel::{Choice, CoupledKernel};
 pub use laws::{DirichletLaw, StudentLaw};
 pub use maximal::{Law, maximal};
 pub use meetings::{Bound, Meetings, Rate};
 pub use pair::Pair;
-pub use run::{Functions, PairRun, PairSettings, run_pair, run_pairs};
+pub use run::{Functions, PairRun, PairSettings, pilot, run_pair, run_pairs};
 pub use unbiased::{Accumulator, Estimate, PosteriorMean, Window, posterior_means};
 pub use update::CoupledUpdate;
 pub(crate) use update::draw_pair;

@@ -74,7 +74,7 @@ impl<'a> CoupledOffers<'a> {
         for j in 0..size {
             let y = first.record(j);
             let (p, q) = (model.log_density(theta[0], y)?, model.log_density(theta[1], y)?);
-            let is_common = rng.random::<f64>().ln() + p <= q;
+            let is_common = p <= q || rng.random::<f64>() < (q - p).exp();
             self.common.push(is_common);
             if !is_common {
                 open.push(j);
@@ -87,7 +87,7 @@ impl<'a> CoupledOffers<'a> {
             for (candidate, &j) in open.iter().enumerate() {
                 let y = self.spare.record(candidate);
                 let (p, q) = (model.log_density(theta[0], y)?, model.log_density(theta[1], y)?);
-                if rng.random::<f64>().ln() + q > p {
+                if q > p && rng.random::<f64>() >= (p - q).exp() {
                     second.copy_row(j, &self.spare, candidate);
                 } else {
                     left.push(j);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::chains::CoupledChains;
+use super::meetings::Meetings;
 use super::unbiased::{Accumulator, Estimate, Window};
 use crate::chain::Problem;
 use crate::error::Outcome;
@@ -24,6 +25,37 @@ pub struct PairSettings {
     pub seed: u64,
     /// The iterations that unbiased estimates average, if these are wanted.
     pub window: Option<Window>,
+}
+
+impl PairSettings {
+    /// The meeting times of runs with these settings, in the order of the pairs.
+    pub fn meetings(&self, runs: &[PairRun]) -> Meetings {
+        let mut runs: Vec<_> = runs.iter().map(|run| (run.index, run.met)).collect();
+        runs.sort_unstable();
+        Meetings::new(self.lag, self.max_iterations, runs.into_iter().map(|run| run.1).collect())
+    }
+}
+
+/// The pairs of a pilot: enough to choose a lag and a window by.
+const PILOT: u64 = 24;
+
+/// The numbers of pilot pairs begin here, so that what is chosen by them does not depend on the
+/// pairs that are then run with it.
+const FIRST_PILOT: u64 = 1 << 32;
+
+/// The meeting times of a few pairs with a lag of one, to choose the lag and the window by.
+pub fn pilot(
+    problem: &Problem,
+    settings: &PairSettings,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Outcome<Meetings> {
+    let settings = PairSettings { lag: 1, window: None, ..settings.clone() };
+    let indices: Vec<u64> = (FIRST_PILOT..FIRST_PILOT + PILOT).collect();
+    let runs = Mutex::new(Vec::new());
+    let keep = |run| runs.lock().expect("no panic here").push(run);
+    run_pairs(problem, &settings, &indices, threads, &|_| Vec::new(), &keep, stop)?;
+    Ok(settings.meetings(&runs.into_inner().expect("no panic here")))
 }
 
 /// What one pair did.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::RngExt;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::kernel::CoupledKernel;
+use super::kernel::{Choice, CoupledKernel};
 use super::offers::CoupledOffers;
 use super::pair::Pair;
 use crate::chain::{Problem, Summary};
@@ -170,8 +170,8 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
         [[[0, 0, 2], [2, 1, 1]], [[0, 1, 2], [1, 1, 2]], [[2; 3], [0; 3]]];
     let repetitions = 20_000;
     for (case, kernel) in KERNELS.into_iter().enumerate() {
-        for by_scan in [true, false] {
-            if !by_scan && kernel != KernelChoice::Soma {
+        for choice in [Choice::Maximal, Choice::Rejection] {
+            if choice == Choice::Rejection && kernel != KernelChoice::Soma {
                 continue;
             }
             for thetas in [[0, 0], [0, 1]] {
@@ -183,7 +183,8 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
                     let mut seen = [Law::new(), Law::new()];
                     for _ in 0..repetitions {
                         let mut pair = Pair::new(begin[0].clone(), begin[1].clone());
-                        let mut coupled = CoupledKernel::new(kernel, N).unwrap().with_scan(by_scan);
+                        let mut coupled =
+                            CoupledKernel::new(kernel, N).unwrap().with_choice(choice);
                         let mut offers = CoupledOffers::new(problem.model(), thetas, release);
                         coupled.sweep(&mut pair, &mut offers, Shape::Absolute, &mut rng).unwrap();
                         check_bookkeeping(&pair, release);
@@ -194,7 +195,7 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
                     for side in 0..2 {
                         let law = sweep(kernel, start[side], thetas[side]);
                         let chance = chi_squared(&seen[side], &law, repetitions as f64);
-                        assert!(chance > 1e-6, "{kernel:?}, {by_scan}, {side}: {chance}");
+                        assert!(chance > 1e-6, "{kernel:?}, {choice:?}, {side}: {chance}");
                     }
                 }
             }
@@ -258,10 +259,10 @@ fn equal_chains_stay_equal() {
     let problem = problem();
     let release = problem.release();
     for (case, kernel) in KERNELS.into_iter().enumerate() {
-        for by_scan in [true, false] {
+        for choice in [Choice::Maximal, Choice::Rejection] {
             let begin = Records::new(release, vec![0.0, 1.0, 1.0]).unwrap();
             let mut pair = Pair::new(begin.clone(), begin);
-            let mut coupled = CoupledKernel::new(kernel, N).unwrap().with_scan(by_scan);
+            let mut coupled = CoupledKernel::new(kernel, N).unwrap().with_choice(choice);
             let mut rng = rng::stream(22, case as u64);
             for _ in 0..2_000 {
                 let thetas = [&THETAS[0][..], &THETAS[0][..]];
