@@ -95,14 +95,15 @@ pub trait Observer: Sync {
         Ok(None)
     }
 
-    /// An iteration was made, in warm-up or after it.
+    /// A draw was kept; `state` is what it was taken of.
+    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome;
+
+    /// An iteration was made, in warm-up or after it; if its draw was kept, that has been seen.
+    /// A snapshot taken here goes on from here.
     fn step(&self, chain: usize, state: &Chain) -> Outcome {
         let _ = (chain, state);
         Ok(())
     }
-
-    /// A draw was kept; `state` is what it was taken of.
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome;
 
     /// A chain has come to its end, or was stopped before it.
     fn end(&self, chain: usize, state: &Chain) -> Outcome {
@@ -207,7 +208,6 @@ fn run_chain(
         if chain.iteration() == settings.warmup {
             chain.take_counts();
         }
-        observer.step(index, &chain)?;
         let past = chain.iteration().saturating_sub(settings.warmup);
         if past > 0 && past % settings.thin == 0 {
             let counts = chain.take_counts();
@@ -215,6 +215,7 @@ fn run_chain(
             let draw = Draw { values: chain.draw(), counts, log_density };
             observer.draw(index, draw, &chain)?;
         }
+        observer.step(index, &chain)?;
     }
     observer.end(index, &chain)
 }

@@ -6,8 +6,10 @@
 //! or `model.rs`, and a function that reads its keys.
 
 mod error;
+mod fixed;
 mod model;
 mod output;
+mod prior;
 mod query;
 mod release;
 mod sampler;
@@ -25,6 +27,7 @@ pub use sampler::{MOST_CHAINS, Sampler};
 use crate::chain::{Problem, Settings};
 use crate::error::Invalid;
 use crate::release::{Query, Release};
+pub use value::choices;
 use value::{Table, locate};
 
 /// All that a spec says.
@@ -78,6 +81,21 @@ impl Spec {
         settings.check(&self.problem).map_err(|invalid| invalid.under("sampler"))?;
         Ok(settings)
     }
+}
+
+/// Whether two texts say the same, whatever their comments and their layout.
+pub fn same(one: &str, other: &str) -> bool {
+    let read = |text: &str| text.parse::<toml::Table>().ok();
+    one == other || read(one).is_some_and(|table| read(other) == Some(table))
+}
+
+/// Whether a text holds a table `[release]` and nothing else, as a curator publishes it.
+pub fn is_release(text: &str) -> bool {
+    let keys = DeTable::parse(text).map(|root| {
+        let names = root.get_ref().keys().map(|key| key.get_ref().to_string());
+        names.collect::<Vec<_>>()
+    });
+    keys.is_ok_and(|keys| keys == ["release"])
 }
 
 impl Release {

@@ -2,124 +2,103 @@
 
 use std::sync::Arc;
 
-use super::value::{Table, Value};
-use crate::chain::{Problem, Summary};
+use super::fixed;
+use super::prior::{Prior, matrix};
+use super::query::{Ranges, ranges};
+use super::value::Table;
+use crate::chain::Problem;
 use crate::error::Invalid;
-use crate::model::{Model, Normal};
+use crate::model::{
+    Beta, Categorical, Dirichlet, Exponential, GammaPrior, Model, Normal, NormalInverseGamma,
+    Regression, Uniform,
+};
 use crate::release::Release;
 
-type Read = fn(&Table) -> Result<Arc<dyn Model>, Invalid>;
+/// Reads a model, for a release.
+type Read = fn(&Table, &Release) -> Result<Arc<dyn Model>, Invalid>;
 
 /// Each kind of model with the keys that it takes and how it is read.
-const MODELS: &[(&str, &[&str], Read)] = &[("normal", &["prior"], normal)];
+const MODELS: &[(&str, &[&str], Read)] = &[
+    ("normal", &["prior"], normal),
+    ("regression", &["prior", "predictors"], regression),
+    ("dirichlet", &["prior"], dirichlet),
+    ("beta", &["prior"], beta),
+    ("exponential", &["prior"], exponential),
+    ("categorical", &["prior"], categorical),
+    ("uniform", &["range"], uniform),
+];
 
 pub(super) fn read(table: &Table, release: Release) -> Result<Problem, Invalid> {
     let names: Vec<&'static str> = MODELS.iter().map(|(name, ..)| *name).collect();
     let kind = table.kind(&names)?;
     let (_, keys, read) = MODELS.iter().find(|(name, ..)| *name == kind).expect("a listed kind");
     table.only(&[&["kind", "fixed", "summaries"], *keys].concat())?;
-    let model = read(table)?;
-    let fixed = table.get("fixed").map(|fixed| read_fixed(&fixed, &model.parameters()));
-    let fixed = match fixed.transpose()? {
-        None if model.parameters().is_empty() => Some(Vec::new()),
-        fixed => fixed,
-    };
-    let summaries = table.get("summaries").map(|list| read_summaries(&list)).transpose()?;
-    let problem = Problem::new(release, model)?;
-    match (fixed, summaries) {
-        (Some(theta), summaries) => {
-            problem.with_fixed(theta, summaries.unwrap_or_else(|| DEFAULT_SUMMARIES.to_vec()))
-        }
-        (None, None) => Ok(problem),
-        (None, Some(summaries)) => Err(Invalid::new(
-            table.field("summaries"),
-            "the draws are of the parameters, unless these are fixed",
-            format!("{} summaries", summaries.len()),
-            "fixed = { ... } beside summaries, or no summaries",
-        )),
-    }
+    let model = read(table, &release)?;
+    fixed::apply(table, Problem::new(release, model)?)
 }
 
-/// What is drawn of the records where parameters are fixed and nothing else is asked for.
-const DEFAULT_SUMMARIES: [Summary; 5] = [
-    Summary::Mean,
-    Summary::Sd,
-    Summary::Quantile(0.05),
-    Summary::Quantile(0.5),
-    Summary::Quantile(0.95),
-];
-
-/// A value for each parameter, by name.
-fn read_fixed(value: &Value, names: &[String]) -> Result<Vec<f64>, Invalid> {
-    let allowed = format!(
-        "{{ {} }}",
-        names.iter().map(|name| format!("{name} = ...")).collect::<Vec<_>>().join(", ")
-    );
-    let table = value.table(&allowed)?;
-    let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    table.only(&known)?;
-    known.iter().map(|name| table.need(name, "a number")?.number()).collect()
-}
-
-/// `"mean"`, `"sd"`, and probabilities of quantiles.
-fn read_summaries(value: &Value) -> Result<Vec<Summary>, Invalid> {
-    let allowed = "a list such as [\"mean\", \"sd\", 0.25, 0.5]";
-    let items = value.list(allowed)?;
-    if items.is_empty() {
-        return Err(Invalid::new(value.path(), "there would be nothing to draw", "[]", allowed));
-    }
-    items.iter().map(read_summary).collect()
-}
-
-fn read_summary(item: &Value) -> Result<Summary, Invalid> {
-    if item.is_text() {
-        return Ok(match item.choice(&["mean", "sd"])? {
-            "mean" => Summary::Mean,
-            _ => Summary::Sd,
-        });
-    }
-    match item.number()? {
-        p if (0.0..=1.0).contains(&p) => Ok(Summary::Quantile(p)),
-        p => {
-            let allowed = "\"mean\", \"sd\" or a number from 0 to 1";
-            Err(Invalid::new(item.path(), "must be a probability", p, allowed))
-        }
-    }
-}
-
-fn normal(table: &Table) -> Result<Arc<dyn Model>, Invalid> {
-    let prior = Prior::of(table, "normal-inverse-gamma", &["mean", "lambda", "shape", "rate"])?;
-    let model = Normal::new(
-        prior.number("mean", 0.0)?,
-        prior.number("lambda", 1.0)?,
-        prior.number("shape", 1.0)?,
-        prior.number("rate", 1.0)?,
-    );
+/// A model in the list's type, with errors below the model's table.
+fn boxed<M: Model + 'static>(
+    table: &Table,
+    model: Result<M, Invalid>,
+) -> Result<Arc<dyn Model>, Invalid> {
     Ok(Arc::new(model.map_err(|invalid| invalid.under(table.path()))?))
 }
 
-/// The table `prior = { kind = ..., ... }`; where theta is fixed it may be left out, since
-/// nothing depends on it then.
-struct Prior<'a> {
-    table: Option<Table<'a>>,
+fn normal(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let prior = Prior::of(table, "normal-inverse-gamma", &["mean", "lambda", "shape", "rate"])?;
+    let (mean, lambda) = (prior.number("mean")?, prior.number("lambda")?);
+    boxed(table, Normal::new(mean, lambda, prior.number("shape")?, prior.number("rate")?))
 }
 
-impl<'a> Prior<'a> {
-    fn of(model: &Table<'a>, kind: &'static str, keys: &[&str]) -> Result<Self, Invalid> {
-        let example = keys.iter().map(|key| format!("{key} = ...")).collect::<Vec<_>>().join(", ");
-        let example = format!("{{ kind = \"{kind}\", {example} }}");
-        let value = match model.get("prior") {
-            None if model.get("fixed").is_some() => return Ok(Prior { table: None }),
-            _ => model.need("prior", &example)?,
-        };
-        let table = value.table(&example)?;
-        table.kind(&[kind])?;
-        table.only(&[&["kind"], keys].concat())?;
-        Ok(Prior { table: Some(table) })
-    }
+fn regression(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let example = "{ mean = [...], covariance = [[...], ...] }, the covariance if not the identity";
+    let predictors = table.need("predictors", example)?.table(example)?;
+    predictors.only(&["mean", "covariance"])?;
+    let centre = predictors.need("mean", "the mean of each predictor")?.numbers()?;
+    let p = centre.len();
+    let covariance = predictors.get("covariance").map(|value| matrix(&value, p)).transpose()?;
+    let prior = Prior::of(table, "normal-inverse-gamma", &["mean", "precision", "shape", "rate"])?;
+    let (mean, precision) = (prior.numbers("mean", p + 1)?, prior.matrix("precision", p + 1)?);
+    let (shape, rate) = (prior.number("shape")?, prior.number("rate")?);
+    let prior = NormalInverseGamma::new(mean, &precision, shape, rate)
+        .map_err(|invalid| invalid.under("prior"));
+    boxed(table, prior.and_then(|prior| Regression::new(centre, covariance, prior)))
+}
 
-    /// The number at `key`; `idle` where no prior is needed.
-    fn number(&self, key: &str, idle: f64) -> Result<f64, Invalid> {
-        self.table.as_ref().map_or(Ok(idle), |table| table.need(key, "a number")?.number())
-    }
+fn dirichlet(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let priors = gammas(table, release.query().record_dim())?;
+    boxed(table, Dirichlet::new(priors))
+}
+
+fn beta(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let priors = gammas(table, 2)?;
+    boxed(table, Ok(Beta::new(priors[0], priors[1])))
+}
+
+fn exponential(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let priors = gammas(table, 1)?;
+    boxed(table, Ok(Exponential::new(priors[0])))
+}
+
+fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let prior = Prior::of(table, "dirichlet", &["alpha"])?;
+    let categories = release.query().bins().unwrap_or(release.query().dim());
+    boxed(table, Categorical::new(prior.numbers("alpha", categories)?))
+}
+
+fn uniform(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let range = match ranges(&table.need("range", "[low, high], or one for each coordinate")?)? {
+        Ranges::One(range) => vec![range; release.query().record_dim()],
+        Ranges::Each(ranges) => ranges,
+    };
+    boxed(table, Uniform::new(range))
+}
+
+/// `count` gamma priors: with one shape and rate for all, or one for each.
+fn gammas(table: &Table, count: usize) -> Result<Vec<GammaPrior>, Invalid> {
+    let prior = Prior::of(table, "gamma", &["shape", "rate"])?;
+    let (shapes, rates) = (prior.numbers("shape", count)?, prior.numbers("rate", count)?);
+    let all = shapes.into_iter().zip(rates).map(|(shape, rate)| GammaPrior::new(shape, rate));
+    all.collect::<Result<_, _>>().map_err(|i| i.under("prior").under(table.path()))
 }

@@ -5,36 +5,141 @@ use std::sync::Arc;
 use super::value::{Table, Value};
 use crate::error::Invalid;
 use crate::release::Query;
-use crate::release::query::Mean;
+use crate::release::query::{Categories, Gram, Histogram, LogSum, Mean};
 
-type Read = fn(&Table) -> Result<Arc<dyn Query>, Invalid>;
+/// Reads a query, for a release of so many values.
+type Read = fn(&Table, usize) -> Result<Arc<dyn Query>, Invalid>;
 
 /// Each kind of query with the keys that it takes and how it is read.
-const QUERIES: &[(&str, &[&str], Read)] = &[("mean", &["clamp"], mean)];
+const QUERIES: &[(&str, &[&str], Read)] = &[
+    ("mean", &["clamp"], mean),
+    ("gram", &["clamp", "predictors"], gram),
+    ("log-sum", &["clamp"], log_sum),
+    ("histogram", &["edges", "range", "bins"], histogram),
+    ("categories", &["labels"], categories),
+];
 
-/// The query of the table `query = { kind = ..., ... }`.
-pub(super) fn read(table: &Table) -> Result<Arc<dyn Query>, Invalid> {
+/// The most predictors of a Gram query, whose values grow as the square of it, and the most bins
+/// along one coordinate of a histogram.
+const MOST: u64 = 10_000;
+
+/// The query of the table `query = { kind = ..., ... }`, for a release of `values` values.
+pub(super) fn read(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
     let names: Vec<&'static str> = QUERIES.iter().map(|(name, ..)| *name).collect();
     let kind = table.kind(&names)?;
     let (_, keys, read) = QUERIES.iter().find(|(name, ..)| *name == kind).expect("a listed kind");
     table.only(&[&["kind"], *keys].concat())?;
-    read(table)
+    read(table, values)
 }
 
-fn mean(table: &Table) -> Result<Arc<dyn Query>, Invalid> {
-    let clamp = table.need("clamp", RANGES)?;
-    let query = Mean::new(ranges(&clamp)?);
+/// A query in the list's type, with errors below the query's table.
+fn boxed<Q: Query + 'static>(
+    table: &Table,
+    query: Result<Q, Invalid>,
+) -> Result<Arc<dyn Query>, Invalid> {
     Ok(Arc::new(query.map_err(|invalid| invalid.under(table.path()))?))
 }
 
-const RANGES: &str = "[low, high], or one such range for each coordinate of a record";
+fn mean(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
+    let clamp = match ranges(&table.need("clamp", RANGES)?)? {
+        Ranges::One(range) => vec![range; values],
+        Ranges::Each(ranges) => ranges,
+    };
+    boxed(table, Mean::new(clamp))
+}
+
+fn gram(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
+    let predictors = table.get("predictors").map(|value| value.whole(1..=MOST)).transpose()?;
+    let query = match (ranges(&table.need("clamp", RANGES)?)?, predictors) {
+        (Ranges::One(range), Some(predictors)) => Gram::with_range(predictors as usize, range),
+        (Ranges::One(_), None) => {
+            let allowed = "the number of predictors, which all have the one range of clamp";
+            return Err(table.need("predictors", allowed).err().expect("it is not there"));
+        }
+        (Ranges::Each(ranges), Some(predictors)) if ranges.len() as u64 != predictors + 1 => {
+            Err(Invalid::new(
+                "clamp",
+                "the number of ranges does not fit the number of predictors",
+                format!("{} ranges", ranges.len()),
+                format!(
+                    "{}: one for each of {predictors} predictors, and one for the response",
+                    predictors + 1
+                ),
+            ))
+        }
+        (Ranges::Each(ranges), _) => Gram::new(ranges),
+    };
+    boxed(table, query)
+}
+
+fn log_sum(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
+    let clamp = table.need("clamp", "[low, high] with 0 < low < high")?.pair()?;
+    boxed(table, LogSum::new(values, clamp))
+}
+
+/// `edges = [...]` for one coordinate or a list of them for several; or `range` and `bins`, a
+/// number or one for each coordinate, for bins of equal width.
+fn histogram(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
+    if let Some(edges) = table.get("edges") {
+        if let Some(stray) = table.get("range").or(table.get("bins")) {
+            let problem = "the edges say all";
+            let allowed = "edges alone, or range and bins";
+            return Err(Invalid::new(stray.path(), problem, "both", allowed));
+        }
+        let items = edges.list("the edges of the bins, in increasing order")?;
+        if items.first().is_some_and(Value::is_list) {
+            let edges = items.iter().map(Value::numbers).collect::<Result<_, _>>()?;
+            return boxed(table, Histogram::new(edges));
+        }
+        return boxed(table, Histogram::new(vec![edges.numbers()?]));
+    }
+    let range =
+        match ranges(&table.need("range", "[low, high], with bins = ...; or edges = [...]")?)? {
+            Ranges::One(range) => vec![range],
+            Ranges::Each(ranges) => ranges,
+        };
+    let bins = table.need("bins", "the number of bins, or one for each coordinate")?;
+    let bins: Vec<usize> = if bins.is_list() {
+        let items = bins.list("the number of bins along each coordinate")?;
+        items.iter().map(|item| Ok(item.whole(1..=MOST)? as usize)).collect::<Result<_, _>>()?
+    } else {
+        vec![bins.whole(1..=MOST)? as usize; range.len()]
+    };
+    if bins.len() != range.len() {
+        return Err(Invalid::new(
+            table.field("bins"),
+            "the number of coordinates does not fit the ranges",
+            format!("{} numbers", bins.len()),
+            format!("one number, or {}", range.len()),
+        ));
+    }
+    boxed(table, Histogram::with_equal_bins(&range.into_iter().zip(bins).collect::<Vec<_>>()))
+}
+
+fn categories(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
+    let query = match table.get("labels") {
+        None => Categories::new(values),
+        Some(labels) => Categories::with_labels(labels.texts()?),
+    };
+    boxed(table, query)
+}
+
+const RANGES: &str = "[low, high], or a list with one such range for each coordinate";
+
+/// Ranges, as a user gives them.
+pub(super) enum Ranges {
+    /// One, for every coordinate.
+    One((f64, f64)),
+    /// One for each coordinate.
+    Each(Vec<(f64, f64)>),
+}
 
 /// One range, or a list of ranges.
-fn ranges(value: &Value) -> Result<Vec<(f64, f64)>, Invalid> {
+pub(super) fn ranges(value: &Value) -> Result<Ranges, Invalid> {
     let items = value.list(RANGES)?;
     if items.first().is_some_and(Value::is_list) {
-        items.iter().map(Value::pair).collect()
+        Ok(Ranges::Each(items.iter().map(Value::pair).collect::<Result<_, _>>()?))
     } else {
-        Ok(vec![value.pair()?])
+        Ok(Ranges::One(value.pair()?))
     }
 }

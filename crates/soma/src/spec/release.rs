@@ -20,15 +20,15 @@ pub(super) fn read(table: &Table, query: Option<Arc<dyn Query>>) -> Result<Relea
             "mean" => Aggregate::Mean,
             _ => Aggregate::Sum,
         };
+    let values = table.need("values", "the released values, as a list")?.numbers()?;
     let example = "{ kind = \"mean\", clamp = [0.0, 1.0] } or another query";
     let query = match query {
         Some(query) => query,
-        None => query::read(&table.need("query", example)?.table(example)?)?,
+        None => query::read(&table.need("query", example)?.table(example)?, values.len())?,
     };
     let example = "{ kind = \"laplace\", epsilon = 1.0 } or another mechanism";
     let mechanism = table.need("mechanism", example)?.table(example)?;
     let mechanism = read_mechanism(&mechanism, query.as_ref(), aggregate, n)?;
-    let values = table.need("values", "the released values, as a list")?.numbers()?;
     let release = Release::new(query, mechanism, aggregate, n, values)
         .and_then(|release| release.check_reach().map(|()| release));
     release.map_err(|invalid| invalid.under(table.path()))

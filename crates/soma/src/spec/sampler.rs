@@ -28,6 +28,26 @@ pub struct Sampler {
     pub seed: Option<u64>,
 }
 
+impl From<&Settings> for Sampler {
+    fn from(settings: &Settings) -> Self {
+        let (subset, order) = match settings.kernel {
+            KernelChoice::SomaSubset { size, subset } => (Some(size), Some(subset)),
+            KernelChoice::Soma | KernelChoice::RanImwg | KernelChoice::SysImwg => (None, None),
+        };
+        Sampler {
+            kernel: Some(settings.kernel.name()),
+            subset,
+            order,
+            moves: Some(settings.moves),
+            chains: Some(settings.chains),
+            warmup: Some(settings.warmup),
+            draws: Some(settings.draws),
+            thin: Some(settings.thin),
+            seed: Some(settings.seed),
+        }
+    }
+}
+
 /// The most chains: a guard against slips of the keyboard.
 pub const MOST_CHAINS: u64 = 10_000;
 

@@ -172,6 +172,16 @@ impl<'a> Value<'a> {
         self.list("a list of numbers, such as [0.5, 1.0]")?.iter().map(Value::number).collect()
     }
 
+    /// A list of texts.
+    pub(super) fn texts(&self) -> Result<Vec<String>, Invalid> {
+        let allowed = "a list of texts, such as [\"a\", \"b\"]";
+        let text = |item: &Value| match item.value {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(item.wrong("must be a text", allowed)),
+        };
+        self.list(allowed)?.iter().map(text).collect()
+    }
+
     /// Two numbers, as `[low, high]`; whether they are in order is for the one who uses them.
     pub(super) fn pair(&self) -> Result<(f64, f64), Invalid> {
         let allowed = "two numbers [low, high] with low < high";
@@ -202,7 +212,7 @@ pub(super) fn listed(names: &[&str]) -> String {
 }
 
 /// The allowed names, and the one that `given` seems to be a misspelling of.
-pub(super) fn choices(given: &str, names: &[&str]) -> String {
+pub fn choices(given: &str, names: &[&str]) -> String {
     if names.is_empty() {
         return "nothing here".to_string();
     }

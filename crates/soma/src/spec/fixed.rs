@@ -1,0 +1,79 @@
+//! Parameters that are held fixed, and what is then drawn of the records.
+
+use super::value::{Table, Value};
+use crate::chain::{Problem, Summary};
+use crate::error::Invalid;
+
+/// The problem with what the table `[model]` says of `fixed` and `summaries`.
+pub(super) fn apply(table: &Table, problem: Problem) -> Result<Problem, Invalid> {
+    let names = problem.model().parameters();
+    let fixed = table.get("fixed").map(|fixed| read_fixed(&fixed, &names)).transpose()?;
+    let summaries = table.get("summaries").map(|list| read_summaries(&list)).transpose()?;
+    match (fixed, summaries) {
+        (Some(theta), summaries) => {
+            problem.with_fixed(theta, summaries.unwrap_or_else(|| DEFAULT.to_vec()))
+        }
+        (None, summaries) if names.is_empty() => {
+            problem.with_fixed(Vec::new(), summaries.unwrap_or_else(|| DEFAULT.to_vec()))
+        }
+        (None, None) => Ok(problem),
+        (None, Some(summaries)) => Err(Invalid::new(
+            table.field("summaries"),
+            "the draws are of the parameters, unless these are fixed",
+            format!("{} summaries", summaries.len()),
+            "fixed = { ... } beside summaries, or no summaries",
+        )),
+    }
+}
+
+/// What is drawn of the records where nothing else is asked for.
+const DEFAULT: [Summary; 5] = [
+    Summary::Mean,
+    Summary::Sd,
+    Summary::Quantile(0.05),
+    Summary::Quantile(0.5),
+    Summary::Quantile(0.95),
+];
+
+/// A value for each parameter, by name.
+fn read_fixed(value: &Value, names: &[String]) -> Result<Vec<f64>, Invalid> {
+    let each: Vec<String> = names.iter().map(|name| format!("{name} = ...")).collect();
+    let table = value.table(&format!("{{ {} }}", each.join(", ")))?;
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    table.only(&known)?;
+    known.iter().map(|name| table.need(name, "a number")?.number()).collect()
+}
+
+/// `"mean"`, `"sd"`, and probabilities of quantiles.
+fn read_summaries(value: &Value) -> Result<Vec<Summary>, Invalid> {
+    let allowed = "a list such as [\"mean\", \"sd\", 0.25, 0.5], each once";
+    let items = value.list(allowed)?;
+    if items.is_empty() {
+        return Err(Invalid::new(value.path(), "there would be nothing to draw", "[]", allowed));
+    }
+    let mut all: Vec<Summary> = Vec::new();
+    for item in &items {
+        let summary = read_summary(item)?;
+        if all.contains(&summary) {
+            return Err(Invalid::new(item.path(), "is there already", "it again", allowed));
+        }
+        all.push(summary);
+    }
+    Ok(all)
+}
+
+fn read_summary(item: &Value) -> Result<Summary, Invalid> {
+    if item.is_text() {
+        return Ok(match item.choice(&["mean", "sd"])? {
+            "mean" => Summary::Mean,
+            _ => Summary::Sd,
+        });
+    }
+    match item.number()? {
+        p if (0.0..=1.0).contains(&p) => Ok(Summary::Quantile(p)),
+        p => {
+            let allowed = "\"mean\", \"sd\" or a number from 0 to 1";
+            Err(Invalid::new(item.path(), "must be a probability", p, allowed))
+        }
+    }
+}
