@@ -1,1 +1,29 @@
-//! placeholder
+//! Runs on disk: draws as they come, checkpoints to go on from, and a manifest.
+//!
+//! A run is a folder:
+//!
+//! ```text
+//! manifest.json                         spec, settings, seed, version, timings, acceptance, status
+//! draws/chain-0000-part-00000.parquet   one row for each kept draw
+//! records/chain-0000-part-00000.parquet one row for each stored imputed record, where asked for
+//! checkpoints/chain-0000.checkpoint     the state of the chain at its last stored draw
+//! ```
+//!
+//! [`Store`] writes one while the chains run, in memory that does not grow with the number of
+//! draws; [`Run`] reads one. Every file is written under another name and then renamed, so that a
+//! kill at any moment leaves whole files: at worst the work since the last checkpoint is lost.
+
+mod atomic;
+mod checkpoint;
+mod error;
+mod manifest;
+mod part;
+mod run;
+mod store;
+mod watch;
+
+pub use error::StoreError;
+pub use manifest::{Manifest, Status};
+pub use run::Run;
+pub use store::{Options, Store};
+pub use watch::Watch;
