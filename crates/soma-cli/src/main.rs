@@ -1,1 +1,52 @@
-fn main() {}
+//! `soma`: from a private release to a posterior.
+//!
+//! One file for each subcommand. Results go to standard output, everything else to standard
+//! error. Exit codes: 0 good, 1 the run failed, 2 the input was wrong.
+
+mod args;
+mod check;
+mod diagnose;
+mod examples;
+mod exit;
+mod fit;
+mod interrupt;
+mod progress;
+mod report;
+mod session;
+mod spec_file;
+mod table;
+mod trust;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Bayesian inference from differentially private releases.
+#[derive(Parser)]
+#[command(name = "soma", version, about)]
+struct Soma {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Draw from the posterior of a spec and print a table of it.
+    Fit(fit::Args),
+    /// Print the table of a stored run.
+    Diagnose(diagnose::Args),
+    /// Say whether a spec, or a release alone, is right, and what it says.
+    Check(check::Args),
+    /// List the shipped specs, or print one: the start of your own.
+    Examples(examples::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Soma::parse().command {
+        Command::Fit(args) => fit::run(args),
+        Command::Diagnose(args) => diagnose::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Examples(args) => examples::run(args),
+    };
+    exit::code(outcome)
+}

@@ -1,0 +1,72 @@
+//! Options of a run, which stand above what the spec says.
+
+use std::num::NonZeroUsize;
+
+use clap::builder::PossibleValuesParser;
+use clap::value_parser;
+use soma::chain::MovesChoice;
+use soma::kernel::KernelChoice;
+use soma::spec::{MOST_CHAINS, Sampler};
+
+/// The options that a spec's `[sampler]` can also give.
+#[derive(clap::Args)]
+pub struct SamplerArgs {
+    /// How records are imputed.
+    #[arg(long, value_parser = PossibleValuesParser::new(KernelChoice::NAMES))]
+    kernel: Option<String>,
+    /// The size of the subset, for the kernel soma-subset.
+    #[arg(long, value_name = "M", value_parser = value_parser!(u32).range(1..))]
+    subset: Option<u32>,
+    /// How theta is moved; `centred` gives the paper's chain.
+    #[arg(long, value_parser = PossibleValuesParser::new(MovesChoice::NAMES))]
+    moves: Option<String>,
+    /// The number of chains.
+    #[arg(long, value_name = "C", value_parser = value_parser!(u64).range(1..=MOST_CHAINS))]
+    chains: Option<u64>,
+    /// Iterations of each chain before the first that is kept.
+    #[arg(long, value_name = "W")]
+    warmup: Option<u64>,
+    /// Draws kept of each chain.
+    #[arg(long, value_name = "D", value_parser = value_parser!(u64).range(1..))]
+    draws: Option<u64>,
+    /// Keep one iteration in T.
+    #[arg(long, value_name = "T", value_parser = value_parser!(u64).range(1..))]
+    thin: Option<u64>,
+    /// The same seed gives the same draws.
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+}
+
+impl SamplerArgs {
+    /// What the command line says of the run.
+    pub fn sampler(&self) -> Sampler {
+        let named = |name: &String| KernelChoice::NAMES.into_iter().find(|known| known == name);
+        Sampler {
+            kernel: self.kernel.as_ref().and_then(named),
+            subset: self.subset.map(|size| size as usize),
+            order: None,
+            moves: self.moves.as_deref().and_then(MovesChoice::named),
+            chains: self.chains.map(|chains| chains as usize),
+            warmup: self.warmup,
+            draws: self.draws,
+            thin: self.thin,
+            seed: self.seed,
+        }
+    }
+}
+
+/// How many threads a run takes.
+#[derive(clap::Args)]
+pub struct ThreadArgs {
+    /// Threads to run chains on; all cores if not given. The draws do not depend on it.
+    #[arg(long, value_name = "T")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl ThreadArgs {
+    /// The number of threads.
+    pub fn count(&self) -> NonZeroUsize {
+        let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(all)
+    }
+}

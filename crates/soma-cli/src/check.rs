@@ -1,0 +1,76 @@
+//! `soma check`: whether a spec is right, and what it says.
+
+use std::path::PathBuf;
+
+use soma::release::{Aggregate, Release};
+use soma::spec::Spec;
+
+use crate::exit::{self, Outcome};
+use crate::spec_file;
+
+/// Reads a spec and says what it says, without a run.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The spec; or a file with the table [release] alone, as a curator publishes it.
+    #[arg(value_name = "SPEC.toml")]
+    spec: PathBuf,
+}
+
+/// The subcommand.
+pub fn run(args: Args) -> Outcome {
+    let path = &args.spec;
+    let text = spec_file::text(path)?;
+    let said = match Spec::parse(&text) {
+        Ok(spec) => format!("{}\n{}", release(spec.problem.release()), rest(&spec)),
+        Err(error) if error.invalid.field == "model" && soma::spec::is_release(&text) => {
+            let alone =
+                Release::parse(&text).map_err(|error| spec_file::bad(path, &text, error))?;
+            format!(
+                "{}\nmodel    none: this is a release, to be fitted with a model",
+                release(&alone)
+            )
+        }
+        Err(error) => return Err(spec_file::bad(path, &text, error)),
+    };
+    exit::print(&format!("{} is right.\n{said}", path.display()))
+}
+
+fn release(release: &Release) -> String {
+    let aggregate = match release.aggregate() {
+        Aggregate::Sum => "sum",
+        Aggregate::Mean => "mean",
+    };
+    let (query, noise) = (release.query(), release.mechanism().noise().name());
+    let scales = release.mechanism().scales();
+    let scale = if scales.windows(2).all(|pair| pair[0] == pair[1]) {
+        format!("scale {}", scales[0])
+    } else {
+        format!("scales {scales:?}")
+    };
+    format!(
+        "release  the {aggregate} over n = {} records of a {} query ({}), {noise} noise of {scale}",
+        release.n(),
+        query.kind(),
+        query.labels().join(", "),
+    )
+}
+
+fn rest(spec: &Spec) -> String {
+    let problem = &spec.problem;
+    let outputs = problem.outputs().join(", ");
+    let fixed = if problem.fixed().is_some() { " with fixed parameters" } else { "" };
+    // Parsing has checked the settings.
+    let run = spec.settings().map_or_else(
+        |invalid| invalid.to_string(),
+        |settings| {
+            format!(
+                "{} chains, {} iterations of warm-up, {} draws, kernel {}",
+                settings.chains,
+                settings.warmup,
+                settings.draws,
+                settings.kernel.name()
+            )
+        },
+    );
+    format!("model    {}{fixed}; draws of {outputs}\nsampler  {run}", problem.model().kind())
+}

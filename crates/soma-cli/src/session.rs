@@ -1,0 +1,93 @@
+//! A run as the program watches it: where draws go, what the bar shows, when to stop.
+
+use soma::chain::{Chain, Collected, Draw, Observer, Snapshot};
+use soma::{Outcome, chain};
+use soma_store::{Store, Watch};
+
+use crate::interrupt;
+use crate::progress::Progress;
+
+/// Where the draws go.
+pub enum Sink {
+    /// Into memory.
+    Memory(Collected, Watch),
+    /// Into a folder.
+    Disk(Box<Store>),
+}
+
+/// An observer of a run.
+pub struct Session {
+    /// Where the draws go.
+    pub sink: Sink,
+    /// The bar, where there is one.
+    pub progress: Option<Progress>,
+}
+
+impl Session {
+    /// Runs the chains while the bar is shown.
+    pub fn run(
+        &self,
+        problem: &chain::Problem,
+        settings: &chain::Settings,
+        threads: std::num::NonZeroUsize,
+    ) -> Outcome {
+        std::thread::scope(|scope| {
+            let bar = self.progress.as_ref().map(|bar| (bar, scope.spawn(|| bar.show())));
+            let outcome = chain::run(problem, settings, threads, self);
+            if let Some((bar, shown)) = bar {
+                bar.end();
+                shown.thread().unpark();
+            }
+            outcome
+        })
+    }
+}
+
+impl Observer for Session {
+    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+        let snapshot = match &self.sink {
+            Sink::Memory(_, watch) => {
+                watch.begin(chain, 0);
+                None
+            }
+            Sink::Disk(store) => store.begin(chain)?,
+        };
+        if let (Some(bar), Some(snapshot)) = (&self.progress, &snapshot) {
+            bar.advance(snapshot.iteration());
+        }
+        Ok(snapshot)
+    }
+
+    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+        if let Some(bar) = &self.progress {
+            bar.draw(chain, &draw.values);
+        }
+        match &self.sink {
+            Sink::Memory(collected, _) => collected.draw(chain, draw, state),
+            Sink::Disk(store) => store.draw(chain, draw, state),
+        }
+    }
+
+    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+        if let Some(bar) = &self.progress {
+            bar.advance(1);
+        }
+        match &self.sink {
+            Sink::Memory(_, watch) => watch.step(chain, state.iteration()),
+            Sink::Disk(store) => store.step(chain, state)?,
+        }
+        Ok(())
+    }
+
+    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+        match &self.sink {
+            Sink::Memory(_, watch) => watch.end(chain),
+            Sink::Disk(store) => store.end(chain, state)?,
+        }
+        Ok(())
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::seen()
+    }
+}

@@ -1,0 +1,58 @@
+//! Specs in files.
+
+use std::path::Path;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use soma::spec::{Spec, SpecError};
+
+use crate::exit::Failed;
+
+/// The text of the file at `path`.
+pub fn text(path: &Path) -> Result<String, Failed> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failed::Input(format!("{}: {error}", path.display())))
+}
+
+/// The spec in `text`, which is that of the file at `path`.
+pub fn parse(path: &Path, text: &str) -> Result<Spec, Failed> {
+    Spec::parse(text).map_err(|error| bad(path, text, error))
+}
+
+/// The failure for an error in the spec at `path`.
+pub fn bad(path: &Path, text: &str, error: SpecError) -> Failed {
+    let source = NamedSource::new(path.display().to_string(), text.to_string());
+    Failed::Spec(Box::new(BadSpec { error, source }))
+}
+
+/// An error in a spec, with the text to show it in.
+#[derive(Debug)]
+pub struct BadSpec {
+    error: SpecError,
+    source: NamedSource<String>,
+}
+
+impl std::fmt::Display for BadSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let invalid = &self.error.invalid;
+        write!(f, "{}, line {}: ", self.source.name(), self.error.line)?;
+        write!(f, "{}: {}", invalid.field, invalid.problem)
+    }
+}
+
+impl std::error::Error for BadSpec {}
+
+impl Diagnostic for BadSpec {
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        Some(Box::new(format!("allowed: {}", self.error.invalid.allowed)))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = format!("given: {}", self.error.invalid.given);
+        let span = LabeledSpan::new_with_span(Some(label), self.error.span.clone());
+        Some(Box::new(std::iter::once(span)))
+    }
+}

@@ -1,0 +1,83 @@
+//! Figures as a reader wants them.
+
+use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
+
+use crate::report::Row;
+
+/// Lines above and below, and under the header.
+const STYLE: TableStyle = {
+    let line = LineStyle::new('─', '─', '─', '─');
+    let content = ContentLineStyle::new(' ', ' ', ' ');
+    let framed = TableStyle::new().top_border(line).bottom_border(line).header_separator(line);
+    framed.header_lines(content).content_lines(content)
+};
+
+/// The table of the posterior.
+pub fn of(rows: &[Row]) -> String {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_header([
+        "parameter",
+        "mean",
+        "sd",
+        "5%",
+        "50%",
+        "95%",
+        "mcse",
+        "R-hat",
+        "ESS bulk",
+        "ESS tail",
+    ]);
+    for Row { name, summary } in rows {
+        // As many decimals as the spread makes meaningful, the same in the whole row.
+        let decimals = decimals(summary.sd);
+        let value = |x: f64| figure(x, decimals);
+        table.add_row([
+            name.clone(),
+            value(summary.mean),
+            value(summary.sd),
+            value(summary.q5),
+            value(summary.q50),
+            value(summary.q95),
+            figure(summary.mcse_mean, decimals + 1),
+            figure(summary.rhat, 3),
+            figure(summary.ess_bulk, 0),
+            figure(summary.ess_tail, 0),
+        ]);
+    }
+    table.column_iter_mut().skip(1).for_each(|column| {
+        column.set_cell_alignment(CellAlignment::Right);
+    });
+    table.to_string()
+}
+
+/// Decimals that show a spread of `sd` with three digits.
+fn decimals(sd: f64) -> usize {
+    if sd.is_finite() && sd > 0.0 {
+        (2.0 - sd.log10().floor()).clamp(0.0, 12.0) as usize
+    } else {
+        4
+    }
+}
+
+/// A number with so many decimals; very large ones in powers of ten, and a dash for none.
+fn figure(x: f64, decimals: usize) -> String {
+    if x.is_nan() {
+        "-".to_string()
+    } else if x.abs() >= 1e9 {
+        format!("{x:.3e}")
+    } else {
+        format!("{x:.decimals$}")
+    }
+}
+
+/// A time that one can read.
+pub fn seconds(seconds: f64) -> String {
+    if seconds < 60.0 {
+        format!("{seconds:.2} s")
+    } else if seconds < 3600.0 {
+        format!("{:.0} min {:.0} s", (seconds / 60.0).floor(), seconds % 60.0)
+    } else {
+        format!("{:.0} h {:.0} min", (seconds / 3600.0).floor(), (seconds % 3600.0) / 60.0)
+    }
+}
