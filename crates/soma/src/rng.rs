@@ -57,7 +57,8 @@ mod tests {
         let mut rng = stream(1, 2);
         let first: [u64; 3] = [rng.random(), rng.random(), rng.random()];
         let mut again = stream(1, 2);
-        assert_eq!(first, [again.random(), again.random(), again.random()]);
+        let second: [u64; 3] = [again.random(), again.random(), again.random()];
+        assert_eq!(first, second);
         assert_ne!(first[0], stream(1, 3).random::<u64>());
         assert_ne!(first[0], stream(2, 2).random::<u64>());
     }

@@ -107,7 +107,7 @@ impl<'a> Chain<'a> {
         let State { theta, records } = &mut self.state;
         let mut offers = ModelOffers::new(self.problem.model(), theta, release);
         let counts = self.kernel.sweep(records, &mut offers, shape, &mut self.rng)?;
-        self.moves.step(self.problem, &mut self.state, self.iteration, &mut self.rng)?;
+        self.moves.step(self.problem, &mut self.state, self.iteration, counts, &mut self.rng)?;
         self.iteration += 1;
         self.counts += counts;
         Ok(counts)
@@ -145,7 +145,7 @@ impl<'a> Chain<'a> {
         since
     }
 
-    /// What each move of theta did after warm-up.
+    /// What the sweeps and each move of theta did after warm-up.
     pub fn moves(&self) -> Vec<MoveReport> {
         self.moves.report()
     }

@@ -60,12 +60,18 @@ impl Records {
         Ok(())
     }
 
-    /// Exchanges all records and their statistics (in noise units) for others.
-    pub(crate) fn exchange(&mut self, records: &mut Vec<f64>, statistics: &mut Vec<f64>) {
+    /// Exchanges all records for others, with their statistics and residual as
+    /// [`weigh`](Records::weigh) gave them.
+    pub(crate) fn exchange(
+        &mut self,
+        records: &mut Vec<f64>,
+        statistics: &mut Vec<f64>,
+        residual: &[f64],
+    ) {
         assert_eq!((records.len(), statistics.len()), (self.n * self.d, self.n * self.k));
         std::mem::swap(&mut self.records, records);
         std::mem::swap(&mut self.statistics, statistics);
-        self.refresh();
+        self.residual.copy_from_slice(residual);
     }
 
     /// Recomputes all statistics and the residual from the records.

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{State, Tally, ThetaMove};
-use crate::chain::Problem;
+use super::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::rng::Rng;
 
@@ -17,12 +16,12 @@ use crate::rng::Rng;
 pub(super) struct Centred;
 
 impl ThetaMove for Centred {
-    fn step(&mut self, problem: &Problem, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
-        problem.model().update(&mut state.theta, state.records.all(), rng)?;
+    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+        at.problem.model().update(&mut state.theta, state.records.all(), rng)?;
         Ok(Tally { proposed: 1, accepted: 1, work: state.records.n() as u64 })
     }
 
-    fn learn(&mut self, _: &Problem, _: &State, _: Tally, _: f64) -> Outcome {
+    fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {
         Ok(())
     }
 }

@@ -13,12 +13,15 @@ pub(super) struct Learned {
     scatter: DMatrix<f64>,
 }
 
+/// How many states the first window has.
+const FIRST_WINDOW: u64 = 20;
+
 impl Learned {
     /// Nothing learned yet of vectors of length `dim`.
     pub(super) fn new(dim: usize) -> Self {
         Learned {
             count: 0,
-            window: 4 * (dim as u64 + 2),
+            window: FIRST_WINDOW,
             mean: DVector::zeros(dim),
             scatter: DMatrix::zeros(dim, dim),
         }
@@ -38,6 +41,11 @@ impl Learned {
         let after = state - &self.mean;
         self.scatter.ger(1.0, &before, &after, 1.0);
         self.count == self.window
+    }
+
+    /// The mean.
+    pub(super) fn mean(&self) -> &DVector<f64> {
+        &self.mean
     }
 
     /// The covariance, drawn a little towards `prior`.

@@ -8,19 +8,33 @@
 //! constants in warm-up and from then on hold them: a move that goes on learning from the chain it
 //! moves leaves nothing invariant.
 
+mod block;
 mod centred;
+mod chart;
+mod frame;
 mod learned;
 mod non_centred;
+mod pilot;
+mod refresh;
+mod sums;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 use serde::{Deserialize, Serialize};
 
+use block::{Block, Force};
 use centred::Centred;
+use chart::Chart;
 use non_centred::NonCentred;
+use pilot::Pilot;
+use refresh::Refresh;
+use sums::Sums;
 
 use super::Problem;
 use crate::error::Outcome;
-use crate::kernel::Records;
+use crate::kernel::{Counts, Records};
+use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
 /// What a chain is: theta and the records.
@@ -51,14 +65,28 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
+/// Where a move is made: the problem, and what all moves share of what was learned.
+struct Setting<'a> {
+    problem: &'a Problem,
+    /// The problem as a function of theta, frame and pattern, where it is one.
+    sums: Option<Sums<'a>>,
+    chart: Option<&'a Chart>,
+}
+
+impl Setting<'_> {
+    fn shape(&self) -> Shape {
+        self.problem.release().mechanism().noise().shape()
+    }
+}
+
 /// A move that leaves the joint posterior of theta and the records invariant.
 trait ThetaMove {
     /// Moves the state. Its constants are the same before and after.
-    fn step(&mut self, problem: &Problem, state: &mut State, rng: &mut Rng) -> Outcome<Tally>;
+    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally>;
 
     /// Learns from the state and from what the last step did: called in warm-up only, `share` of
     /// which has passed.
-    fn learn(&mut self, problem: &Problem, state: &State, last: Tally, share: f64) -> Outcome;
+    fn learn(&mut self, at: &Setting, state: &State, last: Tally, share: f64) -> Outcome;
 }
 
 /// Which moves of theta a chain makes, as a user chooses.
@@ -98,6 +126,8 @@ impl MovesChoice {
 enum Move {
     Centred(Centred),
     NonCentred(Box<NonCentred>),
+    Block(Box<Block>),
+    Refresh(Box<Refresh>),
 }
 
 impl Move {
@@ -105,6 +135,8 @@ impl Move {
         match self {
             Move::Centred(_) => "centred",
             Move::NonCentred(_) => "non-centred",
+            Move::Block(_) => "block",
+            Move::Refresh(_) => "refresh",
         }
     }
 
@@ -112,19 +144,23 @@ impl Move {
         match self {
             Move::Centred(it) => it,
             Move::NonCentred(it) => it.as_mut(),
+            Move::Block(it) => it.as_mut(),
+            Move::Refresh(it) => it.as_mut(),
         }
     }
 }
 
-/// What one move did after warm-up.
+/// What the sweeps, or one move of theta, did after warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MoveReport {
-    /// The name of the move.
+    /// `sweep`, or the name of the move.
     pub name: String,
     /// How often it is made in an iteration.
     pub repeats: u64,
     /// What it did.
     pub tally: Tally,
+    /// Its share of all work.
+    pub share: f64,
 }
 
 /// A move, how often it is made in an iteration, and what it did after warm-up.
@@ -145,8 +181,17 @@ impl Slot {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Schedule {
     warmup: u64,
+    sweeps: Tally,
     slots: Vec<Slot>,
+    chart: Option<Chart>,
+    pilot: Option<Pilot>,
 }
+
+/// The least warm-up in which anything can be learned.
+const LEAST_WARMUP: u64 = 20;
+
+/// Up to as many records, a force that is computed from them at every step may pay.
+const FEW_RECORDS: usize = 300;
 
 impl Schedule {
     /// The moves of `choice` that `problem` has, with `warmup` iterations to learn in.
@@ -156,16 +201,27 @@ impl Schedule {
         warmup: u64,
         rng: &mut Rng,
     ) -> Outcome<Self> {
-        let mut slots = Vec::new();
-        if problem.fixed().is_none() {
-            slots.push(Slot::new(Move::Centred(Centred)));
-            if choice != MovesChoice::Centred
-                && let Some(non_centred) = NonCentred::new(problem, rng)?
-            {
-                slots.push(Slot::new(Move::NonCentred(Box::new(non_centred))));
-            }
+        let mut schedule = Schedule::centred(problem);
+        if problem.fixed().is_some() || choice == MovesChoice::Centred || warmup < LEAST_WARMUP {
+            return Ok(schedule);
         }
-        Ok(Schedule { warmup, slots })
+        schedule.warmup = warmup;
+        // Counts jump, so that a chart of them has no slopes to show.
+        let smooth = problem.release().query().bins().is_none();
+        if choice == MovesChoice::Auto && smooth && Sums::new(problem).is_some() {
+            let mut forces = vec![Force::Chart, Force::OwnSlope];
+            if problem.release().n() <= FEW_RECORDS {
+                forces.push(Force::Exact);
+            }
+            let slopes = [false, true];
+            schedule.pilot = Some(Pilot::new(problem, warmup, forces.len(), slopes.len()));
+            let blocks = forces.into_iter().map(|force| Move::Block(Box::new(Block::new(force))));
+            let refreshes = slopes.map(|own| Move::Refresh(Box::new(Refresh::new(own))));
+            schedule.slots.extend(blocks.chain(refreshes).map(Slot::new));
+        } else if let Some(non_centred) = NonCentred::new(problem, rng)? {
+            schedule.slots.push(Slot::new(Move::NonCentred(Box::new(non_centred))));
+        }
+        Ok(schedule)
     }
 
     /// The paper's chain: one update of theta given the records, where theta is not fixed.
@@ -174,27 +230,71 @@ impl Schedule {
             Some(_) => Vec::new(),
             None => vec![Slot::new(Move::Centred(Centred))],
         };
-        Schedule { warmup: 0, slots }
+        Schedule { warmup: 0, sweeps: Tally::default(), slots, chart: None, pilot: None }
     }
 
     /// Makes all moves. `iteration` counts from 0; the moves learn while it is below the warm-up.
+    /// `sweep` is what the sweep before them did.
     pub fn step(
         &mut self,
         problem: &Problem,
         state: &mut State,
         iteration: u64,
+        sweep: Counts,
         rng: &mut Rng,
     ) -> Outcome {
-        let warming = iteration < self.warmup;
+        if iteration < self.warmup {
+            return self.step_and_learn(problem, state, iteration, sweep, rng);
+        }
+        self.sweeps += sweep_tally(sweep);
+        let at = Setting { problem, sums: Sums::new(problem), chart: self.chart.as_ref() };
         for slot in &mut self.slots {
             for _ in 0..slot.repeats {
-                let tally = slot.made.as_move().step(problem, state, rng)?;
-                if warming {
-                    let share = iteration as f64 / self.warmup as f64;
-                    slot.made.as_move().learn(problem, state, tally, share)?;
-                } else {
-                    slot.tally += tally;
+                slot.tally += slot.made.as_move().step(&at, state, rng)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn step_and_learn(
+        &mut self,
+        problem: &Problem,
+        state: &mut State,
+        iteration: u64,
+        sweep: Counts,
+        rng: &mut Rng,
+    ) -> Outcome {
+        let share = iteration as f64 / self.warmup as f64;
+        let shape = problem.release().mechanism().noise().shape();
+        if iteration == 0
+            && self.pilot.is_some()
+            && let Some(sums) = Sums::new(problem)
+        {
+            self.chart = Chart::begin(&sums, shape, state, rng)?;
+        }
+        let at = Setting { problem, sums: Sums::new(problem), chart: self.chart.as_ref() };
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            for _ in 0..slot.repeats {
+                let before = state.theta.clone();
+                let tally = slot.made.as_move().step(&at, state, rng)?;
+                slot.made.as_move().learn(&at, state, tally, share)?;
+                if let Some(pilot) = &mut self.pilot {
+                    pilot.watch(problem, iteration, index, tally, &before, &state.theta);
                 }
+            }
+        }
+        if let (Some(chart), Some(sums)) = (&mut self.chart, Sums::new(problem))
+            && let Some(point) = sums.split(state, &mut Vec::new())?
+        {
+            chart.learn(&sums, shape, &point, rng)?;
+        }
+        if let Some(pilot) = &mut self.pilot {
+            pilot.watch_sweep(iteration, sweep_tally(sweep));
+            if pilot.is_over(iteration) {
+                let repeats = pilot.choose();
+                self.pilot = None;
+                self.slots.iter_mut().zip(repeats).for_each(|(slot, times)| slot.repeats = times);
+                self.slots.retain(|slot| slot.repeats > 0);
             }
         }
         Ok(())
@@ -205,13 +305,24 @@ impl Schedule {
         self.warmup
     }
 
-    /// What each move did after warm-up.
+    /// What the sweeps and each move of theta did after warm-up.
     pub fn report(&self) -> Vec<MoveReport> {
-        let report = |slot: &Slot| MoveReport {
-            name: slot.made.name().into(),
-            repeats: slot.repeats,
-            tally: slot.tally,
+        let moves = self.slots.iter().map(|slot| (slot.made.name(), slot.repeats, slot.tally));
+        let rows: Vec<_> = std::iter::once(("sweep", 1, self.sweeps)).chain(moves).collect();
+        let all: u64 = rows.iter().map(|(_, _, tally)| tally.work).sum();
+        let report = |(name, repeats, tally): (&str, u64, Tally)| MoveReport {
+            name: name.into(),
+            repeats,
+            tally,
+            share: tally.work as f64 / all.max(1) as f64,
         };
-        self.slots.iter().map(report).collect()
+        rows.into_iter().map(report).collect()
     }
+}
+
+/// A sweep in the unit of the moves' work: an offer takes random numbers, a record and its
+/// statistic, which is about three passes, and an evaluation of a weight is about one.
+fn sweep_tally(counts: Counts) -> Tally {
+    let work = 3 * counts.moves + counts.evaluations;
+    Tally { proposed: counts.moves, accepted: counts.accepted, work }
 }

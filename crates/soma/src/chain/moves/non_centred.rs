@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::learned::{Learned, factor};
 use super::trial::Trial;
-use super::{State, Tally, ThetaMove};
+use super::{Setting, State, Tally, ThetaMove};
 use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::model::{Carry, Transport};
@@ -59,10 +59,11 @@ impl NonCentred {
 }
 
 impl ThetaMove for NonCentred {
-    fn step(&mut self, problem: &Problem, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+        let problem = at.problem;
         let Some(way) = Way::of(problem) else { return Ok(Tally::default()) };
         let Scratch { trial, noise } = &mut self.scratch;
-        let shape = problem.release().mechanism().noise().shape();
+        let shape = at.shape();
         let n = state.records.n() as u64;
         let mut tally = Tally { work: way.begin(state, noise)? * n, ..Tally::default() };
         let mut free = DVector::from_vec(way.unconstrain(&state.theta));
@@ -91,8 +92,8 @@ impl ThetaMove for NonCentred {
         Ok(tally)
     }
 
-    fn learn(&mut self, problem: &Problem, state: &State, last: Tally, share: f64) -> Outcome {
-        let Some(way) = Way::of(problem) else { return Ok(()) };
+    fn learn(&mut self, at: &Setting, state: &State, last: Tally, share: f64) -> Outcome {
+        let Some(way) = Way::of(at.problem) else { return Ok(()) };
         let rate = last.accepted as f64 / last.proposed.max(1) as f64;
         self.log_scale += (rate - ACCEPTANCE) * (1.0 - share).max(0.1);
         if self.learned.push(&DVector::from_vec(way.unconstrain(&state.theta)))
