@@ -59,12 +59,24 @@ impl<'a> CoupledChains<'a> {
         seed: u64,
         index: u64,
     ) -> Outcome<Self> {
+        let start = |side| Chain::new(problem, kernel, seed, FIRST_STREAM + 3 * index + side);
+        let starts = [start(0)?, start(1)?];
+        let rng = rng::stream(seed, FIRST_STREAM + 3 * index + 2);
+        CoupledChains::at(problem, kernel, lag, starts.each_ref(), rng)
+    }
+
+    /// A pair that starts where two chains of the caller's choice are, drawing from `rng`.
+    pub fn at(
+        problem: &'a Problem,
+        kernel: KernelChoice,
+        lag: u64,
+        [first, second]: [&Chain<'_>; 2],
+        rng: Rng,
+    ) -> Outcome<Self> {
         if lag < 1 {
             return Err(Invalid::new("lag", "must be positive", lag, "a whole number from 1 up"))?;
         }
         let n = problem.release().n();
-        let start = |side| Chain::new(problem, kernel, seed, FIRST_STREAM + 3 * index + side);
-        let (first, second) = (start(0)?, start(1)?);
         Ok(CoupledChains {
             problem,
             coupled: CoupledKernel::new(kernel, n)?,
@@ -74,7 +86,7 @@ impl<'a> CoupledChains<'a> {
                 first: first.records().clone(),
                 second: second.records().clone(),
             },
-            rng: rng::stream(seed, FIRST_STREAM + 3 * index + 2),
+            rng,
             lag,
             iteration: 0,
             met: None,

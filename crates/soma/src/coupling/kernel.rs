@@ -67,6 +67,7 @@ impl Choice {
 pub struct CoupledKernel {
     choice: KernelChoice,
     soma: Choice,
+    aligns: bool,
     next: usize,
     order: Vec<usize>,
     scratch: [Vec<f64>; 2],
@@ -80,6 +81,7 @@ impl CoupledKernel {
         Ok(CoupledKernel {
             choice,
             soma: if n <= SCAN { Choice::Maximal } else { Choice::Adaptive { left: 0, next: 1 } },
+            aligns: true,
             next: 0,
             order: (0..n).collect(),
             scratch: Default::default(),
@@ -93,6 +95,14 @@ impl CoupledKernel {
         self
     }
 
+    /// The same with or without a relabelling of the second chain before each sweep, by which
+    /// records of like statistics stand side by side. With it chains meet sooner; the paper's
+    /// couplings are without it.
+    pub fn with_alignment(mut self, aligns: bool) -> Self {
+        self.aligns = aligns;
+        self
+    }
+
     /// n moves of both chains. Counts both chains' moves and the weights of both.
     pub(super) fn sweep(
         &mut self,
@@ -101,7 +111,7 @@ impl CoupledKernel {
         shape: Shape,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
-        if self.treats_places_alike() {
+        if self.aligns && self.treats_places_alike() {
             pair.align();
         }
         pair.first.refresh();
@@ -225,7 +235,7 @@ pub(super) fn weigh<S: Falloff>(
 }
 
 /// One independent Metropolis step of both chains at the same place, with the same uniform.
-fn metropolis<S: Falloff>(
+pub(super) fn metropolis<S: Falloff>(
     pair: &Pair,
     place: usize,
     offer: &Offer<'_>,

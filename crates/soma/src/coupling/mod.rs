@@ -17,6 +17,7 @@ mod offers;
 mod pair;
 mod rejection;
 mod run;
+mod single;
 #[cfg(test)]
 mod testing;
 mod unbiased;
@@ -29,6 +30,7 @@ pub use maximal::{Law, maximal};
 pub use meetings::{Bound, Meetings, Rate};
 pub use pair::Pair;
 pub use run::{Functions, PairRun, PairSettings, pilot, run_pair, run_pairs};
+pub use single::SinglePair;
 pub use unbiased::{Accumulator, Estimate, PosteriorMean, Window, posterior_means};
 pub use update::CoupledUpdate;
 pub(crate) use update::draw_pair;

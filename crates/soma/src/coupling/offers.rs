@@ -14,6 +14,7 @@ use crate::rng::Rng;
 ///
 /// The rounds of rejection are made for a whole batch, one candidate in a round for each offer
 /// that still needs one; there is no cap on them.
+#[derive(Debug)]
 pub(super) struct CoupledOffers<'a> {
     model: &'a dyn Model,
     theta: [&'a [f64]; 2],

@@ -1,0 +1,195 @@
+//! Two chains at fixed theta, one move of each at a time.
+
+use rand::RngExt;
+
+use super::kernel::{metropolis, soma};
+use super::offers::CoupledOffers;
+use super::pair::Pair;
+use crate::chain::Problem;
+use crate::error::Outcome;
+use crate::kernel::shape::{Absolute, Falloff, Square};
+use crate::kernel::{Records, SingleKernel};
+use crate::release::mechanism::Shape;
+use crate::rng::Rng;
+
+/// A pair of record sets that share offers, places and uniforms move by move, as the paper's
+/// appendix couples them: SOMA by the maximal coupling of the two choices of a place, with the
+/// second chain relabelled where both take the offer at different places, Ran-IMwG and Sys-IMwG
+/// at the same place. Each of the two alone moves as
+/// [`SingleMoves`](crate::kernel::SingleMoves) does.
+///
+/// The sweeps of [`CoupledKernel`](super::CoupledKernel) also put records with like statistics
+/// side by side before each sweep; here nothing is relabelled but on a joint acceptance.
+#[derive(Debug)]
+pub struct SinglePair<'a> {
+    offers: CoupledOffers<'a>,
+    shape: Shape,
+    kernel: SingleKernel,
+    pair: Pair,
+    turn: usize,
+    scratch: [Vec<f64>; 2],
+    moves: u64,
+}
+
+impl<'a> SinglePair<'a> {
+    /// A pair from two starts, under a problem with fixed theta (an empty one otherwise).
+    pub fn new(problem: &'a Problem, kernel: SingleKernel, starts: [Vec<f64>; 2]) -> Outcome<Self> {
+        let release = problem.release();
+        let theta = problem.fixed().unwrap_or_default();
+        let [first, second] = starts;
+        let pair = Pair::new(Records::new(release, first)?, Records::new(release, second)?);
+        Ok(SinglePair {
+            offers: CoupledOffers::new(problem.model(), [theta, theta], release),
+            shape: release.mechanism().noise().shape(),
+            kernel,
+            pair,
+            turn: 0,
+            scratch: Default::default(),
+            moves: 0,
+        })
+    }
+
+    /// One move of both chains. Returns which of them took their offer.
+    pub fn advance(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
+        if self.turn == 0 {
+            self.pair.first.refresh();
+            self.pair.second.refresh();
+        }
+        let taken = match self.shape {
+            Shape::Absolute => self.advance_shaped::<Absolute>(rng),
+            Shape::Square => self.advance_shaped::<Square>(rng),
+        }?;
+        self.turn = (self.turn + 1) % self.pair.n();
+        self.moves += 1;
+        Ok(taken)
+    }
+
+    fn advance_shaped<S: Falloff>(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
+        let SinglePair { offers, kernel, pair, turn, scratch, .. } = self;
+        let n = pair.n();
+        let mut result = [false; 2];
+        offers.for_each(1, rng, |_, offer, rng| {
+            let (taken, relabel) = match kernel {
+                SingleKernel::Soma => {
+                    (soma::<S>(pair, n, |slot| slot, offer, scratch, &mut 0, rng), true)
+                }
+                SingleKernel::RanImwg => {
+                    let place = rng.random_range(0..n);
+                    (metropolis::<S>(pair, place, offer, &mut 0, rng), false)
+                }
+                SingleKernel::SysImwg => (metropolis::<S>(pair, *turn, offer, &mut 0, rng), false),
+            };
+            result = taken.map(|place| place.is_some());
+            pair.put(offer, taken, relabel);
+        })?;
+        Ok(result)
+    }
+
+    /// The records of the two chains, place beside place.
+    pub fn pair(&self) -> &Pair {
+        &self.pair
+    }
+
+    /// How many moves each has made.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::kernel::{ModelOffers, SingleMoves};
+    use crate::model::Normal;
+    use crate::release::mechanism::{Mechanism, Noise};
+    use crate::release::{Aggregate, Release, query};
+    use crate::rng;
+
+    const N: usize = 4;
+
+    fn problem() -> Problem {
+        let query = Arc::new(query::Mean::new(vec![(-3.0, 3.0)]).unwrap());
+        let mechanism = Mechanism::new(Noise::Laplace, vec![0.5]).unwrap();
+        let release = Release::new(query, mechanism, Aggregate::Sum, N, vec![2.0]).unwrap();
+        let model = Arc::new(Normal::new(0.0, 1.0, 2.0, 2.0).unwrap());
+        Problem::new(release, model).unwrap().with_fixed(vec![0.0, 1.0], Vec::new()).unwrap()
+    }
+
+    /// The sum of the records after a few moves, and how many were taken.
+    fn mean_and_error(values: &[f64]) -> (f64, f64) {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        (mean, (squares / (n - 1.0) / n).sqrt())
+    }
+
+    /// After a few moves from a fixed start, either chain of a pair is where a chain alone is:
+    /// in the mean and the mean square of the sum, and in the moves taken.
+    #[test]
+    fn each_chain_alone_moves_as_it_should() {
+        let problem = problem();
+        let starts = [vec![-1.0, 0.0, 1.0, 2.5], vec![0.3, 0.4, -2.0, 1.0]];
+        let (runs, moves) = (30_000, 6);
+        for kernel in [SingleKernel::Soma, SingleKernel::RanImwg, SingleKernel::SysImwg] {
+            let mut coupled = [const { [const { Vec::new() }; 3] }; 2];
+            let mut alone = [const { [const { Vec::new() }; 3] }; 2];
+            let mut rng = rng::stream(11, 0);
+            for _ in 0..runs {
+                let mut pair = SinglePair::new(&problem, kernel, starts.clone()).unwrap();
+                let mut taken = [0.0; 2];
+                for _ in 0..moves {
+                    let both = pair.advance(&mut rng).unwrap();
+                    taken.iter_mut().zip(both).for_each(|(t, yes)| *t += f64::from(u8::from(yes)));
+                }
+                for side in 0..2 {
+                    let sum: f64 = pair.pair().records()[side].all().iter().sum();
+                    let numbers = [sum, sum * sum, taken[side]];
+                    coupled[side].iter_mut().zip(numbers).for_each(|(to, x)| to.push(x));
+                    let mut records =
+                        Records::new(problem.release(), starts[side].clone()).unwrap();
+                    let mut offers = ModelOffers::new(
+                        problem.model(),
+                        problem.fixed().unwrap(),
+                        problem.release(),
+                    );
+                    let mut single = SingleMoves::new(kernel);
+                    let count = (0..moves)
+                        .filter(|_| {
+                            let shape = Shape::Absolute;
+                            single.advance(&mut records, &mut offers, shape, &mut rng).unwrap()
+                        })
+                        .count();
+                    let sum: f64 = records.all().iter().sum();
+                    let numbers = [sum, sum * sum, count as f64];
+                    alone[side].iter_mut().zip(numbers).for_each(|(to, x)| to.push(x));
+                }
+            }
+            for (ours, plain) in coupled.iter().flatten().zip(alone.iter().flatten()) {
+                let ((a, a_error), (b, b_error)) = (mean_and_error(ours), mean_and_error(plain));
+                let gap = (a - b).abs() / a_error.hypot(b_error);
+                assert!(gap < 4.5, "{kernel:?}: {a} in a pair, {b} alone: {gap} errors apart");
+            }
+        }
+    }
+
+    /// Once they have met, they stay together; and they do meet.
+    #[test]
+    fn pairs_meet_and_stay_together() {
+        let problem = problem();
+        for kernel in [SingleKernel::Soma, SingleKernel::RanImwg, SingleKernel::SysImwg] {
+            let starts = [vec![-1.0, 0.0, 1.0, 2.5], vec![0.3, 0.4, -2.0, 1.0]];
+            let mut rng = rng::stream(12, 0);
+            let mut pair = SinglePair::new(&problem, kernel, starts).unwrap();
+            while pair.pair().distance() > 0 {
+                pair.advance(&mut rng).unwrap();
+                assert!(pair.moves() < 100_000, "{kernel:?} does not meet");
+            }
+            for _ in 0..1000 {
+                pair.advance(&mut rng).unwrap();
+                assert_eq!(pair.pair().distance(), 0, "{kernel:?} parts again");
+            }
+        }
+    }
+}
