@@ -33,17 +33,19 @@ impl Figure {
         self.draw_some(&self.panels, self.columns, true)
     }
 
-    /// The same in parts, for a page that sets them side by side or below each other as it has
-    /// room: the legend (where there is one), then each panel.
-    pub fn parts(&self) -> Result<Vec<String>, PlotError> {
-        let mut parts = Vec::new();
-        if !self.keys.is_empty() {
-            parts.push(self.draw_some(&[], 1, true)?);
+    /// The legend alone, if there is one: with [`panel_svgs`](Figure::panel_svgs), for a page that
+    /// sets panels side by side or below each other as it has room.
+    pub fn legend_svg(&self) -> Result<Option<String>, PlotError> {
+        if self.keys.is_empty() {
+            return Ok(None);
         }
-        for panel in &self.panels {
-            parts.push(self.draw_some(std::slice::from_ref(panel), 1, false)?);
-        }
-        Ok(parts)
+        self.draw_some(&[], 1, true).map(Some)
+    }
+
+    /// Each panel alone.
+    pub fn panel_svgs(&self) -> Result<Vec<String>, PlotError> {
+        let draw = |panel| self.draw_some(std::slice::from_ref(panel), 1, false);
+        self.panels.iter().map(draw).collect()
     }
 
     fn draw_some(
@@ -171,6 +173,7 @@ fn draw_line(
     for part in clip_line(&fractions) {
         let part = part.into_iter().map(|(fx, fy)| (x.at(fx), y.at(fy)));
         let drawn = match style.dash {
+            Dash::Absent => Ok(()),
             Dash::Solid => chart.draw_series(LineSeries::new(part, pen)).map(|_| ()),
             Dash::Dashed => chart
                 .draw_series(DashedLineSeries::new(part, fine(7.0), fine(4.0), pen))

@@ -53,8 +53,9 @@ fn draw_sample(style: &Style, x: f64, y: f64, area: &Area<'_>) -> Result<(), Plo
         Dash::Solid => (SAMPLE, 0.0),
         Dash::Dashed => (7.0, 4.0),
         Dash::Dotted => (2.2, 2.6),
+        Dash::Absent => (0.0, 0.0),
     };
-    let mut from = 0.0;
+    let mut from = if style.dash == Dash::Absent { SAMPLE } else { 0.0 };
     while from < SAMPLE {
         let to = (from + stroke).min(SAMPLE);
         let ends = vec![(fine(x + from), fine(y)), (fine(x + to), fine(y))];

@@ -12,6 +12,8 @@ pub enum Dash {
     Dashed,
     /// Short strokes.
     Dotted,
+    /// No line: markers only.
+    Absent,
 }
 
 /// What stands at a point.
