@@ -1,66 +1,28 @@
-//! Whether the chains can be trusted, in plain words.
-//!
-//! The thresholds are those of Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021): R-hat below
-//! 1.01, and at least 100 effective draws for each chain, in the bulk and in the tails.
+//! The judgement on the chains, with what to do in terms of the options of `soma fit`.
 
-use soma::diagnostics::MIN_DRAWS;
+use soma::diagnostics::{Judgement, Summary};
 
-use crate::report::{Report, Row};
+use crate::report::Report;
 
-const RHAT: f64 = 1.01;
-const ESS_PER_CHAIN: f64 = 100.0;
-
-/// The judgement, and what to do where it is not good.
+/// Whether the chains can be trusted, and what to do where they cannot.
 pub fn sentence(report: &Report) -> String {
-    if (report.draws as usize) < MIN_DRAWS {
-        return format!(
-            "Too few draws to judge ({} in each chain): let it run longer.",
-            report.draws
-        );
-    }
-    if let Some(row) = report.parameters.iter().find(|row| row.summary.sd == 0.0) {
-        return format!(
-            "Do not trust this: {} never moved. If the acceptance rate is near 0, the start is \
-             far from the release: raise --warmup, or see whether the release is stated rightly.",
-            row.name
-        );
-    }
-    let (worst, rhat) = extreme(report, |row| row.summary.rhat);
-    if rhat.is_nan() || rhat >= RHAT {
-        return format!(
-            "Do not trust this yet: the chains disagree (R-hat of {worst} is {rhat:.3}, and should \
-             be below {RHAT}). Raise --draws and --warmup, to {} and {} or so.",
-            nice(4.0 * report.draws as f64),
-            nice((4 * report.warmup).max(1000) as f64),
-        );
-    }
-    let (worst, ess) = extreme(report, |row| -row.summary.ess_bulk.min(row.summary.ess_tail));
-    let (ess, wanted) = (-ess, ESS_PER_CHAIN * report.chains as f64);
-    if ess.is_nan() || ess < wanted {
-        return format!(
-            "The chains agree (R-hat below {RHAT}), but {worst} has only {ess:.0} effective draws, \
-             and should have {wanted:.0}: means are rough, and quantiles rougher. Raise --draws, to \
-             {} or so.",
-            nice(1.2 * report.draws as f64 * wanted / ess.max(1.0)),
-        );
-    }
-    let alone = if report.chains == 1 {
-        " But one chain cannot disagree with another: run several (--chains 4) to be sure."
-    } else {
-        ""
+    let rows: Vec<(&str, Summary)> =
+        report.parameters.iter().map(|row| (row.name.as_str(), row.summary)).collect();
+    let judgement = Judgement::of(&rows, report.chains, report.draws as usize);
+    let draws = report.draws as f64;
+    let advice = match &judgement {
+        Judgement::Disagree { .. } => {
+            let warmup = (4 * report.warmup).max(1000) as f64;
+            format!(" Try --warmup {} --draws {}.", nice(warmup), nice(4.0 * draws))
+        }
+        Judgement::Rough { ess, wanted, .. } => {
+            format!(" Try --draws {}.", nice(1.2 * draws * wanted / ess.max(1.0)))
+        }
+        Judgement::Alone { .. } => " Try --chains 4.".to_string(),
+        Judgement::Trusted { .. } => " The means are good to about their mcse.".to_string(),
+        Judgement::TooFew { .. } | Judgement::Stuck { .. } => String::new(),
     };
-    format!(
-        "The chains can be trusted: they agree (largest R-hat {rhat:.3}), and every parameter has \
-         at least {ess:.0} effective draws. The means are good to about their mcse.{alone}"
-    )
-}
-
-/// The parameter for which `of` is largest, and how large; one for which it cannot be told is
-/// worse than any other.
-fn extreme(report: &Report, of: impl Fn(&Row) -> f64) -> (&str, f64) {
-    let rank = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
-    let worst = report.parameters.iter().max_by(|a, b| rank(of(a)).total_cmp(&rank(of(b))));
-    worst.map_or(("nothing", f64::NAN), |row| (row.name.as_str(), of(row)))
+    format!("{judgement}{advice}")
 }
 
 /// A round number that is no less.
@@ -69,4 +31,17 @@ fn nice(x: f64) -> u64 {
     let steps = [1.0, 2.0, 3.0, 5.0, 10.0];
     let step = steps.into_iter().find(|step| step * power >= x).unwrap_or(10.0);
     (step * power) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nice;
+
+    #[test]
+    fn round_numbers_are_no_less() {
+        assert_eq!(
+            [0.0, 1.0, 1.1, 4000.0, 4800.0, 60_001.0].map(nice),
+            [1, 1, 2, 5000, 5000, 100_000]
+        );
+    }
 }

@@ -64,13 +64,12 @@ impl Judgement {
             return Judgement::Stuck { parameter: parameter.to_string() };
         }
         let (worst, rhat) = extreme(rows, |summary| summary.rhat);
-        // Written so that a NaN is a disagreement.
-        if !(rhat < RHAT) && chains > 1 {
+        if (rhat.is_nan() || rhat >= RHAT) && chains > 1 {
             return Judgement::Disagree { parameter: worst, rhat };
         }
         let (worst, ess) = extreme(rows, |summary| -summary.ess_bulk.min(summary.ess_tail));
         let (ess, wanted) = (-ess, ESS_PER_CHAIN * chains as f64);
-        if !(ess >= wanted) {
+        if ess.is_nan() || ess < wanted {
             return Judgement::Rough { parameter: worst, ess, wanted };
         }
         if chains == 1 {

@@ -63,7 +63,7 @@ impl Spec {
         with_place(text, |root| {
             root.only(&["release", "model", "sampler", "output"])?;
             let release = read_release(root, None)?;
-            let example = "a table [model], such as that of `soma examples atus-female`";
+            let example = "... below [model], as in `soma examples atus-female`";
             let model = root.need("model", example)?.table(example)?;
             let problem = model::read(&model, release)?;
             let sampler = read_sampler(root)?;
@@ -119,7 +119,7 @@ impl Sampler {
 }
 
 fn read_release(root: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
-    let example = "a table [release], such as that of `soma examples atus-female`";
+    let example = "... below [release], as in `soma examples atus-female`";
     release::read(&root.need("release", example)?.table(example)?, query)
 }
 
@@ -140,7 +140,8 @@ fn with_place<T>(
         let span = error.span().unwrap_or(0..0);
         let given = text.get(span.clone()).unwrap_or_default().lines().next().unwrap_or_default();
         let given = format!("{given:?}");
-        SpecError::new(text, span, Invalid::new("spec", error.message().trim(), given, allowed))
+        let problem = format!("this is not TOML: {}", error.message().trim());
+        SpecError::new(text, span, Invalid::new("spec", problem, given, allowed))
     })?;
     read(&Table::root(root.get_ref()))
         .map_err(|invalid| SpecError::new(text, locate(&root, &invalid.field), invalid))

@@ -1,0 +1,92 @@
+//! What a user is told of a wrong spec: the file, the line, the field, what was given and what is
+//! allowed.
+
+mod common;
+
+use common::soma;
+
+const GOOD: &str = r#"[release]
+n = 100
+statistic = "mean"
+values = [0.4, 0.1]
+query = { kind = "mean", clamp = [0.0, 1.0] }
+mechanism = { kind = "laplace", epsilon = 1.0 }
+
+[model]
+kind = "dirichlet"
+prior = { kind = "gamma", shape = 1.0, rate = 0.1 }
+
+[sampler]
+kernel = "soma"
+draws = 100
+"#;
+
+/// What `soma check` says of the good spec with one thing changed.
+fn told(good: &str, bad: &str) -> String {
+    let text = GOOD.replacen(good, bad, 1);
+    assert_ne!(text, GOOD, "nothing was changed");
+    told_of(&text)
+}
+
+fn told_of(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("spec.toml"), text).unwrap();
+    let output = soma().args(["check", "spec.toml"]).current_dir(folder.path()).output().unwrap();
+    assert!(output.stdout.is_empty());
+    assert_eq!(output.status.code(), Some(2), "for\n{text}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn the_good_spec_is_good() {
+    soma::spec::Spec::parse(GOOD).unwrap();
+}
+
+macro_rules! told {
+    ($($name:ident: $good:expr => $bad:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            insta::assert_snapshot!(told($good, $bad));
+        })*
+    };
+}
+
+told! {
+    broken_toml: "n = 100" => "n = ";
+    unknown_key: "epsilon = 1.0" => "epsilom = 1.0";
+    unknown_table: "[sampler]" => "[smapler]";
+    unknown_kind: "\"laplace\"" => "\"laplce\"";
+    unknown_kernel: "\"soma\"" => "\"sys-imgw\"";
+    wrong_length: "clamp = [0.0, 1.0]" => "clamp = [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]";
+    one_share: "[0.4, 0.1]" => "[0.4]\n";
+    wrong_type: "n = 100" => "n = \"many\"";
+    value_nan: "[0.4, 0.1]" => "[0.4, nan]";
+    value_infinite: "[0.4, 0.1]" => "[inf, 0.1]";
+    scale_zero: "epsilon = 1.0" => "scale = 0.0";
+    scales_of_wrong_number: "epsilon = 1.0" => "scale = [1.0, 1.0, 1.0]";
+    epsilon_negative: "epsilon = 1.0" => "epsilon = -1.0";
+    epsilon_zero: "epsilon = 1.0" => "epsilon = 0";
+    two_scales: "epsilon = 1.0" => "epsilon = 1.0, scale = 2.0";
+    rho_for_laplace: "epsilon = 1.0" => "rho = 1.0";
+    no_records: "n = 100" => "n = 0";
+    clamp_reversed: "[0.0, 1.0]" => "[1.0, 0.0]";
+    prior_out_of_range: "rate = 0.1" => "rate = -0.1";
+    prior_missing: "prior = { kind = \"gamma\", shape = 1.0, rate = 0.1 }" => "";
+    out_of_reach: "[0.4, 0.1]" => "[0.4, 41.0]";
+    dimension_does_not_fit: "\"dirichlet\"" => "\"beta\"";
+    discrete_noise_on_means: "\"laplace\"" => "\"discrete-laplace\"";
+    subset_without_its_kernel: "draws = 100" => "draws = 100\nsubset = 5";
+    subset_too_large: "kernel = \"soma\"" => "kernel = \"soma-subset\"\nsubset = 101";
+    fixed_misspelt: "rate = 0.1 }" => "rate = 0.1 }\nfixed = { alpha1 = 1.0, alhpa2 = 1.0 }";
+    fixed_out_of_range: "rate = 0.1 }" => "rate = 0.1 }\nfixed = { alpha1 = 1.0, alpha2 = -1.0 }";
+    summaries_without_fixed: "rate = 0.1 }" => "rate = 0.1 }\nsummaries = [\"mean\"]";
+    no_draws: "draws = 100" => "draws = 0";
+    model_missing: "[model]" => "[output]";
+}
+
+#[test]
+fn a_scale_in_a_list_is_named() {
+    let text = told("epsilon = 1.0", "scale = [1.0, -2.0]");
+    assert!(text.contains("release.mechanism.scale"), "{text}");
+    assert!(text.contains("line 6"), "{text}");
+}

@@ -1,0 +1,115 @@
+//! `soma fit`: what it prints, and that options stand above the spec.
+
+mod common;
+
+use common::{example, json, soma};
+use serde_json::Value;
+
+const QUICK: [&str; 8] = ["--chains", "2", "--warmup", "20", "--draws", "50", "--seed", "7"];
+
+#[test]
+fn json_has_the_promised_fields() {
+    let args = ["--json", "--kernel", "sys-imwg"];
+    let spec = example("atus-female");
+    let report = json(soma().arg("fit").arg(spec).args(QUICK).args(args));
+    let fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+    for field in [
+        "parameters",
+        "kernel",
+        "n",
+        "chains",
+        "warmup",
+        "draws",
+        "acceptance_rate",
+        "moves",
+        "seconds_warmup",
+        "seconds_sampling",
+        "seed",
+        "version",
+    ] {
+        assert!(fields.contains(&field), "{field} is missing of {fields:?}");
+    }
+    let rows = report["parameters"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for field in ["mean", "sd", "q5", "q50", "q95", "mcse_mean", "rhat", "ess_bulk", "ess_tail"] {
+        assert!(rows[0][field].is_f64(), "{field}");
+    }
+    assert_eq!(rows[0]["name"], "alpha1");
+    assert_eq!(report["n"], 3528);
+    assert_eq!(report["chains"], 2);
+    assert_eq!(report["warmup"], 20);
+    assert_eq!(report["draws"], 50);
+    assert_eq!(report["seed"], 7);
+    assert_eq!(report["moves"], 2 * 50 * 3528);
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+    let rate = report["acceptance_rate"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate <= 1.0);
+}
+
+#[test]
+fn the_table_comes_with_a_judgement() {
+    let output = soma().arg("fit").arg(example("private-mean-n2")).args(QUICK).output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for word in ["parameter", "mcse", "R-hat", "ESS bulk", "mean_x1", "Acceptance rate", "seed 7"] {
+        assert!(text.contains(word), "{word} is missing of\n{text}");
+    }
+    assert!(text.contains("trust") || text.contains("effective draws"));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "no bar where there is no terminal");
+}
+
+/// Without the times, which differ from run to run.
+fn timeless(mut report: Value) -> Value {
+    let fields = report.as_object_mut().unwrap();
+    fields.remove("seconds_warmup");
+    fields.remove("seconds_sampling");
+    report
+}
+
+#[test]
+fn draws_do_not_depend_on_threads() {
+    let run = |threads: &str| {
+        let spec = example("regression-n10-eps3");
+        let args = ["--threads", threads, "--json", "--draws", "60", "--warmup", "40"];
+        timeless(json(soma().arg("fit").arg(spec).args(args)))
+    };
+    let one = run("1");
+    assert_eq!(one, run("2"));
+    assert_eq!(one, run("5"));
+}
+
+#[test]
+fn every_kernel_can_be_chosen() {
+    for kernel in soma::kernel::KernelChoice::NAMES {
+        let spec = example("regression-n10-eps3");
+        let args = ["--json", "--kernel", kernel];
+        let report = json(soma().arg("fit").arg(spec).args(QUICK).args(args));
+        assert_eq!(report["kernel"], kernel);
+    }
+    let args = ["--kernel", "soma-subset", "--subset", "3", "--thin", "2", "--json"];
+    let spec = example("regression-n10-eps3");
+    let report = json(soma().arg("fit").arg(spec).args(QUICK).args(args));
+    assert_eq!(report["moves"], 2 * 50 * 2 * 10);
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    for (args, word) in [
+        (vec!["--kernel", "sona"], "soma"),
+        (vec!["--chains", "0"], "0"),
+        (vec!["--draws", "0"], "0"),
+        (vec!["--thin", "0"], "0"),
+        (vec!["--kernel", "soma-subset", "--subset", "11"], "from 1 to n = 10"),
+        (vec!["--kernel", "soma", "--subset", "3"], "soma-subset"),
+        (vec!["--resume"], "--out"),
+        (vec!["--nothing"], "--nothing"),
+    ] {
+        let spec = example("regression-n10-eps3");
+        let output = soma().arg("fit").arg(spec).args(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(word), "{args:?} gave\n{error}");
+    }
+    soma().args(["fit", "nowhere.toml"]).assert().code(2);
+}

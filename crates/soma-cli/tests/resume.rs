@@ -1,0 +1,122 @@
+//! A run that is killed and resumed leaves the files of one that was not.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::{example, json, soma};
+
+const RUN: [&str; 8] = ["--draws", "2000", "--warmup", "200", "--chains", "3", "--threads", "2"];
+
+fn spawn(out: &Path, more: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_soma"));
+    command.arg("fit").arg(example("regression-n100-eps30")).args(RUN).args(more);
+    command.args(["--quiet", "--checkpoint", "0.01", "--out"]).arg(out);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(out.join("draws")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(&path).unwrap())
+        })
+        .collect()
+}
+
+/// Waits until some draws of the run are on the disk; false if the run ended before.
+fn wait_for_draws(out: &Path, child: &mut Child) -> bool {
+    loop {
+        let some = std::fs::read_dir(out.join("draws")).is_ok_and(|mut files| {
+            files.any(|file| file.unwrap().file_name().to_string_lossy().ends_with("parquet"))
+        });
+        if some {
+            return true;
+        }
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_killed_run_is_resumed_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
+    assert!(spawn(&whole, &[]).wait().unwrap().success());
+
+    // SIGKILL, at whatever the process is doing: as soon as there are draws, and once more.
+    let mut child = spawn(&killed, &[]);
+    assert!(wait_for_draws(&killed, &mut child), "the run is too short to be killed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let manifest = std::fs::read_to_string(killed.join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"running\""), "the run was over before it was killed");
+    let mut child = spawn(&killed, &["--resume"]);
+    std::thread::sleep(Duration::from_millis(30));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    soma().arg("diagnose").arg(&killed).assert().success();
+
+    assert!(spawn(&killed, &["--resume"]).wait().unwrap().success());
+    assert!(files(&killed) == files(&whole), "the files differ");
+    let parameters =
+        |out| json(soma().arg("diagnose").arg(out).arg("--json"))["parameters"].clone();
+    assert_eq!(parameters(&killed), parameters(&whole));
+}
+
+/// The first interrupt ends the run cleanly, with its table, and leaves it to be resumed.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_reports_and_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, stopped) = (folder.path().join("whole"), folder.path().join("stopped"));
+    assert!(spawn(&whole, &[]).wait().unwrap().success());
+
+    let mut child = spawn(&stopped, &["--json"]);
+    assert!(wait_for_draws(&stopped, &mut child));
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["draws"].as_u64().unwrap() < 2000);
+    let manifest = std::fs::read_to_string(stopped.join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"stopped\""));
+
+    assert!(spawn(&stopped, &["--resume"]).wait().unwrap().success());
+    assert!(files(&stopped) == files(&whole));
+}
+
+#[test]
+fn what_cannot_be_resumed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let spec = example("category-counts");
+    let fit = |spec: &Path, more: &[&str]| {
+        let mut command = soma();
+        command.arg("fit").arg(spec).args(["--draws", "50", "--warmup", "10"]).args(more);
+        command.arg("--quiet").arg("--out").arg(&out).output().unwrap()
+    };
+    assert!(fit(&spec, &[]).status.success());
+    let refused = |spec: &Path, more: &[&str], word: &str| {
+        let output = fit(spec, more);
+        assert_eq!(output.status.code(), Some(2), "{word}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(word), "{error}");
+    };
+    refused(&example("histogram-n50"), &["--resume"], "another spec");
+    refused(&spec, &["--resume", "--seed", "99"], "other settings");
+    let checkpoint = out.join("checkpoints/chain-0000.checkpoint");
+    let mut bytes = std::fs::read(&checkpoint).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&checkpoint, bytes).unwrap();
+    refused(&spec, &["--resume"], "is damaged");
+}
