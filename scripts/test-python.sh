@@ -7,6 +7,9 @@ root=$PWD
 python=${PYTHON:-python3}
 environment=$root/target/python/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
+# The tests compare draws with those of the program.
+cargo build --release --quiet
+
 rm -rf "$environment"
 "$python" -m venv "$environment"
 pip() { "$environment/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
@@ -14,5 +17,5 @@ pip install --upgrade "pip>=25.1"
 pip install "$root" --group "$root/pyproject.toml:test"
 
 cd "$environment"
-export SOMA_ROOT=$root
+export SOMA_ROOT=$root SOMA_PROGRAM=$root/target/release/soma
 exec "$environment/bin/python" -m pytest -p no:cacheprovider "$root/crates/soma-python/tests" "$@"

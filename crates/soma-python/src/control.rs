@@ -30,7 +30,12 @@ impl Control {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// The iterations of all chains so far.
+    /// Counts an iteration, or another piece of work.
+    pub fn count(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted so far.
     #[getter]
     fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
@@ -38,8 +43,8 @@ impl Control {
 }
 
 impl Control {
-    /// Counts an iteration.
-    pub fn count(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+    /// What `stop` sets.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.stopped
     }
 }

@@ -5,13 +5,29 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, UInt64Array};
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use soma::diagnostics::Summary;
+use soma::diagnostics::{Judgement, Summary};
+
+/// Whether draws can be trusted, and why: arrays of shape (chain, draw), one for each name.
+#[pyfunction]
+pub fn judge(names: Vec<String>, columns: Vec<PyReadonlyArray2<f64>>) -> (bool, String) {
+    let (chains, draws) = columns.first().map_or((0, 0), |column| column.as_array().dim());
+    let rows: Vec<(&str, Summary)> =
+        names.iter().map(String::as_str).zip(columns.iter().map(summary)).collect();
+    let judgement = Judgement::of(&rows, chains, draws);
+    (judgement.is_trusted(), judgement.to_string())
+}
+
+fn summary(draws: &PyReadonlyArray2<f64>) -> Summary {
+    let draws = draws.as_array();
+    let chains: Vec<Vec<f64>> = draws.outer_iter().map(|chain| chain.to_vec()).collect();
+    Summary::of(&chains)
+}
 
 /// The summary of the draws of one parameter, an array of shape (chain, draw).
 #[pyfunction]
@@ -19,9 +35,7 @@ pub fn summarise<'py>(
     py: Python<'py>,
     draws: PyReadonlyArray2<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let draws = draws.as_array();
-    let chains: Vec<Vec<f64>> = draws.outer_iter().map(|chain| chain.to_vec()).collect();
-    let summary = py.detach(|| Summary::of(&chains));
+    let summary = summary(&draws);
     let row = PyDict::new(py);
     for (name, value) in [
         ("mean", summary.mean),
@@ -51,10 +65,10 @@ pub fn arrow_stream<'py>(
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let (count, chains, draws) = (columns.shape()[0], columns.shape()[1], columns.shape()[2]);
     let mut fields = vec![
-        Field::new("chain", DataType::Int64, false),
-        Field::new("draw", DataType::Int64, false),
+        Field::new("chain", DataType::UInt64, false),
+        Field::new("draw", DataType::UInt64, false),
     ];
-    let numbers = parameters.into_iter().chain(["acceptance_rate".into(), "lp".into()]);
+    let numbers = parameters.into_iter().chain(["acceptance".into(), "log_density".into()]);
     fields.extend(numbers.map(|name| Field::new(name, DataType::Float64, false)));
     let schema = Arc::new(Schema::new(fields));
     let columns = shared(columns.as_any(), columns.readonly().as_slice()?);
@@ -65,8 +79,8 @@ pub fn arrow_stream<'py>(
             Arc::new(Float64Array::new(all.slice(place * draws, draws), None))
         };
         let mut arrays: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from(vec![chain as i64; draws])),
-            Arc::new(Int64Array::from_iter_values(0..draws as i64)),
+            Arc::new(UInt64Array::from(vec![chain as u64; draws])),
+            Arc::new(UInt64Array::from_iter_values(0..draws as u64)),
         ];
         arrays.extend((0..count).map(|parameter| part(&columns, parameter * chains + chain)));
         arrays.extend([part(&acceptance, chain), part(&log_density, chain)]);

@@ -4,14 +4,19 @@
 //! be fast, and what must not be said twice: the rules of what is allowed, with their errors.
 
 mod arrays;
+mod arrow_in;
+mod calibration;
 mod collector;
 mod control;
+mod coupling;
 mod custom_model;
 mod custom_query;
 mod draws;
 mod errors;
 mod problem;
 mod release;
+mod run;
+mod spec;
 
 use pyo3::prelude::*;
 
@@ -21,13 +26,23 @@ mod _soma {
     use super::*;
 
     #[pymodule_export]
+    use super::arrow_in::read_arrow;
+    #[pymodule_export]
+    use super::calibration::Calibrator;
+    #[pymodule_export]
     use super::control::Control;
     #[pymodule_export]
-    use super::draws::{arrow_stream, summarise};
+    use super::coupling::{Meetings, Pair, Window, posterior_means};
+    #[pymodule_export]
+    use super::draws::{arrow_stream, judge, summarise};
     #[pymodule_export]
     use super::problem::{Problem, Settings};
     #[pymodule_export]
     use super::release::Release;
+    #[pymodule_export]
+    use super::run::Run;
+    #[pymodule_export]
+    use super::spec::read_spec;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -18,12 +18,12 @@ use crate::release::Release;
 /// A release with a model that fits it.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
-pub struct Problem(chain::Problem);
+pub struct Problem(pub chain::Problem);
 
 /// How a run is made.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
-pub struct Settings(chain::Settings);
+pub struct Settings(pub chain::Settings);
 
 #[pymethods]
 impl Settings {
@@ -94,6 +94,12 @@ impl Problem {
     #[getter]
     fn outputs(&self) -> Vec<String> {
         self.0.outputs()
+    }
+
+    /// The length of a record.
+    #[getter]
+    fn record_dim(&self) -> usize {
+        self.0.model().record_dim()
     }
 
     /// Reads the table `[sampler]` of a spec, with defaults for what it leaves out.

@@ -57,7 +57,7 @@ def release():
 
 @pytest.fixture
 def model():
-    return soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0))
+    return soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0))
 
 
 @pytest.fixture

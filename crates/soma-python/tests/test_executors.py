@@ -189,7 +189,7 @@ def test_worker_processes_stop_at_ctrl_c_and_keep_their_draws(release, tmp_path)
         pid = pool.submit(os.getpid).result()
         with ThreadPoolExecutor(1) as aside:
             options = dict(chains=1, warmup=0, draws=10_000_000, progress=False)
-            model = soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0))
+            model = soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0))
             run = aside.submit(soma.fit, release, model, executor=pool, **options)
             time.sleep(2.0)
             os.kill(pid, signal.SIGINT)

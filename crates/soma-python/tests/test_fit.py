@@ -62,7 +62,7 @@ def test_summary_is_a_frame(release, model):
 
 def test_fixed_parameters_give_draws_of_the_records(release):
     model = soma.Normal(
-        prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0),
+        prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0),
         fixed={"mu": 0.5, "sigma2": 1.0},
         summaries=["mean", 0.5],
     )
@@ -93,7 +93,7 @@ def test_wrong_kinds_of_arguments(release, model):
     with pytest.raises(TypeError, match="model: must be"):
         soma.fit(release, "normal")
     with pytest.raises(ValueError, match="model.prior.rate"):
-        soma.fit(release, soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, -2.0)))
+        soma.fit(release, soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=-2.0)))
 
 
 def test_model_must_fit_the_query(model):

@@ -13,7 +13,7 @@ import soma
 release = soma.Release(
     query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=100,
     mechanism=soma.Laplace(epsilon=1.0), values=[0.4])
-model = soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0))
+model = soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0))
 """
 
 

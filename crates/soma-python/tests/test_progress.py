@@ -32,7 +32,7 @@ def test_one_line_in_a_terminal():
     code = (
         "import soma; release = soma.Release(query=soma.Mean(clamp=(0, 1)), statistic='mean',"
         "n=10, mechanism=soma.Laplace(epsilon=1.0), values=[0.4]);"
-        "model = soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0));"
+        "model = soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0));"
         "soma.fit(release, model, chains=1, warmup=10, draws=10)"
     )
     ours, theirs = pty.openpty()

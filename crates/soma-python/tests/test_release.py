@@ -32,7 +32,7 @@ def test_scale_follows_from_budget():
     [
         (dict(n=0), "release.n"),
         (dict(n="ten"), "release.n"),
-        (dict(values=[0.1, 0.2]), "release.values"),
+        (dict(query=soma.Mean(clamp=[(0, 1)]), values=[0.1, 0.2]), "release.values"),
         (dict(values=[float("nan")]), "release.values[0]"),
         (dict(statistic="median"), "release.statistic"),
         (dict(query=soma.Mean(clamp=(1.0, 0.0))), "release.query.clamp"),

@@ -9,34 +9,71 @@ accounted for.
 from ._engine import WorkerLost
 from ._progress import Progress
 from ._soma import __version__
+from .calibrate import Calibration, calibrate
+from .couple import Coupling, couple
+from .diagnose import Diagnosis, diagnose, open
 from .fit import fit
 from .mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism
 from .model import Model
-from .models import BuiltinModel, Normal
+from .models import (
+    Beta,
+    BuiltinModel,
+    Categorical,
+    Dirichlet,
+    Exponential,
+    Normal,
+    Predictors,
+    Regression,
+    Uniform,
+)
 from .posterior import Posterior, Settings
-from .priors import NormalInverseGamma, Prior
-from .queries import CustomQuery, Mean, Query
+from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
+from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
+from .spec import Spec, parse_spec, read_spec
 
 __all__ = [
+    "Beta",
     "BuiltinModel",
+    "Calibration",
+    "Categorical",
+    "Categories",
+    "Coupling",
     "CustomQuery",
+    "Diagnosis",
+    "Dirichlet",
+    "DirichletPrior",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Exponential",
+    "Gamma",
     "Gaussian",
+    "Gram",
+    "Histogram",
     "Laplace",
+    "LogSum",
     "Mean",
     "Mechanism",
     "Model",
     "Normal",
     "NormalInverseGamma",
     "Posterior",
+    "Predictors",
     "Prior",
     "Progress",
     "Query",
+    "Regression",
     "Release",
     "Settings",
+    "Spec",
+    "Uniform",
     "WorkerLost",
     "__version__",
+    "calibrate",
+    "couple",
+    "diagnose",
     "fit",
+    "open",
+    "parse_spec",
+    "read_spec",
 ]

@@ -17,7 +17,8 @@ class Described:
     of the command line. A field whose name is a word of Python's own ends in an underscore.
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str] = ""
+    """The name of this kind of thing in a spec; nothing, where there is but one kind."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -31,7 +32,7 @@ class Described:
     def _table(self) -> dict[str, Any]:
         fields = dataclasses.fields(self)
         keys = {field.name.rstrip("_"): getattr(self, field.name) for field in fields}
-        return {"kind": self.kind, **keys}
+        return {"kind": self.kind, **keys} if self.kind else keys
 
 
 def frozen(value: Any) -> Any:

@@ -6,12 +6,21 @@ from typing import Any, final
 import numpy as np
 
 __all__ = [
+    "Calibrator",
     "Control",
+    "Meetings",
+    "Pair",
     "Problem",
     "Release",
+    "Run",
     "Settings",
+    "Window",
     "__version__",
     "arrow_stream",
+    "judge",
+    "posterior_means",
+    "read_arrow",
+    "read_spec",
     "summarise",
 ]
 
@@ -25,13 +34,16 @@ class Control:
     def stop(self) -> None:
         """Ends all chains after the iteration that they are at."""
 
+    def count(self) -> None:
+        """Counts an iteration, or another piece of work."""
+
     @property
     def stopped(self) -> bool:
         """Whether `stop` was called."""
 
     @property
     def done(self) -> int:
-        """The iterations of all chains so far."""
+        """What was counted so far."""
 
 @final
 class Release:
@@ -101,6 +113,10 @@ class Problem:
     def outputs(self) -> list[str]:
         """The names of what a draw holds."""
 
+    @property
+    def record_dim(self) -> int:
+        """The length of a record."""
+
     def settings(self, text: str) -> Settings:
         """Reads the table `[sampler]` of a spec, with defaults for what it leaves out."""
 
@@ -112,6 +128,9 @@ class Problem:
 def summarise(draws: np.ndarray) -> dict[str, float]:
     """The summary of the draws of one parameter, an array of shape (chain, draw)."""
 
+def judge(names: Sequence[str], columns: Sequence[np.ndarray]) -> tuple[bool, str]:
+    """Whether draws can be trusted, and why: arrays of shape (chain, draw), one for each name."""
+
 def arrow_stream(
     columns: np.ndarray,
     acceptance: np.ndarray,
@@ -119,3 +138,109 @@ def arrow_stream(
     parameters: Sequence[str],
 ) -> Any:
     """An Arrow stream of draws, one batch for each chain."""
+
+def read_arrow(table: Any) -> list[tuple[str, np.ndarray]]:
+    """The columns of an Arrow table, as floats."""
+
+def read_spec(text: str) -> dict[str, Any]:
+    """The tables of a spec, once it has been read and found good."""
+
+@final
+class Window:
+    """The iterations k to m that unbiased estimates average."""
+
+    def __new__(cls, k: int, m: int) -> Window: ...
+
+@final
+class Pair:
+    """What one pair did."""
+
+    @staticmethod
+    def run(
+        problem: Problem,
+        settings: Settings,
+        lag: int,
+        max_iterations: int,
+        window: Window | None,
+        index: int,
+        control: Control,
+    ) -> Pair | None:
+        """Runs pair number `index`, without the GIL; nothing, if it was stopped."""
+
+    @property
+    def met(self) -> int | None:
+        """The iteration at which they met, if they did."""
+
+    @property
+    def cost(self) -> int:
+        """What the pair cost, in iterations of one chain."""
+
+@final
+class Meetings:
+    """The meeting times of pairs, and what follows from them."""
+
+    def __new__(cls, lag: int, limit: int, pairs: Sequence[Pair]) -> Meetings: ...
+    @property
+    def mean_delay(self) -> tuple[float, float]:
+        """The mean of the meeting time less the lag, with its standard error."""
+
+    def bound(self, t: int) -> tuple[float, float]:
+        """The bound of the distance to the posterior after `t` iterations, with its error."""
+
+    def bounds(self, points: int) -> list[tuple[int, float, float]]:
+        """Bounds at up to `points` iterations: t, the bound, its standard error."""
+
+    def first_under(self, level: float, errors: float) -> int | None:
+        """The first iteration from which the bound is under `level`."""
+
+    def rate(self, seed: int) -> tuple[float, float, float] | None:
+        """The factor by which the share of pairs that have not met falls in one iteration."""
+
+def posterior_means(
+    names: Sequence[str], pairs: Sequence[Pair], window: Window
+) -> list[dict[str, float]]:
+    """Unbiased estimates of posterior means from pairs that met: a row for each name."""
+
+@final
+class Calibrator:
+    """How a calibration is made."""
+
+    def __new__(cls, problem: Problem, settings: Settings, replications: int) -> Calibrator: ...
+    def replicate(self, problem: Problem, replication: int) -> list[int]:
+        """Replication number `replication`, without the GIL: the rank of each quantity."""
+
+    def collect(
+        self, problem: Problem, ranks: Sequence[Sequence[int]]
+    ) -> tuple[float, list[tuple[str, list[int], tuple[float, float, float]]]]:
+        """What the ranks of replications say, and the p-value of all of it."""
+
+@final
+class Run:
+    """A run that `soma fit --out` stored."""
+
+    @staticmethod
+    def open(folder: str) -> Run:
+        """The run in `folder`."""
+
+    @property
+    def spec(self) -> str:
+        """The text of the spec."""
+
+    @property
+    def settings(self) -> Settings:
+        """How the run was made."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all draws were made."""
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the columns of draws."""
+
+    @property
+    def seconds(self) -> float:
+        """How long the run took."""
+
+    def column(self, name: str) -> list[np.ndarray]:
+        """The draws of one parameter (or `acceptance`, or `log_density`), by chain."""

@@ -48,7 +48,8 @@ def fit(
         subset: how many records an offer is weighed against, for the kernel "soma-subset".
         order: which ones, for the kernel "soma-subset".
         moves: how theta is moved: "centred" is the paper's update given the records, "interwoven"
-            adds moves that hold the noise of the records; as the model allows, if left out.
+            adds moves that hold the noise of the records, and "auto" finds those that earn their
+            cost; "auto", if left out.
         chains: the number of chains; 4, if left out.
         warmup: iterations of each chain before the first that is kept; 1000, if left out.
         draws: draws kept of each chain; 1000, if left out.
@@ -66,7 +67,7 @@ def fit(
     >>> release = soma.Release(
     ...     query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=100,
     ...     mechanism=soma.Laplace(epsilon=1.0), values=[0.4])
-    >>> model = soma.Normal(prior=soma.NormalInverseGamma(0.0, 0.1, 2.0, 2.0))
+    >>> model = soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0))
     >>> posterior = soma.fit(release, model, chains=2, draws=500, seed=1)
     >>> posterior.parameters
     ('mu', 'sigma2')

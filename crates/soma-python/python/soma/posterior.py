@@ -105,6 +105,36 @@ class Posterior:
         parameters = about.pop("parameters")
         return cls(np.ascontiguousarray(columns), parameters, acceptance, log_density, **about)
 
+    @classmethod
+    def from_arrow(cls, table: Any) -> Posterior:
+        """Draws of an Arrow table: of pyarrow, polars, DuckDB, or what a `Posterior` gave.
+
+        The column `chain` names the chains, which must be equally long; rows of a chain come in
+        the order of its draws. `draw` is not looked at, and all other columns are parameters,
+        but for `acceptance` and `log_density`.
+
+        >>> same = soma.Posterior.from_arrow(posterior)
+        >>> bool((same.draws == posterior.draws).all())
+        True
+        """
+        columns = dict(_soma.read_arrow(table))
+        chain = columns.pop("chain", None)
+        columns.pop("draw", None)
+        if chain is None or not len(chain):
+            raise ValueError("table: has no column chain with a row for each draw")
+        order = np.argsort(chain, kind="stable")
+        _, lengths = np.unique(chain, return_counts=True)
+        if (lengths != lengths[0]).any():
+            raise ValueError(f"table: chains must be equally long (given: {lengths.tolist()} rows)")
+        shape = (len(lengths), lengths[0])
+        unknown = np.full(len(chain), np.nan)
+        acceptance, log_density = (
+            columns.pop(name, unknown)[order].reshape(shape)
+            for name in ("acceptance", "log_density")
+        )
+        values = [column[order].reshape(shape) for column in columns.values()]
+        return cls(np.array(values), list(columns), acceptance, log_density)
+
     @property
     def draws(self) -> np.ndarray:
         """All draws, an array of shape (chain, draw, parameter)."""
@@ -138,7 +168,7 @@ class Posterior:
         return to_arviz(self)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The draws as an Arrow table: chain, draw, each parameter, acceptance_rate and lp."""
+        """The draws as an Arrow table: chain, draw, each parameter, acceptance and log_density."""
         return _soma.arrow_stream(
             self._columns, self.acceptance, self.log_density, self.parameters
         )

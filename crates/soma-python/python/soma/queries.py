@@ -34,6 +34,70 @@ class Mean(Query):
     clamp: Range | Sequence[Range]
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
+class Gram(Query):
+    """The products of every two of 1, x1, ..., xp, y of a record (x1, ..., xp, y), without 1 * 1.
+
+    Each variable is clamped to its range and the range mapped onto [-1, 1] first. The order: y;
+    x1 y, ..., xp y; y^2; x1, ..., xp; and the products of the predictors row by row, x1^2, x1 x2,
+    ..., xp^2.
+
+    Args:
+        clamp: (low, high) for all variables, with `predictors`; or one range for each of the
+            predictors and then for the response.
+        predictors: p, the number of predictors.
+    """
+
+    kind: ClassVar[str] = "gram"
+    clamp: Range | Sequence[Range]
+    predictors: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class LogSum(Query):
+    """The logarithm of each share of a composition, clamped to a range first.
+
+    Args:
+        clamp: (low, high) with 0 < low, for all shares.
+
+    >>> release = soma.Release(
+    ...     query=soma.LogSum(clamp=(1 / 1440, 1.0)), statistic="mean", n=3528,
+    ...     mechanism=soma.Laplace(epsilon=10.0), values=[-0.9119, -3.3123, -0.6333])
+    """
+
+    kind: ClassVar[str] = "log-sum"
+    clamp: Range
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Histogram(Query):
+    """The bin that a record falls in: counts of bins.
+
+    Args:
+        range: (low, high), or one such range for each coordinate, for bins of equal width.
+        bins: the number of bins, or one number for each coordinate.
+        edges: the edges of bins that are not of equal width, instead of `range` and `bins`; or a
+            list of such lists, one for each coordinate.
+    """
+
+    kind: ClassVar[str] = "histogram"
+    range: Range | Sequence[Range] | None = None
+    bins: int | Sequence[int] | None = None
+    edges: Sequence[float] | Sequence[Sequence[float]] | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Categories(Query):
+    """The category of a record: counts of categories.
+
+    Args:
+        labels: the names of the categories; one for each released value, if left out.
+    """
+
+    kind: ClassVar[str] = "categories"
+    labels: Sequence[str] | None = None
+
+
 @dataclasses.dataclass(frozen=True)
 class CustomQuery:
     """A query of your own, as a function of many records at a time.

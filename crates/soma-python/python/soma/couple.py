@@ -1,0 +1,177 @@
+"""Pairs of chains that meet: how long is long enough, and estimates without bias."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from . import _soma
+from ._described import toml
+from ._engine import run_tasks
+from ._progress import Reporter, Show
+from .fit import Kernel, problem_of
+from .model import Model
+from .models import BuiltinModel
+from .release import Release
+
+
+class Coupling:
+    """What independent pairs of coupled chains say of the chain and of the posterior."""
+
+    lag: int
+    """How many iterations one chain of a pair is ahead of the other."""
+    meeting_times: np.ndarray
+    """The iteration at which each pair met; NaN for those that had not at `max_iterations`."""
+    interrupted: bool
+    """Whether the run was stopped before its end."""
+
+    def __init__(
+        self,
+        pairs: Sequence[_soma.Pair],
+        parameters: Sequence[str],
+        lag: int,
+        max_iterations: int,
+        window: _soma.Window | None,
+        interrupted: bool,
+    ) -> None:
+        self.lag = lag
+        self.interrupted = interrupted
+        self.meeting_times = np.array([np.nan if p.met is None else p.met for p in pairs])
+        self._pairs = list(pairs)
+        self._parameters = list(parameters)
+        self._window = window
+        self._meetings = _soma.Meetings(lag, max_iterations, self._pairs)
+
+    @property
+    def all_met(self) -> bool:
+        """Whether all pairs met. Unless they did, nothing bounds the distance."""
+        return not np.isnan(self.meeting_times).any()
+
+    def mean_delay(self) -> tuple[float, float]:
+        """The mean of the meeting time less the lag, with its standard error."""
+        return self._meetings.mean_delay
+
+    def bounds(self, points: int = 100) -> pd.DataFrame:
+        """Bounds of the total variation distance of a chain to the posterior, by iteration.
+
+        The columns are `bound` and `se`, its standard error over pairs.
+        """
+        rows = self._meetings.bounds(points)
+        return pd.DataFrame(rows, columns=["t", "bound", "se"]).set_index("t")
+
+    def first_under(self, level: float = 0.01, errors: float = 2.0) -> int | None:
+        """The iteration from which the bound, plus `errors` standard errors, is under `level`.
+
+        None, if pairs have not met.
+        """
+        return self._meetings.first_under(level, errors)
+
+    def rate(self, seed: int = 1) -> tuple[float, float, float] | None:
+        """By which factor the share of pairs that have not met falls in one iteration.
+
+        The estimate and the ends of a 95% interval; None, where pairs are too few.
+        """
+        return self._meetings.rate(seed)
+
+    def means(self) -> pd.DataFrame:
+        """Unbiased estimates of posterior means, with 95% intervals; needs a `window`.
+
+        The last column is the variance of a plain average over that of the estimate, at equal
+        cost.
+        """
+        if self._window is None:
+            raise ValueError("means need a window: soma.couple(..., window=(k, m))")
+        rows = _soma.posterior_means(self._parameters, self._pairs, self._window)
+        return pd.DataFrame(rows, index=pd.Index(self._parameters, name="parameter"))
+
+    def __repr__(self) -> str:
+        met = int((~np.isnan(self.meeting_times)).sum())
+        mean, error = self.mean_delay()
+        return (
+            f"<soma.Coupling: {met} of {len(self.meeting_times)} pairs met, "
+            f"{mean:.1f} ± {error:.1f} iterations after the lag of {self.lag}>"
+        )
+
+
+def couple(
+    release: Release,
+    model: Model | BuiltinModel,
+    *,
+    pairs: int = 100,
+    lag: int = 1,
+    max_iterations: int = 100_000,
+    window: tuple[int, int] | None = None,
+    kernel: Kernel | None = None,
+    subset: int | None = None,
+    order: Literal["random", "cyclic"] | None = None,
+    seed: int | None = None,
+    executor: Executor | None = None,
+    threads: int | None = None,
+    progress: Show = True,
+) -> Coupling:
+    """Runs pairs of coupled chains until they meet.
+
+    Args:
+        release: what was published.
+        model: a model that comes with SOMA; or one of your own with the method `log_density`.
+        pairs: the number of pairs. They are independent, and run wherever there is room.
+        lag: how many iterations one chain is ahead of the other. Bounds are the tighter the larger
+            it is, up to about the meeting time.
+        max_iterations: the iteration up to which a meeting is waited for.
+        window: (k, m), the iterations that unbiased estimates average, if these are wanted.
+        kernel, subset, order, seed, executor, threads, progress: as for `soma.fit`.
+
+    >>> release = soma.Release(
+    ...     query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=10,
+    ...     mechanism=soma.Laplace(epsilon=1.0), values=[0.4])
+    >>> model = soma.Normal(
+    ...     prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0))
+    >>> coupling = soma.couple(release, model, pairs=50, lag=20)
+    >>> coupling.all_met
+    True
+    """
+    options = {"kernel": kernel, "subset": subset, "order": order, "seed": seed}
+    sampler = f"sampler = {toml(options)}\n"
+    problem = problem_of(release, model)
+    problem.settings(sampler)
+    native = None if window is None else _soma.Window(*window)
+    if isinstance(model, Model) and not model._has("log_density"):
+        raise TypeError(f"{type(model).__name__} has no method log_density: couplings need it")
+    tasks = [
+        _Pair(release, model, sampler, lag, max_iterations, window, index)
+        for index in range(pairs)
+    ]
+    reporter = Reporter(progress, pairs, "pairs")
+    results = run_tasks(tasks, executor, threads, lambda _, done: reporter(done))
+    reporter.close()
+    runs = [results.done[index] for index in sorted(results.done)]
+    runs = [run for run in runs if run is not None]
+    if not runs:
+        raise KeyboardInterrupt("no pair was done yet")
+    return Coupling(runs, problem.outputs, lag, max_iterations, native, results.interrupted)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pair:
+    """The task of running one pair."""
+
+    release: Release
+    model: Model | BuiltinModel
+    sampler: str
+    lag: int
+    max_iterations: int
+    window: tuple[int, int] | None
+    index: int
+
+    def run(self, control: _soma.Control) -> _soma.Pair | None:
+        problem = problem_of(self.release, self.model)
+        settings = problem.settings(self.sampler)
+        window = None if self.window is None else _soma.Window(*self.window)
+        return _soma.Pair.run(
+            problem, settings, self.lag, self.max_iterations, window, self.index, control
+        )

@@ -1,0 +1,96 @@
+"""Stored runs, and whether draws can be trusted."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from . import _soma
+from .fit import ChainDraws
+from .posterior import Posterior, Settings
+from .spec import parse_spec
+
+
+def open(folder: str | os.PathLike[str]) -> Posterior:
+    """Opens a run that `soma fit --out` stored, complete or not.
+
+    >>> posterior = soma.open("run")  # doctest: +SKIP
+    """
+    run = _soma.Run.open(os.fspath(folder))
+    names = [*run.parameters, "acceptance", "log_density"]
+    by_chain = zip(*(run.column(name) for name in names))
+    chains = [
+        ChainDraws(number, np.column_stack(values), acceptance, log_density, not run.complete)
+        for number, (*values, acceptance, log_density) in enumerate(by_chain)
+        if len(log_density)
+    ]
+    if not chains:
+        raise ValueError(f"{os.fspath(folder)}: nothing has been drawn yet")
+    spec = parse_spec(run.spec)
+    return Posterior._of_chains(
+        chains,
+        parameters=run.parameters,
+        release=spec.release,
+        model=spec.model,
+        settings=Settings._of(run.settings),
+        seconds=run.seconds,
+        interrupted=not run.complete,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """Whether draws can be trusted, and why."""
+
+    table: pd.DataFrame
+    """`Posterior.summary()`: one row for each parameter."""
+    trusted: bool
+    """Whether the chains agree, and every parameter has enough effective draws."""
+    reason: str
+    """The judgement in a sentence, and what to do where it is not good."""
+
+    def __repr__(self) -> str:
+        return f"{self.table}\n\n{self.reason}"
+
+
+def diagnose(source: Any) -> Diagnosis:
+    """Says whether draws can be trusted.
+
+    The thresholds are those of Vehtari et al. (2021), as on the command line: R-hat below 1.01, and
+    100 effective draws for each chain, in the bulk and in the tails.
+
+    Args:
+        source: a `Posterior`; the folder of a stored run; an Arrow table, see
+            `Posterior.from_arrow`; or an array of shape (chain, draw) or (chain, draw, parameter).
+
+    >>> soma.diagnose(posterior).trusted
+    True
+    """
+    posterior = _posterior(source)
+    trusted, reason = _soma.judge(posterior.parameters, list(posterior._columns))
+    return Diagnosis(posterior.summary(), trusted, reason)
+
+
+def _posterior(source: Any) -> Posterior:
+    if isinstance(source, Posterior):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        return open(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return Posterior.from_arrow(source)
+    draws = np.asarray(source, dtype=float)
+    if draws.ndim == 2:
+        draws = draws[:, :, None]
+    if draws.ndim != 3 or 0 in draws.shape:
+        raise ValueError(
+            f"source: an array of shape {np.shape(source)} does not hold draws. "
+            "Allowed: (chain, draw) or (chain, draw, parameter)."
+        )
+    unknown = np.full(draws.shape[:2], np.nan)
+    names = [f"x{k + 1}" for k in range(draws.shape[2])]
+    columns = np.ascontiguousarray(np.moveaxis(draws, -1, 0))
+    return Posterior(columns, names, unknown, unknown.copy())

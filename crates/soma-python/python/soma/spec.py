@@ -1,0 +1,87 @@
+"""Spec files: a problem, and how to run it, as text."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+from . import _soma, mechanisms, models, priors, queries
+from ._described import Described
+from .fit import fit
+from .models import BuiltinModel
+from .posterior import Posterior
+from .release import Release
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """All that a spec says."""
+
+    release: Release
+    """What was published."""
+    model: BuiltinModel | None
+    """The model; nothing, where the spec is what a curator published."""
+    sampler: dict[str, Any]
+    """Arguments of `soma.fit`, as far as the spec says so."""
+
+    def fit(self, **options: Any) -> Posterior:
+        """`soma.fit` as the spec says, but for what `options` say otherwise."""
+        if self.model is None:
+            raise ValueError("the spec has no [model]: call soma.fit with one of your own")
+        return fit(self.release, self.model, **{**self.sampler, **options})
+
+
+def read_spec(path: str | os.PathLike[str]) -> Spec:
+    """Reads a spec file, such as those for the command line.
+
+    >>> spec = soma.read_spec("examples/atus-female.toml")  # doctest: +SKIP
+    >>> posterior = spec.fit(draws=2000)  # doctest: +SKIP
+    """
+    return parse_spec(Path(path).read_text(encoding="utf-8"))
+
+
+def parse_spec(text: str) -> Spec:
+    """Reads the text of a spec.
+
+    >>> spec = soma.parse_spec('''
+    ...     [release]
+    ...     n = 100
+    ...     statistic = "mean"
+    ...     values = [0.4]
+    ...     query = { kind = "mean", clamp = [-5.0, 5.0] }
+    ...     mechanism = { kind = "laplace", epsilon = 1.0 }
+    ... ''')
+    >>> spec.release.mechanism
+    Laplace(epsilon=1.0)
+    """
+    tables = _soma.read_spec(text)
+    release = tables["release"]
+    release["query"] = _object(queries.Query, release["query"])
+    release["mechanism"] = _object(mechanisms.Mechanism, release["mechanism"])
+    model = tables.get("model")
+    if model is not None:
+        if "prior" in model:
+            model["prior"] = _prior(model["prior"])
+        if "predictors" in model:
+            model["predictors"] = models.Predictors(**model["predictors"])
+        model = _object(BuiltinModel, model)
+    return Spec(Release(**release), model, tables.get("sampler", {}))
+
+
+T = TypeVar("T", bound=Described)
+
+
+def _prior(table: dict[str, Any]) -> priors.Prior:
+    if "lambda" in table:
+        table["lambda_"] = table.pop("lambda")
+    return _object(priors.Prior, table)
+
+
+def _object(base: type[T], table: dict[str, Any]) -> T:
+    """The object of a subclass of `base` that the table stands for."""
+    fields = dict(table)
+    kind = fields.pop("kind")
+    (found,) = (one for one in base.__subclasses__() if one.kind == kind)
+    return found(**fields)

@@ -1,0 +1,64 @@
+//! Stored runs.
+
+use std::path::PathBuf;
+
+use numpy::PyArray1;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use soma_store::{Status, StoreError};
+
+use crate::problem::Settings;
+
+/// A run that `soma fit --out` stored.
+#[pyclass(frozen, module = "soma._soma")]
+#[derive(Debug)]
+pub struct Run(soma_store::Run);
+
+fn unread(error: StoreError) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl Run {
+    /// The run in `folder`.
+    #[staticmethod]
+    fn open(folder: PathBuf) -> PyResult<Run> {
+        soma_store::Run::open(folder).map(Run).map_err(unread)
+    }
+
+    /// The text of the spec.
+    #[getter]
+    fn spec(&self) -> &str {
+        &self.0.manifest().spec
+    }
+
+    /// How the run was made.
+    #[getter]
+    fn settings(&self) -> Settings {
+        Settings(self.0.manifest().settings.clone())
+    }
+
+    /// Whether all draws were made.
+    #[getter]
+    fn complete(&self) -> bool {
+        self.0.manifest().status == Status::Complete
+    }
+
+    /// The names of the columns of draws.
+    #[getter]
+    fn parameters(&self) -> Vec<String> {
+        self.0.manifest().parameters.clone()
+    }
+
+    /// How long the run took.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.0.manifest().seconds_warmup + self.0.manifest().seconds_sampling
+    }
+
+    /// The draws of one parameter (or `acceptance`, or `log_density`), by chain.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
+        let chains = py.detach(|| self.0.column(name)).map_err(unread)?;
+        Ok(chains.into_iter().map(|chain| PyArray1::from_vec(py, chain)).collect())
+    }
+}

@@ -1,0 +1,44 @@
+//! Spec files.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use soma::release::Release;
+use soma::spec::Spec;
+use toml::{Table, Value};
+
+/// The tables of a spec, once it has been read and found good: of a whole one, or of one that
+/// holds a release alone.
+#[pyfunction]
+pub fn read_spec<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+    let table: Option<Table> = text.parse().ok();
+    let alone = table.as_ref().is_some_and(|table| !table.contains_key("model"));
+    let read = if alone { Release::parse(text).map(|_| ()) } else { Spec::parse(text).map(|_| ()) };
+    read.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    dict(py, table.unwrap_or_default())
+}
+
+fn dict<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    for (key, value) in table {
+        out.set_item(key, object(py, value)?)?;
+    }
+    Ok(out)
+}
+
+fn object<'py>(py: Python<'py>, value: Value) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::String(text) => text.into_bound_py_any(py),
+        Value::Integer(number) => number.into_bound_py_any(py),
+        Value::Float(number) => number.into_bound_py_any(py),
+        Value::Boolean(value) => value.into_bound_py_any(py),
+        Value::Datetime(time) => time.to_string().into_bound_py_any(py),
+        Value::Array(items) => {
+            let items: Vec<_> =
+                items.into_iter().map(|v| object(py, v)).collect::<PyResult<_>>()?;
+            Ok(PyList::new(py, items)?.into_any())
+        }
+        Value::Table(table) => Ok(dict(py, table)?.into_any()),
+    }
+}

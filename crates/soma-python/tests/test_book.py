@@ -1,0 +1,65 @@
+"""What the book and the examples show, works."""
+
+import os
+import re
+import runpy
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import soma
+
+ROOT = Path(os.environ.get("SOMA_ROOT", Path(__file__).parents[3]))
+
+
+def blocks(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def test_python_page():
+    names = {}
+    for block in blocks("python.md"):
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert isinstance(names["posterior"], soma.Posterior)
+    assert names["posterior"].summary()["rhat"].max() < 1.05
+
+
+def test_distributed_page(release, model, tmp_path):
+    """With a process pool as on the page, and a cluster of this machine for the address."""
+    pool, dask = blocks("distributed.md")
+    dask = dask.replace('Client("scheduler-address:8786")', "LOCAL").replace("chains=64", "chains=4")
+    dask = dask.replace("LOCAL", "Client(n_workers=2, dashboard_address=None)")
+    script = tmp_path / "page.py"
+    body = textwrap.indent(pool + dask + "client.shutdown()\n", "    ")
+    script.write_text("import soma\nif __name__ == '__main__':\n" + body)
+    names = runpy.run_path(
+        str(script), init_globals={"release": release, "model": model}, run_name="__main__"
+    )
+    assert names["posterior"].draws.shape == (4, 1000, 2)
+
+
+@pytest.mark.parametrize("name", ["own_model", "dask_cluster", "opendp_mean"])
+def test_example(name, capsys):
+    if name == "opendp_mean":
+        pytest.importorskip("opendp")
+    posterior = runpy.run_path(str(ROOT / "examples" / f"{name}.py"))["main"]()
+    assert posterior.summary()["rhat"].max() < 1.05
+    if name == "opendp_mean":
+        shown = re.search(r"secret ages was ([\d.]+)", capsys.readouterr().out)
+        summary = posterior.summary().loc["mu"]
+        assert abs(summary["mean"] - float(shown[1])) < 5 * summary["sd"]
+
+
+def test_notebook(tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    notebook = nbformat.read(ROOT / "examples" / "atus.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+    images = [
+        output
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+    assert len(images) == 3

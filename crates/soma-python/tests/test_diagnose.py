@@ -1,0 +1,41 @@
+"""Whether draws can be trusted, wherever they come from."""
+
+import numpy as np
+import pytest
+
+import soma
+
+
+@pytest.fixture
+def posterior(release, model):
+    return soma.fit(release, model, chains=4, warmup=300, draws=1000, seed=1)
+
+
+def test_of_a_posterior(posterior):
+    diagnosis = soma.diagnose(posterior)
+    assert diagnosis.table.equals(posterior.summary())
+    assert diagnosis.trusted and diagnosis.reason.startswith("The chains can be trusted")
+    assert diagnosis.reason in repr(diagnosis)
+
+
+def test_of_arrays():
+    rng = np.random.default_rng(1)
+    draws = rng.normal(size=(4, 1000, 2))
+    assert soma.diagnose(draws).trusted
+    assert list(soma.diagnose(draws).table.index) == ["x1", "x2"]
+    apart = draws + np.arange(4)[:, None, None]
+    assert "the chains disagree" in soma.diagnose(apart).reason
+    assert not soma.diagnose(draws[:, :50]).trusted
+    assert "one chain cannot disagree" in soma.diagnose(draws[:1, :, 0]).reason
+    with pytest.raises(ValueError, match="does not hold draws"):
+        soma.diagnose(draws[0, :, 0])
+
+
+def test_of_a_table(posterior):
+    pa = pytest.importorskip("pyarrow")
+    assert soma.diagnose(pa.table(posterior)).table.equals(posterior.summary())
+
+
+def test_a_folder_without_a_run(tmp_path):
+    with pytest.raises(OSError, match="holds no run"):
+        soma.open(tmp_path)

@@ -1,0 +1,129 @@
+"""Spec files, and every model that comes with SOMA: as the command line has them."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import soma
+
+ROOT = Path(os.environ.get("SOMA_ROOT", Path(__file__).parents[3]))
+SPECS = sorted((ROOT / "examples").glob("*.toml"))
+SHORT = dict(chains=2, warmup=20, draws=30)
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_specs_are_read_into_objects(path):
+    spec = soma.read_spec(path)
+    assert isinstance(spec.release, soma.Release)
+    assert isinstance(spec.model, soma.BuiltinModel)
+    posterior = spec.fit(**SHORT)
+    assert posterior.draws.shape == (2, 30, len(posterior.parameters))
+
+
+@pytest.mark.skipif("SOMA_PROGRAM" not in os.environ, reason="needs the program soma")
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_draws_are_those_of_the_command_line(path, tmp_path):
+    options = [f"--{name}={value}" for name, value in SHORT.items()]
+    command = [os.environ["SOMA_PROGRAM"], "fit", path, *options, "--json", "--out", tmp_path / "run"]
+    shown = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    posterior = soma.read_spec(path).fit(**SHORT)
+    stored = soma.open(tmp_path / "run")
+    assert stored.parameters == posterior.parameters
+    assert np.array_equal(stored.draws, posterior.draws)
+    assert np.array_equal(stored.log_density, posterior.log_density)
+    assert np.array_equal(stored.acceptance, posterior.acceptance)
+    summary = posterior.summary()
+    for row in shown["parameters"]:
+        name = row.pop("name")
+        ours = summary.loc[name]
+        assert set(row) == set(ours.index)
+        for column, value in row.items():
+            assert value == ours[column] or (value is None and np.isnan(ours[column]))
+
+
+def test_errors_say_where():
+    with pytest.raises(ValueError, match=r"line 2: release\.m: there is no such key"):
+        soma.parse_spec("[release]\nm = 3\n")
+
+
+def test_a_release_alone_has_no_model():
+    spec = soma.parse_spec(
+        """
+        [release]
+        n = 100
+        statistic = "mean"
+        values = [0.4]
+        query = { kind = "mean", clamp = [-5.0, 5.0] }
+        mechanism = { kind = "laplace", epsilon = 1.0 }
+        """
+    )
+    assert spec.model is None and spec.release.scales == (0.1,)
+    with pytest.raises(ValueError, match=r"no \[model\]"):
+        spec.fit()
+
+
+def one(query, mechanism, statistic, n, values, model):
+    release = soma.Release(
+        query=query, mechanism=mechanism, statistic=statistic, n=n, values=values
+    )
+    return release, model
+
+
+LAPLACE = soma.Laplace(epsilon=1.0)
+EVERY = {
+    "normal": one(
+        soma.Mean(clamp=(-5.0, 5.0)), LAPLACE, "mean", 20, [0.4],
+        soma.Normal(
+            prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0)),
+    ),
+    "regression": one(
+        soma.Gram(clamp=(-6.0, 6.0), predictors=1), LAPLACE, "mean", 20,
+        [0.1, 0.2, 0.3, -0.1, 0.2],
+        soma.Regression(
+            predictors=soma.Predictors(mean=[0.5], covariance=[[2.0]]),
+            prior=soma.NormalInverseGamma(
+                mean=[0.0, 1.0], precision=[[0.5, 0.1], [0.1, 0.5]], shape=3.0, rate=3.0)),
+    ),
+    "dirichlet": one(
+        soma.LogSum(clamp=(0.001, 1.0)), LAPLACE, "mean", 20, [-1.0, -1.0, -2.0],
+        soma.Dirichlet(3, prior=soma.Gamma([1.0, 2.0, 3.0], 0.1)),
+    ),
+    "beta": one(
+        soma.Mean(clamp=(0.0, 1.0)), LAPLACE, "sum", 20, [7.0],
+        soma.Beta(prior=soma.Gamma(1.0, 0.1)),
+    ),
+    "exponential": one(
+        soma.Mean(clamp=(0.0, 10.0)), soma.Gaussian(rho=0.5), "mean", 20, [2.0],
+        soma.Exponential(prior=soma.Gamma(2.0, 1.0)),
+    ),
+    "categorical": one(
+        soma.Categories(labels=["a", "b", "c"]), soma.DiscreteLaplace(epsilon=1.0), "sum", 20,
+        [10, 5, 6], soma.Categorical(prior=soma.DirichletPrior([1.0, 2.0, 3.0])),
+    ),
+    "uniform": one(
+        soma.Histogram(range=(0.0, 1.0), bins=3), soma.DiscreteGaussian(rho=0.5), "sum", 20,
+        [10, 5, 6], soma.Uniform(range=(0.0, 1.0), summaries=["mean", 0.5]),
+    ),
+    "histogram with edges": one(
+        soma.Histogram(edges=[0.0, 0.5, 2.0]), LAPLACE, "sum", 20, [10.0, 8.0],
+        soma.Exponential(prior=soma.Gamma(2.0, 1.0)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_model_runs(name):
+    release, model = EVERY[name]
+    posterior = soma.fit(release, model, seed=1, **SHORT)
+    assert np.isfinite(posterior.draws).all()
+    assert repr(model).startswith(f"{type(model).__name__}(")
+
+
+def test_shares_must_fit_the_release():
+    release, _ = EVERY["dirichlet"]
+    with pytest.raises(ValueError, match="model.dim: .*Allowed: 3"):
+        soma.fit(release, soma.Dirichlet(4, prior=soma.Gamma(1.0, 0.1)))
