@@ -4,6 +4,7 @@
 //! error. Exit codes: 0 good, 1 the run failed, 2 the input was wrong.
 
 mod args;
+mod bench;
 mod check;
 mod diagnose;
 mod examples;
@@ -39,6 +40,8 @@ enum Command {
     Check(check::Args),
     /// List the shipped specs, or print one: the start of your own.
     Examples(examples::Args),
+    /// Measure the program itself.
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Diagnose(args) => diagnose::run(args),
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),
+        Command::Bench(args) => bench::run(args),
     };
     exit::code(outcome)
 }

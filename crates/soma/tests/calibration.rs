@@ -176,3 +176,43 @@ fn noise_ten_percent_off_is_caught() {
         assert!(right > 1e-3, "{} noise is right, and yet p = {right}", noise.name());
     }
 }
+
+/// The default sampler on every model, more finely: 1,000 replications with enough warm-up for
+/// the moves of theta to learn in, and releases sharp enough that they matter. A few minutes:
+///
+/// `cargo test --release -p soma-mcmc --test calibration -- --ignored --nocapture default_sampler`
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_finely() {
+    let mut problems = Vec::new();
+    for noise in CONTINUOUS {
+        let model = Normal::new(0.5, 1.0, 4.0, 3.0).unwrap();
+        problems.push(problem(Mean::new(vec![(-3.0, 4.0)]).unwrap(), noise, 0.5, 6, model));
+        let model = Beta::new(gamma(6.0, 2.0), gamma(8.0, 2.0));
+        problems.push(problem(Mean::new(vec![(0.0, 1.0)]).unwrap(), noise, 0.2, 5, model));
+        let model = Exponential::new(gamma(4.0, 3.0));
+        problems.push(problem(Mean::new(vec![(0.0, 3.0)]).unwrap(), noise, 0.5, 5, model));
+        problems.push(regression_problem(noise, 0.3, 8));
+        let model = Dirichlet::new(vec![gamma(6.0, 2.0), gamma(4.0, 2.0), gamma(5.0, 1.0)]);
+        let query = LogSum::new(3, (0.02, 1.0)).unwrap();
+        problems.push(problem(query, noise, 0.5, 5, model.unwrap()));
+        problems.push(categorical_problem(noise, 1.0, 6));
+        let query = Histogram::with_equal_bins(&[((0.0, 1.0), 4)]).unwrap();
+        problems.push(problem(query, noise, 0.8, 6, Uniform::new(vec![(0.0, 1.0)]).unwrap()));
+    }
+    for (number, problem) in problems.iter().enumerate() {
+        let plan = Plan {
+            kernel: KernelChoice::Soma,
+            moves: MovesChoice::Auto,
+            replications: 1000,
+            warmup: 120,
+            draws: 19,
+            thin: 10,
+            seed: 1000 + number as u64,
+        };
+        let p = run(problem, None, &plan).p_value();
+        let (model, noise) = (problem.model().kind(), problem.release().mechanism().noise());
+        println!("{model} with {} noise: p = {p:.3}", noise.name());
+        assert!(p > 1e-3, "{model} with {} noise: p = {p}", noise.name());
+    }
+}

@@ -41,6 +41,10 @@ const MOST_REPEATS: u64 = 4;
 /// that says little new still has to be stored and read.
 const ENOUGH: f64 = 0.4;
 
+/// What a block's merit counts for where nothing renews the pattern but the sweeps: its jumps show
+/// how theta moves within a pattern, and not how soon it would come back.
+const WITHOUT_REFRESH: f64 = 0.5;
+
 impl Pilot {
     /// A pilot of a schedule whose slots are the centred move, and then `blocks` and `refreshes`
     /// variants of the two others.
@@ -124,8 +128,10 @@ impl Pilot {
         let mut best = (false, 0.0, only_centred.clone());
         for blocks in 0..=MOST_REPEATS {
             for refreshes in 0..=MOST_REPEATS {
+                // Blocks alone leave the pattern to the sweeps.
+                let trust = if refreshes == 0 { WITHOUT_REFRESH } else { 1.0 };
                 let left = (1.0 - merit[0])
-                    * (1.0 - merit[block]).powi(blocks as i32)
+                    * (1.0 - trust * merit[block]).powi(blocks as i32)
                     * (1.0 - merit[refresh]).powi(refreshes as i32);
                 let all = sweeps
                     + cost[0]
