@@ -24,6 +24,10 @@ impl Trial {
         self.records.resize(current.all().len(), 0.0);
         self.statistics.resize(current.statistics().len(), 0.0);
         build(&mut self.records)?;
+        // Records that overflowed: a proposal far out in the tails, which cannot be taken.
+        if self.records.iter().any(|value| !value.is_finite()) {
+            return Ok(f64::NEG_INFINITY);
+        }
         current.weigh(
             problem.release(),
             &self.records,
