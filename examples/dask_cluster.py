@@ -13,17 +13,18 @@ import soma
 
 def main(address: str | None = None) -> soma.Posterior:
     release = soma.Release(
-        query=soma.LogSum(clamp=(0.0006944, 1.0)),
+        query=soma.Mean(clamp=(120.0, 220.0)),
         statistic="mean",
-        n=3528,
-        mechanism=soma.Laplace(epsilon=10.0),
-        values=[-0.9118530751, -3.3123451150, -0.6333451163],
+        n=200,
+        mechanism=soma.Gaussian(rho=0.5),
+        values=[171.3],
     )
-    model = soma.Dirichlet(3, prior=soma.Gamma(1.0, 0.1))
+    prior = soma.NormalInverseGamma(mean=165.0, lambda_=0.01, shape=5.0, rate=400.0)
+    model = soma.Normal(prior=prior)
     cluster = address or LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with Client(cluster) as client:
         executor = client.get_executor()
-        posterior = soma.fit(release, model, warmup=100, draws=200, seed=1, executor=executor)
+        posterior = soma.fit(release, model, chains=8, seed=1, executor=executor)
     print(posterior)
     return posterior
 

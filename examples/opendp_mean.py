@@ -1,6 +1,6 @@
 """From a release made with OpenDP to a posterior.
 
-A curator holds 500 ages and releases their clamped sum with OpenDP's Laplace mechanism. Whoever
+A curator holds 200 ages and releases their clamped sum with OpenDP's Laplace mechanism. Whoever
 reads the release knows the clamping range, the noise scale and n, and wants the mean age.
 
     pip install opendp
@@ -12,16 +12,14 @@ import opendp.prelude as dp
 
 import soma
 
-LOW, HIGH, N, EPSILON = 0.0, 100.0, 500, 0.5
+LOW, HIGH, N, EPSILON = 0.0, 100.0, 200, 0.5
 
 
 def release_with_opendp(ages: np.ndarray) -> tuple[float, float]:
     """The noisy clamped sum, and the scale of its noise."""
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=N), dp.symmetric_distance()
-    clamped_sum = (
-        space >> dp.t.then_clamp((LOW, HIGH)) >> dp.t.then_sum()
-    )
+    clamped_sum = space >> dp.t.then_clamp((LOW, HIGH)) >> dp.t.then_sum()
     # Two data sets of size N that differ in one record are at symmetric distance 2.
     scale = clamped_sum.map(d_in=2) / EPSILON
     mechanism = clamped_sum >> dp.m.then_laplace(scale=scale)

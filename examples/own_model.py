@@ -11,7 +11,7 @@ import numpy as np
 
 import soma
 
-N = 400
+N = 200
 
 
 def statistics(records: np.ndarray) -> np.ndarray:
@@ -47,9 +47,9 @@ def main() -> soma.Posterior:
         statistic="sum",
         n=N,
         mechanism=soma.DiscreteLaplace(epsilon=1.0),
-        values=[187, 683],
+        values=[94, 341],
     )
-    posterior = soma.fit(release, Calls(), warmup=1000, draws=4000, seed=1)
+    posterior = soma.fit(release, Calls(), warmup=1000, draws=2000, seed=1)
     print(posterior.summary()[["mean", "sd", "q5", "q95", "rhat", "ess_bulk"]].round(3))
     return posterior
 

@@ -12,6 +12,17 @@ use crate::errors::invalid;
 ///
 /// `source` names the function that returned it, for errors.
 pub fn fill(source: &str, value: &Bound<PyAny>, columns: usize, out: &mut [f64]) -> PyResult<()> {
+    fill_any(source, value, columns, out)?;
+    check_finite(source, out)
+}
+
+/// As [`fill`], but for numbers that need not be finite.
+pub fn fill_any(
+    source: &str,
+    value: &Bound<PyAny>,
+    columns: usize,
+    out: &mut [f64],
+) -> PyResult<()> {
     let array = as_array(source, value)?;
     let shape = array.shape();
     let rows = out.len() / columns;
@@ -24,7 +35,8 @@ pub fn fill(source: &str, value: &Bound<PyAny>, columns: usize, out: &mut [f64])
             format!("shape ({rows}, {columns}){alternative}"),
         )));
     }
-    copy(source, &array, out)
+    out.copy_from_slice(array.readonly().as_slice()?);
+    Ok(())
 }
 
 /// Copies `value`, the vector theta, into `out`.
@@ -38,7 +50,8 @@ pub fn fill_theta(source: &str, value: &Bound<PyAny>, out: &mut [f64]) -> PyResu
             format!("shape ({},), one number for each parameter", out.len()),
         )));
     }
-    copy(source, &array, out)
+    out.copy_from_slice(array.readonly().as_slice()?);
+    check_finite(source, out)
 }
 
 /// The one number in `value`, a log density.
@@ -61,8 +74,7 @@ pub fn log_density(source: &str, value: &Bound<PyAny>) -> PyResult<f64> {
     }
 }
 
-fn copy(source: &str, array: &Bound<PyArrayDyn<f64>>, out: &mut [f64]) -> PyResult<()> {
-    out.copy_from_slice(array.readonly().as_slice()?);
+fn check_finite(source: &str, out: &[f64]) -> PyResult<()> {
     match out.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(place) => Err(invalid(Invalid::new(

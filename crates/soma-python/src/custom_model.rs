@@ -176,7 +176,7 @@ impl Carry for CustomModel {
             let new = PyArray1::from_slice(py, new_theta);
             let arguments = (self.rows(py, records)?, old, new);
             let value = self.object.bind(py).call_method1("transport", arguments)?;
-            arrays::fill(&self.source("transport"), &value, self.record_dim, carried)
+            arrays::fill_any(&self.source("transport"), &value, self.record_dim, carried)
         })?;
         Ok(())
     }

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import soma
+from soma._described import toml
 
 ROOT = Path(os.environ.get("SOMA_ROOT", Path(__file__).parents[3]))
 SPECS = sorted((ROOT / "examples").glob("*.toml"))
-SHORT = dict(chains=2, warmup=20, draws=30)
+SHORT = dict(chains=2, warmup=20, draws=10)
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
@@ -21,17 +22,14 @@ def test_specs_are_read_into_objects(path):
     assert isinstance(spec.release, soma.Release)
     assert isinstance(spec.model, soma.BuiltinModel)
     posterior = spec.fit(**SHORT)
-    assert posterior.draws.shape == (2, 30, len(posterior.parameters))
+    assert posterior.draws.shape == (2, 10, len(posterior.parameters))
 
 
-@pytest.mark.skipif("SOMA_PROGRAM" not in os.environ, reason="needs the program soma")
-@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_draws_are_those_of_the_command_line(path, tmp_path):
+def same_as_the_command_line(path, posterior, folder):
     options = [f"--{name}={value}" for name, value in SHORT.items()]
-    command = [os.environ["SOMA_PROGRAM"], "fit", path, *options, "--json", "--out", tmp_path / "run"]
+    command = [os.environ["SOMA_PROGRAM"], "fit", path, *options, "--json", "--out", folder]
     shown = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    posterior = soma.read_spec(path).fit(**SHORT)
-    stored = soma.open(tmp_path / "run")
+    stored = soma.open(folder)
     assert stored.parameters == posterior.parameters
     assert np.array_equal(stored.draws, posterior.draws)
     assert np.array_equal(stored.log_density, posterior.log_density)
@@ -43,6 +41,17 @@ def test_draws_are_those_of_the_command_line(path, tmp_path):
         assert set(row) == set(ours.index)
         for column, value in row.items():
             assert value == ours[column] or (value is None and np.isnan(ours[column]))
+
+
+program = pytest.mark.skipif(
+    "SOMA_PROGRAM" not in os.environ, reason="needs the program soma"
+)
+
+
+@program
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_draws_of_specs_are_those_of_the_command_line(path, tmp_path):
+    same_as_the_command_line(path, soma.read_spec(path).fit(**SHORT), tmp_path / "run")
 
 
 def test_errors_say_where():
@@ -121,6 +130,15 @@ def test_every_model_runs(name):
     posterior = soma.fit(release, model, seed=1, **SHORT)
     assert np.isfinite(posterior.draws).all()
     assert repr(model).startswith(f"{type(model).__name__}(")
+
+
+@program
+@pytest.mark.parametrize("name", EVERY)
+def test_draws_of_every_model_are_those_of_the_command_line(name, tmp_path):
+    release, model = EVERY[name]
+    path = tmp_path / "spec.toml"
+    path.write_text(f"{release._text()}model = {toml(model)}\n")
+    same_as_the_command_line(path, soma.fit(release, model, **SHORT), tmp_path / "run")
 
 
 def test_shares_must_fit_the_release():
