@@ -8,50 +8,94 @@ use soma::chain::MovesChoice;
 use soma::kernel::KernelChoice;
 use soma::spec::{MOST_CHAINS, Sampler};
 
-/// The options that a spec's `[sampler]` can also give.
+/// Which kernel, and which random numbers.
 #[derive(clap::Args)]
-pub struct SamplerArgs {
+pub struct KernelArgs {
     /// How records are imputed.
     #[arg(long, value_parser = PossibleValuesParser::new(KernelChoice::NAMES))]
     kernel: Option<String>,
     /// The size of the subset, for the kernel soma-subset.
     #[arg(long, value_name = "M", value_parser = value_parser!(u32).range(1..))]
     subset: Option<u32>,
-    /// How theta is moved; `centred` gives the paper's chain.
-    #[arg(long, value_parser = PossibleValuesParser::new(MovesChoice::NAMES))]
-    moves: Option<String>,
-    /// The number of chains.
-    #[arg(long, value_name = "C", value_parser = value_parser!(u64).range(1..=MOST_CHAINS))]
-    chains: Option<u64>,
-    /// Iterations of each chain before the first that is kept.
-    #[arg(long, value_name = "W")]
-    warmup: Option<u64>,
-    /// Draws kept of each chain.
-    #[arg(long, value_name = "D", value_parser = value_parser!(u64).range(1..))]
-    draws: Option<u64>,
-    /// Keep one iteration in T.
-    #[arg(long, value_name = "T", value_parser = value_parser!(u64).range(1..))]
-    thin: Option<u64>,
     /// The same seed gives the same draws.
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
 }
 
-impl SamplerArgs {
+impl KernelArgs {
     /// What the command line says of the run.
     pub fn sampler(&self) -> Sampler {
         let named = |name: &String| KernelChoice::NAMES.into_iter().find(|known| known == name);
         Sampler {
             kernel: self.kernel.as_ref().and_then(named),
             subset: self.subset.map(|size| size as usize),
-            order: None,
-            moves: self.moves.as_deref().and_then(MovesChoice::named),
+            seed: self.seed,
+            ..Sampler::default()
+        }
+    }
+}
+
+/// How long the warm-up is.
+#[derive(Clone, Copy)]
+enum Warmup {
+    Iterations(u64),
+    Certified,
+}
+
+fn warmup(text: &str) -> Result<Warmup, String> {
+    match text {
+        "certified" => Ok(Warmup::Certified),
+        number => number
+            .parse()
+            .map(Warmup::Iterations)
+            .map_err(|_| "must be a whole number, or `certified`".to_string()),
+    }
+}
+
+/// The options that a spec's `[sampler]` can also give.
+#[derive(clap::Args)]
+pub struct SamplerArgs {
+    #[command(flatten)]
+    kernel: KernelArgs,
+    /// How theta is moved; `centred` gives the paper's chain.
+    #[arg(long, value_parser = PossibleValuesParser::new(MovesChoice::NAMES))]
+    moves: Option<String>,
+    /// The number of chains.
+    #[arg(long, value_name = "C", value_parser = value_parser!(u64).range(1..=MOST_CHAINS))]
+    chains: Option<u64>,
+    /// Iterations of each chain before the first that is kept; `certified` takes as many as
+    /// meeting times vouch for, of the chain with centred moves.
+    #[arg(long, value_name = "W", value_parser = warmup)]
+    warmup: Option<Warmup>,
+    /// Draws kept of each chain.
+    #[arg(long, value_name = "D", value_parser = value_parser!(u64).range(1..))]
+    draws: Option<u64>,
+    /// Keep one iteration in T.
+    #[arg(long, value_name = "T", value_parser = value_parser!(u64).range(1..))]
+    thin: Option<u64>,
+}
+
+impl SamplerArgs {
+    /// What the command line says of the run.
+    pub fn sampler(&self) -> Sampler {
+        let warmup = match self.warmup {
+            Some(Warmup::Iterations(warmup)) => Some(warmup),
+            Some(Warmup::Certified) | None => None,
+        };
+        let moves = self.moves.as_deref().and_then(MovesChoice::named);
+        Sampler {
+            moves: moves.or(self.is_certified().then_some(MovesChoice::Centred)),
             chains: self.chains.map(|chains| chains as usize),
-            warmup: self.warmup,
+            warmup,
             draws: self.draws,
             thin: self.thin,
-            seed: self.seed,
+            ..self.kernel.sampler()
         }
+    }
+
+    /// Whether the warm-up is to be as long as meeting times vouch for.
+    pub fn is_certified(&self) -> bool {
+        matches!(self.warmup, Some(Warmup::Certified))
     }
 }
 

@@ -26,6 +26,7 @@ shipped![
     "regression-n10-eps3",
     "private-mean-n2",
     "histogram-n50",
+    "histogram-n20",
     "category-counts",
     "normal-gaussian-noise",
 ];

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use soma::chain::{Collected, Problem, Settings};
+use soma::chain::{Collected, MovesChoice, Problem, Settings};
 use soma::spec::Spec;
 use soma_store::{Options, Run, Store, Watch};
 
@@ -12,7 +12,7 @@ use crate::exit::{self, Failed, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::session::{Session, Sink};
-use crate::{interrupt, spec_file};
+use crate::{couple, interrupt, spec_file};
 
 /// Draws from the posterior of a spec. Options stand above what the spec says.
 #[derive(clap::Args)]
@@ -50,8 +50,8 @@ fn pause(text: &str) -> Result<Duration, String> {
 pub fn run(args: Args) -> Outcome {
     let text = spec_file::text(&args.spec)?;
     let spec = spec_file::parse(&args.spec, &text)?;
-    let (sink, settings) = open(&args, &spec, &text)?;
     interrupt::watch();
+    let (sink, settings) = open(&args, &spec, &text)?;
     let session = Session { sink, progress: Progress::new(&settings, args.quiet) };
     let outcome = session.run(&spec.problem, &settings, args.threads.count());
     let report = close(session.sink, &args, &spec.problem, &settings, outcome)?;
@@ -83,6 +83,8 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
         let option = invalid.field.trim_start_matches("sampler.").to_string();
         Failed::Input(format!("--{}", soma::Invalid { field: option, ..invalid }))
     })?;
+    let settings =
+        if args.sampler.is_certified() { certified(args, problem, settings)? } else { settings };
     let sink = match &args.out {
         None => Sink::Memory(
             Collected::new(settings.chains),
@@ -101,6 +103,22 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
         eprintln!("note: the imputed records are stored only with --out DIR");
     }
     Ok((sink, settings))
+}
+
+/// The settings with the warm-up that meeting times vouch for.
+fn certified(args: &Args, problem: &Problem, settings: Settings) -> Result<Settings, Failed> {
+    if settings.moves != MovesChoice::Centred {
+        return Err(Failed::Input(format!(
+            "--warmup: meeting times vouch for centred moves only (given: --moves {}). Allowed: \
+             --moves centred, or a number of iterations.",
+            settings.moves.name()
+        )));
+    }
+    let warmup = couple::warmup(problem, &settings, args.threads.count().get())?;
+    if !args.quiet {
+        eprintln!("note: from iteration {warmup} on the chain is within 0.01 of the posterior");
+    }
+    Ok(Settings { warmup, ..settings })
 }
 
 /// Ends the run and reports on it.

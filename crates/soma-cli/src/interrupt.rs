@@ -20,3 +20,8 @@ pub fn watch() {
 pub fn seen() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
+
+/// The same as a flag, for what looks at it while it works.
+pub fn flag() -> &'static AtomicBool {
+    &INTERRUPTED
+}

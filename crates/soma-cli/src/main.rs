@@ -6,6 +6,7 @@
 mod args;
 mod bench;
 mod check;
+mod couple;
 mod diagnose;
 mod examples;
 mod exit;
@@ -34,6 +35,8 @@ struct Soma {
 enum Command {
     /// Draw from the posterior of a spec and print a table of it.
     Fit(fit::Args),
+    /// Run pairs of chains until they meet: how long is long enough.
+    Couple(couple::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
     /// Say whether a spec, or a release alone, is right, and what it says.
@@ -47,6 +50,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Soma::parse().command {
         Command::Fit(args) => fit::run(args),
+        Command::Couple(args) => couple::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),

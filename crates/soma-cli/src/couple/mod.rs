@@ -1,0 +1,208 @@
+//! `soma couple`: how long is long enough, and answers without bias.
+
+mod certify;
+mod folder;
+mod function;
+mod report;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use soma::chain::{MovesChoice, Problem};
+use soma::coupling::{PairRun, PairSettings, Window, pilot, run_pairs};
+
+use crate::args::{KernelArgs, ThreadArgs};
+use crate::exit::{self, Failed, Outcome};
+use crate::{interrupt, spec_file};
+pub use certify::warmup;
+use folder::Folder;
+use function::Function;
+use report::Report;
+
+/// Runs pairs of chains until they meet. Their meeting times bound the distance of a chain to the
+/// posterior at every iteration; with --estimate they also give posterior means without bias.
+///
+/// The chain in question is the one that `soma fit --moves centred` runs: sweeps of the kernel
+/// and the model's own update of theta.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The spec.
+    #[arg(value_name = "SPEC.toml")]
+    spec: PathBuf,
+    #[command(flatten)]
+    kernel: KernelArgs,
+    /// The number of pairs.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..))]
+    pairs: u64,
+    /// How many iterations one chain of a pair is ahead of the other; chosen by a pilot if not
+    /// given.
+    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u64).range(1..))]
+    lag: Option<u64>,
+    /// The iteration up to which a meeting is waited for.
+    #[arg(long, value_name = "M", default_value_t = 100_000)]
+    max_iterations: u64,
+    /// Also estimate posterior means, without bias.
+    #[arg(long)]
+    estimate: bool,
+    /// What to estimate the mean of: a parameter, or an expression such as `beta1^2`,
+    /// `beta0*beta1`, `log(sigma2)` or `beta1<0`. All parameters if not given.
+    #[arg(long = "function", value_name = "F", requires = "estimate")]
+    functions: Vec<String>,
+    /// The first iteration that an estimate averages; chosen by the pilot if not given.
+    #[arg(long, requires_all = ["estimate", "m"])]
+    k: Option<u64>,
+    /// The last iteration that an estimate averages.
+    #[arg(long, requires_all = ["estimate", "k"])]
+    m: Option<u64>,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    /// Keep finished pairs in this folder; a second run with the same folder goes on from there.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+    /// Show no progress and no notes.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The subcommand.
+pub fn run(args: Args) -> Outcome {
+    let text = spec_file::text(&args.spec)?;
+    let spec = spec_file::parse(&args.spec, &text)?;
+    let problem = &spec.problem;
+    let sampler = spec.sampler.overridden_by(args.kernel.sampler());
+    let chain =
+        sampler.settings(problem.release().n()).map_err(|e| Failed::Input(e.to_string()))?;
+    let functions = Function::all(&args.functions, &problem.outputs())?;
+    let wanted = PairSettings {
+        kernel: chain.kernel,
+        lag: args.lag.unwrap_or(1),
+        max_iterations: args.max_iterations,
+        seed: chain.seed,
+        window: None,
+    };
+    interrupt::watch();
+    let mut folder = args.out.as_ref().map(|path| Folder::open(path, &text)).transpose()?;
+    let settings = match folder.as_ref().and_then(Folder::settings) {
+        Some(stored) => same(stored, &args, &wanted)?,
+        None => plan(&args, problem, wanted)?,
+    };
+    if let Some(folder) = &mut folder {
+        folder.begin(&settings, &functions)?;
+    }
+    let runs = all_pairs(&args, problem, &settings, &functions, folder.as_mut())?;
+    if !args.quiet {
+        notes(&chain.moves, &args, runs.len() as u64);
+    }
+    let report = Report::new(problem, &settings, &functions, &runs);
+    exit::print(&if args.json { report.json() } else { report.text() })
+}
+
+/// The settings, with what was not given chosen by a pilot.
+fn plan(args: &Args, problem: &Problem, wanted: PairSettings) -> Result<PairSettings, Failed> {
+    let window = args.k.zip(args.m).map(|(k, m)| Window::new(k, m));
+    let window = window.transpose().map_err(|e| Failed::Input(format!("--{e}")))?;
+    let needs_window = args.estimate && window.is_none();
+    if args.lag.is_some() && !needs_window {
+        return Ok(PairSettings { window, ..wanted });
+    }
+    let pilot = pilot(problem, &wanted, args.threads.count().get(), interrupt::flag())?;
+    if interrupt::seen() {
+        return Err(Failed::Run("stopped before the first pair".to_string()));
+    }
+    let lag = args.lag.unwrap_or_else(|| pilot.suggested_lag());
+    let window = match window {
+        None if needs_window => Some(pilot.suggested_window().map_err(soma::Failure::from)?),
+        window => window,
+    };
+    Ok(PairSettings { lag, window, ..wanted })
+}
+
+/// The settings of the pairs that the folder has, if those that are wanted do not differ.
+fn same(stored: &PairSettings, args: &Args, wanted: &PairSettings) -> Result<PairSettings, Failed> {
+    let window = args.k.zip(args.m);
+    let fits = stored.kernel == wanted.kernel
+        && stored.seed == wanted.seed
+        && stored.max_iterations == wanted.max_iterations
+        && args.lag.is_none_or(|lag| lag == stored.lag)
+        && stored.window.is_some() == args.estimate
+        && window.is_none_or(|(k, m)| stored.window.is_some_and(|w| (w.k(), w.m()) == (k, m)));
+    if fits {
+        return Ok(stored.clone());
+    }
+    Err(Failed::Input(format!(
+        "--out: the pairs in the folder were run otherwise (given: {wanted:?}, there: {stored:?}). \
+         Allowed: the same options, or another folder."
+    )))
+}
+
+/// The pairs that the folder has, and the others run now.
+fn all_pairs(
+    args: &Args,
+    problem: &Problem,
+    settings: &PairSettings,
+    functions: &[Function],
+    folder: Option<&mut Folder>,
+) -> Result<Vec<PairRun>, Failed> {
+    let mut runs = folder.as_ref().map_or_else(Vec::new, |folder| folder.runs().to_vec());
+    runs.retain(|run| run.index < args.pairs);
+    let missing: Vec<u64> =
+        (0..args.pairs).filter(|index| runs.iter().all(|run| run.index != *index)).collect();
+    let bar = bar(args, runs.len() as u64);
+    let results = Mutex::new((folder, runs, None));
+    let done = |run: PairRun| {
+        let mut results = results.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(error) = results.0.as_mut().and_then(|folder| folder.add(&run).err()) {
+            results.2.get_or_insert(error);
+        }
+        results.1.push(run);
+        if let Some(bar) = &bar {
+            bar.inc(1);
+        }
+    };
+    let values = |draw: &[f64]| functions.iter().map(|f| f.value(draw)).collect();
+    let threads = args.threads.count().get();
+    let outcome =
+        run_pairs(problem, settings, &missing, threads, &values, &done, interrupt::flag());
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    outcome?;
+    let (_, mut runs, error) = results.into_inner().unwrap_or_else(|e| e.into_inner());
+    error.map_or(Ok(()), Err)?;
+    if runs.len() < 2 {
+        return Err(Failed::Run("stopped before two pairs had ended".to_string()));
+    }
+    runs.sort_by_key(|run| run.index);
+    Ok(runs)
+}
+
+fn bar(args: &Args, done: u64) -> Option<ProgressBar> {
+    use std::io::IsTerminal;
+    if args.quiet || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let style = "{bar:40} {pos} of {len} pairs  {elapsed_precise}, {eta_precise} to go";
+    let bar = ProgressBar::new(args.pairs).with_position(done);
+    bar.set_style(
+        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    Some(bar)
+}
+
+/// What a reader should know before trusting the result.
+fn notes(moves: &MovesChoice, args: &Args, pairs: u64) {
+    if *moves != MovesChoice::Centred {
+        eprintln!(
+            "note: this is about the chain of `soma fit --moves centred`; other moves of theta \
+             are not coupled"
+        );
+    }
+    if interrupt::seen() {
+        let again = if args.out.is_some() { "; the same command goes on" } else { "" };
+        eprintln!("Stopped: this is of {pairs} of {} pairs{again}.", args.pairs);
+    }
+}

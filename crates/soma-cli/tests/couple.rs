@@ -1,0 +1,86 @@
+//! `soma couple` and `soma fit --warmup certified`.
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn example(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn soma(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_soma"));
+    command.args(args);
+    command
+}
+
+fn couple(args: &[&str]) -> Value {
+    let spec = example("regression-n10-eps30.toml");
+    let all = [&["couple", spec.to_str().unwrap(), "--json", "--quiet"], args].concat();
+    let output = soma(&all).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn json_says_all_and_does_not_depend_on_threads_or_interruptions() {
+    let options = ["--lag", "5", "--estimate", "--k", "2", "--m", "30", "--seed", "4"];
+    let with = |more: &[&str]| couple(&[&options, more].concat());
+    let whole = with(&["--pairs", "30", "--threads", "1"]);
+    let keys = ["kernel", "n", "lag", "pairs", "met", "meeting_times", "rate", "tv_bound"];
+    for key in keys.into_iter().chain(["t_001", "estimates"]) {
+        assert!(whole.get(key).is_some_and(|value| !value.is_null()), "{key}");
+    }
+    assert_eq!((&whole["met"], &whole["lag"]), (&Value::from(30), &Value::from(5)));
+    assert_eq!(whole["estimates"].as_array().unwrap().len(), 4);
+    assert_eq!(with(&["--pairs", "30", "--threads", "3"]), whole);
+
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    with(&["--pairs", "12", "--out", out]);
+    // A kill in the middle of a line loses that pair and no other.
+    let pairs = folder.path().join("pairs.jsonl");
+    let text = std::fs::read_to_string(&pairs).unwrap();
+    std::fs::write(&pairs, &text[..text.len() - 9]).unwrap();
+    assert_eq!(with(&["--pairs", "30", "--out", out]), whole);
+
+    let spec = example("regression-n10-eps30.toml");
+    let other = ["couple", spec.to_str().unwrap(), "--lag", "6", "--out", out];
+    soma(&other).assert().failure().code(2);
+}
+
+#[test]
+fn pairs_that_have_not_met_are_reported() {
+    let limit = ["--pairs", "20", "--lag", "1", "--max-iterations", "20"];
+    let report = couple(&[&limit[..], &["--estimate", "--k", "1", "--m", "5"]].concat());
+    let met = report["met"].as_u64().unwrap();
+    assert!(met < 20, "{met}");
+    let times = report["meeting_times"].as_array().unwrap();
+    assert_eq!(times.iter().filter(|time| time.is_null()).count() as u64, 20 - met);
+    assert_eq!(report["complete"], false);
+    assert!(report["t_001"].is_null() && report["estimates"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn functions_that_cannot_be_read_are_refused() {
+    let spec = example("regression-n10-eps30.toml");
+    let args = ["couple", spec.to_str().unwrap(), "--estimate", "--function", "gamma"];
+    let output = soma(&args).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("beta0"));
+}
+
+#[test]
+fn a_warmup_can_be_certified() {
+    let spec = example("regression-n10-eps30.toml");
+    let base = ["fit", spec.to_str().unwrap(), "--warmup", "certified", "--draws", "50", "--json"];
+    let output = soma(&base).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let warmup = report["warmup"].as_u64().unwrap();
+    // Pairs of this chain take 80 iterations to meet, and the longest of hundreds some 500.
+    assert!((150..2_000).contains(&warmup), "{warmup}");
+    let other = [&base[..], &["--moves", "interwoven"]].concat();
+    soma(&other).assert().failure().code(2);
+}
