@@ -12,6 +12,7 @@ mod examples;
 mod exit;
 mod fit;
 mod interrupt;
+mod paper;
 mod progress;
 mod report;
 mod session;
@@ -45,6 +46,8 @@ enum Command {
     Examples(examples::Args),
     /// Measure the program itself.
     Bench(bench::Args),
+    /// Compute the tables and figures of the SOMA paper again, beside its numbers.
+    Paper(paper::Args),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Paper(args) => paper::run(args),
     };
     exit::code(outcome)
 }

@@ -14,25 +14,13 @@ const STYLE: TableStyle = {
 
 /// The table of the posterior.
 pub fn of(rows: &[Row]) -> String {
-    let mut table = Table::new();
-    table.load_style(STYLE);
-    table.set_header([
-        "parameter",
-        "mean",
-        "sd",
-        "5%",
-        "50%",
-        "95%",
-        "mcse",
-        "R-hat",
-        "ESS bulk",
-        "ESS tail",
-    ]);
-    for Row { name, summary } in rows {
+    let header =
+        ["parameter", "mean", "sd", "5%", "50%", "95%", "mcse", "R-hat", "ESS bulk", "ESS tail"];
+    let cells = rows.iter().map(|Row { name, summary }| {
         // As many decimals as the spread makes meaningful, the same in the whole row.
         let decimals = decimals(summary.sd);
         let value = |x: f64| figure(x, decimals);
-        table.add_row([
+        vec![
             name.clone(),
             value(summary.mean),
             value(summary.sd),
@@ -43,8 +31,17 @@ pub fn of(rows: &[Row]) -> String {
             figure(summary.rhat, 3),
             figure(summary.ess_bulk, 0),
             figure(summary.ess_tail, 0),
-        ]);
-    }
+        ]
+    });
+    framed(&header, cells)
+}
+
+/// A table with names in the first column and numbers in the others.
+pub fn framed(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(STYLE);
+    table.set_header(header);
+    table.add_rows(rows);
     table.column_iter_mut().skip(1).for_each(|column| {
         column.set_cell_alignment(CellAlignment::Right);
     });

@@ -4,15 +4,16 @@ use std::time::Instant;
 
 use soma::Outcome;
 use soma::chain::{Chain, Problem};
+use soma::diagnostics::ess_bulk;
 use soma_plot::{Axis, Figure, Panel};
 
 use super::Item;
-use super::runtime_published::{PUBLISHED, Setting};
+use super::runtime_published::{PUBLISHED, Published, Setting};
 use crate::settings::{
     REGRESSION_10_3, REGRESSION_10_30, REGRESSION_100_30, TRUE_THETA, chain_from_prior, histogram,
     private_mean, regression, regression_simulated,
 };
-use crate::stats::{digits, mean_se};
+use crate::stats::{digits, jackknife, mean_se};
 use crate::{Check, Findings, Sampler, Study, Table};
 
 pub(super) const ITEM: Item = Item {
@@ -67,68 +68,141 @@ fn problem(study: &Study<'_>, setting: Setting) -> Outcome<(Problem, usize)> {
     })
 }
 
+/// What one sampler did in one setting: the seconds of each run, and theta by parameter, by run,
+/// by iteration, where theta is not fixed.
+#[derive(Default)]
+struct Timed {
+    seconds: Vec<f64>,
+    draws: Vec<Vec<Vec<f64>>>,
+}
+
+impl Timed {
+    fn add(&mut self, mut chain: Chain<'_>, sweeps: usize, keep: bool) -> Outcome {
+        let mut draws = vec![Vec::new(); if keep { chain.theta().len() } else { 0 }];
+        let clock = Instant::now();
+        for _ in 0..sweeps {
+            chain.step()?;
+            draws.iter_mut().zip(chain.theta()).for_each(|(to, value)| to.push(*value));
+        }
+        self.seconds.push(clock.elapsed().as_secs_f64());
+        self.draws.resize(draws.len(), Vec::new());
+        self.draws.iter_mut().zip(draws).for_each(|(to, run)| to.push(run));
+        Ok(())
+    }
+
+    /// The smallest effective sample size over the parameters of one run, without its first
+    /// tenth, on average over runs.
+    fn ess(&self) -> (f64, f64) {
+        let of = |kept: &[usize]| {
+            let one = |runs: &Vec<Vec<f64>>| {
+                let some: Vec<&[f64]> =
+                    kept.iter().map(|&run| &runs[run][runs[run].len() / 10..]).collect();
+                ess_bulk(&some) / kept.len() as f64
+            };
+            self.draws.iter().map(one).fold(f64::INFINITY, f64::min)
+        };
+        jackknife(self.draws[0].len(), of)
+    }
+}
+
 fn table_of_settings(study: &Study<'_>, findings: &mut Findings, repeats: usize) -> Outcome {
-    let mut table = Table::new(
+    let mut seconds = Table::new(
         "runtime",
         "Seconds by setting and sampler.",
         &["setting", "sampler", "paper CPU", "paper GPU", "ours", "se", "CPU / ours"],
     )
     .shown();
-    let mut ratios = Vec::new();
+    let mut worth = Table::new(
+        "runtime-effective",
+        "Effective draws of theta, the smallest over the parameters: by iteration and by second.",
+        &["setting", "sampler", "per 1,000 iterations", "per second"],
+    )
+    .shown();
     for row in PUBLISHED {
         let (problem, sweeps) = problem(study, row.setting)?;
         let sweeps = study.pick(sweeps.min(20), sweeps, sweeps);
-        let mut seconds = [const { Vec::new() }; 3];
+        let joint = problem.fixed().is_none();
+        let mut timed: [Timed; 3] = Default::default();
         for run in 0..repeats {
-            for (sampler, seconds) in Sampler::ALL.into_iter().zip(&mut seconds) {
-                let mut chain = chain(study, &problem, sampler, run)?;
-                let clock = Instant::now();
-                for _ in 0..sweeps {
-                    chain.step()?;
-                }
-                seconds.push(clock.elapsed().as_secs_f64());
+            for (sampler, timed) in Sampler::ALL.into_iter().zip(&mut timed) {
+                let keep = joint && run < MOST_KEPT;
+                timed.add(chain(study, &problem, sampler, run)?, sweeps, keep)?;
             }
         }
-        let ours = seconds.map(|seconds| mean_se(&seconds));
-        for (k, sampler) in Sampler::ALL.into_iter().enumerate() {
-            let (cpu, gpu) = (row.cpu[k].0, row.gpu[k].0);
-            for (name, theirs) in [("CPU", row.cpu[k]), ("GPU", row.gpu[k])] {
-                findings.check(
-                    Check::ours(
-                        format!("{name} seconds, {}, {}", row.name, sampler.name()),
-                        ours[k],
-                    )
+        setting(findings, &mut seconds, row, &timed);
+        if joint {
+            effective(findings, &mut worth, row.name, &timed, sweeps);
+        }
+    }
+    findings.table(seconds);
+    findings.table(worth);
+    Ok(())
+}
+
+/// So many runs are enough for an effective sample size.
+const MOST_KEPT: usize = 10;
+
+/// The seconds of one setting beside the paper's.
+fn setting(findings: &mut Findings, table: &mut Table, row: Published, timed: &[Timed; 3]) {
+    let ours = timed.each_ref().map(|timed| mean_se(&timed.seconds));
+    for (k, sampler) in Sampler::ALL.into_iter().enumerate() {
+        for (name, theirs) in [("CPU", row.cpu[k]), ("GPU", row.gpu[k])] {
+            findings.check(
+                Check::ours(format!("{name} seconds, {}, {}", row.name, sampler.name()), ours[k])
                     .published(theirs.0, 0.0001, theirs.1 / 10.0)
                     .if_not(format!(
-                        "Other machine, and compiled code on one CPU thread against array code \
-                             in Python: {} times as fast. What can be compared is the ratio of the \
-                             samplers.",
+                        "Another machine, and compiled code on one CPU thread: the published time \
+                         is {} times ours. What can be compared is the ratio of the samplers.",
                         digits(theirs.0 / ours[k].0, 2)
                     )),
-                );
-            }
-            table.row(vec![
-                row.name.into(),
-                sampler.name().into(),
-                digits(cpu, 4),
-                digits(gpu, 4),
-                digits(ours[k].0, 3),
-                digits(ours[k].1, 2),
-                digits(cpu / ours[k].0, 3),
-            ]);
+            );
         }
-        let ratio = |row: [f64; 3]| row[2] / row[1];
-        ratios.push((row.name, ratio(row.cpu.map(|c| c.0)), ratio(ours.map(|o| o.0))));
+        table.row(vec![
+            row.name.into(),
+            sampler.name().into(),
+            digits(row.cpu[k].0, 4),
+            digits(row.gpu[k].0, 4),
+            digits(ours[k].0, 3),
+            digits(ours[k].1, 2),
+            digits(row.cpu[k].0 / ours[k].0, 3),
+        ]);
     }
-    for (name, theirs, ours) in ratios {
-        findings.say(format!(
-            "{name}: SOMA takes {} times the time of Sys-IMwG (the paper: {}).",
-            digits(ours, 2),
-            digits(theirs, 2)
+    findings.say(format!(
+        "{}: SOMA takes {} times the time of Sys-IMwG (the paper: {}).",
+        row.name,
+        digits(ours[2].0 / ours[1].0, 2),
+        digits(row.cpu[2].0 / row.cpu[1].0, 2)
+    ));
+}
+
+/// What the time was worth: effective draws by iteration and by second.
+fn effective(
+    findings: &mut Findings,
+    table: &mut Table,
+    name: &str,
+    timed: &[Timed; 3],
+    sweeps: usize,
+) {
+    for (sampler, timed) in Sampler::ALL.into_iter().zip(timed) {
+        let (ess, se) = timed.ess();
+        let seconds = mean_se(&timed.seconds).0;
+        let which = format!("{name}, {}", sampler.name());
+        let by_iteration = (1000.0 * ess / sweeps as f64, 1000.0 * se / sweeps as f64);
+        findings.check(Check::ours(
+            format!("effective draws per 1,000 iterations, {which}"),
+            by_iteration,
         ));
+        findings.check(Check::ours(
+            format!("effective draws per second, {which}"),
+            (ess / seconds, se / seconds),
+        ));
+        table.row(vec![
+            name.into(),
+            sampler.name().into(),
+            digits(by_iteration.0, 3),
+            digits(ess / seconds, 3),
+        ]);
     }
-    findings.table(table);
-    Ok(())
 }
 
 /// Nanoseconds of a move on regression releases of growing n, the draw of theta left out.
