@@ -205,6 +205,15 @@ fn effective(
     }
 }
 
+/// Whether so many sweeps would take more than a minute, if the cost of a move grew with n as it
+/// does for a kernel that looks at all records.
+fn too_long(costs: &[(f64, f64)], n: usize, sweeps: usize) -> bool {
+    costs.last().is_some_and(|(last, cost)| {
+        let moves = ((sweeps + 1) * n) as f64;
+        cost * (n as f64 / last) * moves > 60e9
+    })
+}
+
 /// Nanoseconds of a move on regression releases of growing n, the draw of theta left out.
 fn cost_by_n(study: &Study<'_>, findings: &mut Findings) -> Outcome {
     let sizes: &[usize] = study.pick(
@@ -231,6 +240,9 @@ fn cost_by_n(study: &Study<'_>, findings: &mut Findings) -> Outcome {
                 .with_fixed(TRUE_THETA.to_vec(), Vec::new())?;
             let sweeps = (moves / n).max(2);
             for (sampler, costs) in Sampler::ALL.into_iter().zip(&mut costs) {
+                if too_long(costs, n, sweeps) {
+                    continue;
+                }
                 let mut chain = chain(study, &problem, sampler, 0)?;
                 // The first sweep finds its way to the release and is not typical.
                 chain.step()?;
