@@ -15,8 +15,8 @@ pub struct Check {
     pub ours: f64,
     /// The standard error of ours.
     pub se: Option<f64>,
-    /// Whether ours is within three standard errors of the published number; absent where nothing
-    /// was published.
+    /// Whether ours is within three standard errors of the published number, the paper's own error
+    /// counted in where it is known; absent where nothing was published.
     pub agrees: Option<bool>,
     /// How ours was found, and where the two differ, why.
     pub note: String,
@@ -51,9 +51,11 @@ impl Check {
         self
     }
 
-    /// With a note that is wanted only where the numbers differ.
+    /// With a note that is wanted only where the numbers differ by more than three of our own
+    /// standard errors, whatever the paper's own error may be.
     pub fn if_not(mut self, note: impl Into<String>) -> Self {
-        if self.agrees == Some(false) {
+        let room = 3.0 * self.se.unwrap_or(0.0);
+        if self.published.is_some_and(|published| (self.ours - published).abs() > room) {
             self.add(note.into());
         }
         self

@@ -25,7 +25,8 @@ pub(crate) fn page(items: &[(&Item, Stored)]) -> String {
 
 const INTRODUCTION: &str = "<p>Each section is a table or a figure of the paper: what the paper \
 says, what we find, and every published number with ours beside it. A number <em>agrees</em> if it \
-is within three standard errors of the published one; where it does not, the note says why.</p>\n";
+is within three standard errors of the published one (the paper's own error counted in, where it \
+can be told); where it is not within three of ours alone, the note says why.</p>\n";
 
 fn contents(out: &mut String, items: &[(&Item, Stored)]) {
     out.push_str("<nav><table><thead><tr><th>Item</th><th class=\"number\">Numbers</th>");

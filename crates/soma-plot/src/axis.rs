@@ -95,7 +95,7 @@ fn log_ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
 /// A number as it is written at a tick; `step` is the distance of ticks, or 0 on a log scale.
 fn tick_label(value: f64, step: f64) -> String {
     let size = value.abs();
-    if size != 0.0 && !(1e-4..1e6).contains(&size) {
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
         return format!("{value:.0e}");
     }
     if size >= 1000.0 && value.fract() == 0.0 {

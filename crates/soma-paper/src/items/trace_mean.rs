@@ -22,7 +22,7 @@ const EPSILON: f64 = 20.0;
 const MOVES: usize = 500;
 const START: Style = Style::new(Style::INK).width(3.0).dash(Dash::Absent).marker(Marker::Circle);
 /// The density is looked at on a grid of so many cells a side, over this range.
-const CELLS: usize = 120;
+const CELLS: usize = 72;
 const RANGE: (f64, f64) = (0.1, 0.9);
 
 fn run(study: &Study<'_>) -> Outcome<Findings> {
@@ -207,7 +207,7 @@ fn figure(traces: &[Vec<Step>], truth: &Density) -> Figure {
 fn path_panel(sampler: Sampler, steps: &[Step], truth: &Density, top: f64) -> Panel {
     let half = 0.5 * cell_width();
     let cells = (0..CELLS * CELLS)
-        .filter(|index| truth.cells[*index] > 0.02 * top)
+        .filter(|index| truth.cells[*index] > 0.03 * top)
         .map(|index| {
             let (x, y) = (middle(index / CELLS), middle(index % CELLS));
             let opacity = 0.8 * truth.cells[index] / top;
