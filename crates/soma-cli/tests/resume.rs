@@ -29,13 +29,12 @@ fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Waits until some draws of the run are on the disk; false if the run ended before.
+/// Waits until some draws of the run are on the disk, and a checkpoint that vouches for them;
+/// false if the run ended before.
 fn wait_for_draws(out: &Path, child: &mut Child) -> bool {
     loop {
-        let some = std::fs::read_dir(out.join("draws")).is_ok_and(|mut files| {
-            files.any(|file| file.unwrap().file_name().to_string_lossy().ends_with("parquet"))
-        });
-        if some {
+        let diagnose = soma().arg("diagnose").arg(out).output();
+        if diagnose.is_ok_and(|output| output.status.success()) {
             return true;
         }
         if child.try_wait().unwrap().is_some() {

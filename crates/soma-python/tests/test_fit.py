@@ -35,7 +35,7 @@ def test_defaults_are_those_of_the_library(release, model):
     assert (settings.chains, settings.warmup, settings.thin, settings.seed) == (4, 1000, 1, 1)
 
 
-@pytest.mark.parametrize("kernel", ["soma", "soma-subset", "ran-imwg", "sys-imwg"])
+@pytest.mark.parametrize("kernel", ["soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"])
 def test_kernels_agree(release, model, within_error, kernel):
     options = dict(chains=4, warmup=500, draws=3000)
     one = soma.fit(release, model, kernel=kernel, seed=3, **options)

@@ -18,7 +18,7 @@ from .models import BuiltinModel
 from .posterior import Posterior, Settings
 from .release import Release
 
-Kernel = Literal["soma", "soma-subset", "ran-imwg", "sys-imwg"]
+Kernel = Literal["soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"]
 Moves = Literal["auto", "centred", "interwoven"]
 
 

@@ -8,7 +8,7 @@ use super::pair::{Offer, Pair};
 use super::rejection::{self, Envelope};
 use crate::error::{Invalid, Outcome};
 use crate::kernel::shape::{Absolute, Falloff, Square, log_density, log_weight};
-use crate::kernel::{Counts, KernelChoice, Records, Subset};
+use crate::kernel::{Counts, KernelChoice, Records, SomaBlocks, Subset};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
@@ -130,7 +130,7 @@ impl CoupledKernel {
         match self.choice {
             KernelChoice::Soma | KernelChoice::RanImwg => true,
             KernelChoice::SomaSubset { subset, .. } => subset == Subset::Random,
-            KernelChoice::SysImwg => false,
+            KernelChoice::SomaBlocks { .. } | KernelChoice::SysImwg => false,
         }
     }
 
@@ -168,6 +168,14 @@ impl CoupledKernel {
                     (0..size).for_each(|i| order.swap(i, rng.random_range(i..n)));
                     let place = |slot: usize| order[slot];
                     (soma::<S>(pair, size, place, offer, scratch, evaluations, rng), true)
+                }
+                KernelChoice::SomaBlocks { size } => {
+                    let size = size.unwrap_or(SomaBlocks::usual_size(n));
+                    let start = turn - turn % size;
+                    let place = |slot| start + slot;
+                    let size = size.min(n - start);
+                    let taken = soma::<S>(pair, size, place, offer, scratch, evaluations, rng);
+                    (taken, false)
                 }
                 KernelChoice::RanImwg => {
                     let place = rng.random_range(0..n);

@@ -128,6 +128,11 @@ fn sweep(kernel: KernelChoice, state: State, theta: &[f64]) -> Law {
             KernelChoice::Soma => soma(&law, theta, &[0, 1, 2]),
             KernelChoice::RanImwg => mixture((0..N).map(|i| soma(&law, theta, &[i]))),
             KernelChoice::SysImwg => soma(&law, theta, &[turn]),
+            KernelChoice::SomaBlocks { size } => {
+                let start = turn - turn % size.unwrap_or(N);
+                let end = N.min(start + size.unwrap_or(N));
+                soma(&law, theta, &(start..end).collect::<Vec<_>>())
+            }
             KernelChoice::SomaSubset { subset: Subset::Random, .. } => {
                 mixture([[0, 1], [0, 2], [1, 2]].iter().map(|places| soma(&law, theta, places)))
             }
@@ -151,7 +156,8 @@ fn read(records: &Records) -> State {
     state
 }
 
-const KERNELS: [KernelChoice; 6] = [
+const KERNELS: [KernelChoice; 7] = [
+    KernelChoice::SomaBlocks { size: Some(2) },
     KernelChoice::Soma,
     KernelChoice::RanImwg,
     KernelChoice::SysImwg,

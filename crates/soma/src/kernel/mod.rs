@@ -7,18 +7,25 @@
 //! stays invariant. One move offers one record y, drawn from f, in the place of another. The
 //! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
 
+mod blocks;
+mod exp;
 mod offers;
 mod ran_imwg;
 mod records;
 mod scan;
 pub(crate) mod shape;
 mod single;
+mod soma;
+mod specialise;
 mod subset;
 mod sys_imwg;
 mod target;
+mod vector;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::soma::{Soma, Strategy};
+pub use blocks::SomaBlocks;
 pub(crate) use offers::BATCH;
 pub use offers::{Batch, ModelOffers, Offers};
 pub use ran_imwg::RanImwg;
@@ -84,6 +91,11 @@ pub enum KernelChoice {
         /// Which ones.
         subset: Subset,
     },
+    /// SOMA on consecutive blocks of records.
+    SomaBlocks {
+        /// How many records a block holds, if that is said.
+        size: Option<usize>,
+    },
     /// One record, chosen at random, at a time.
     RanImwg,
     /// One record at a time, in order.
@@ -92,13 +104,15 @@ pub enum KernelChoice {
 
 impl KernelChoice {
     /// The names of all kernels, as a user writes them.
-    pub const NAMES: [&'static str; 4] = ["soma", "soma-subset", "ran-imwg", "sys-imwg"];
+    pub const NAMES: [&'static str; 5] =
+        ["soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"];
 
     /// The name, as a user writes it.
     pub fn name(self) -> &'static str {
         match self {
             KernelChoice::Soma => "soma",
             KernelChoice::SomaSubset { .. } => "soma-subset",
+            KernelChoice::SomaBlocks { .. } => "soma-blocks",
             KernelChoice::RanImwg => "ran-imwg",
             KernelChoice::SysImwg => "sys-imwg",
         }
@@ -108,6 +122,7 @@ impl KernelChoice {
     pub fn check(self, n: usize) -> Result<(), Invalid> {
         match self {
             KernelChoice::SomaSubset { size, .. } => SomaSubset::check(n, size),
+            KernelChoice::SomaBlocks { size } => SomaBlocks::new(n, size).map(|_| ()),
             KernelChoice::Soma | KernelChoice::RanImwg | KernelChoice::SysImwg => Ok(()),
         }
     }
@@ -115,23 +130,31 @@ impl KernelChoice {
     /// The kernel at work on `n` records.
     pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
         Ok(match self {
-            KernelChoice::Soma => Kernel::SomaScan(SomaScan::new()),
+            KernelChoice::Soma => Kernel::Soma(Soma::new()),
             KernelChoice::SomaSubset { size, subset } => {
                 Kernel::SomaSubset(SomaSubset::new(n, size, subset)?)
             }
-            KernelChoice::RanImwg => Kernel::RanImwg(RanImwg),
-            KernelChoice::SysImwg => Kernel::SysImwg(SysImwg),
+            KernelChoice::SomaBlocks { size } => Kernel::SomaBlocks(SomaBlocks::new(n, size)?),
+            KernelChoice::RanImwg => Kernel::RanImwg(RanImwg::default()),
+            KernelChoice::SysImwg => Kernel::SysImwg(SysImwg::default()),
         })
     }
 }
 
 /// A kernel at work, with whatever it keeps from one sweep to the next.
+///
+/// One of them belongs to a whole chain, so that its size does not matter.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)]
 pub enum Kernel {
+    /// SOMA, at a cost that does not grow with n.
+    Soma(Soma),
     /// SOMA by a scan of all weights: the reference.
     SomaScan(SomaScan),
     /// SOMA on a subset of the records.
     SomaSubset(SomaSubset),
+    /// SOMA on consecutive blocks of the records.
+    SomaBlocks(SomaBlocks),
     /// Random-scan independent Metropolis within Gibbs.
     RanImwg(RanImwg),
     /// Systematic-scan independent Metropolis within Gibbs.
@@ -148,23 +171,19 @@ impl Kernel {
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         records.refresh();
-        match shape {
-            Shape::Absolute => self.sweep_shaped::<shape::Absolute>(records, offers, rng),
-            Shape::Square => self.sweep_shaped::<shape::Square>(records, offers, rng),
-        }
-    }
-
-    fn sweep_shaped<S: shape::Falloff>(
-        &mut self,
-        records: &mut Records,
-        offers: &mut dyn Offers,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
         match self {
-            Kernel::SomaScan(kernel) => kernel.sweep::<S>(records, offers, rng),
-            Kernel::SomaSubset(kernel) => kernel.sweep::<S>(records, offers, rng),
-            Kernel::RanImwg(kernel) => kernel.sweep::<S>(records, offers, rng),
-            Kernel::SysImwg(kernel) => kernel.sweep::<S>(records, offers, rng),
+            Kernel::SomaBlocks(kernel) => kernel.sweep(records, offers, shape, rng),
+            Kernel::RanImwg(kernel) => kernel.sweep(records, offers, shape, rng),
+            Kernel::SysImwg(kernel) => kernel.sweep(records, offers, shape, rng),
+            Kernel::Soma(kernel) => kernel.sweep(records, offers, shape, rng),
+            Kernel::SomaScan(kernel) => match shape {
+                Shape::Absolute => kernel.sweep::<shape::Absolute>(records, offers, rng),
+                Shape::Square => kernel.sweep::<shape::Square>(records, offers, rng),
+            },
+            Kernel::SomaSubset(kernel) => match shape {
+                Shape::Absolute => kernel.sweep::<shape::Absolute>(records, offers, rng),
+                Shape::Square => kernel.sweep::<shape::Square>(records, offers, rng),
+            },
         }
     }
 }

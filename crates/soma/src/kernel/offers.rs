@@ -1,5 +1,7 @@
 //! Where a kernel's offers come from.
 
+use std::ops::Range;
+
 use super::records::to_noise_units;
 use crate::error::Outcome;
 use crate::model::Model;
@@ -39,6 +41,11 @@ impl Batch {
     pub(crate) fn copy_row(&mut self, j: usize, other: &Batch, from: usize) {
         self.records[j * self.d..][..self.d].copy_from_slice(other.record(from));
         self.statistics[j * self.k..][..self.k].copy_from_slice(other.statistic(from));
+    }
+
+    /// All statistics, row after row.
+    pub(super) fn statistics(&self) -> &[f64] {
+        &self.statistics
     }
 
     /// All records and all statistics, to be filled.
@@ -92,7 +99,46 @@ impl Offers for ModelOffers<'_> {
 
 /// How many records are handed to a model or a query at a time, unless it asks for more: few
 /// enough that they stay in the first-level cache.
-pub(crate) const BATCH: usize = 256;
+pub(crate) const BATCH: usize = 64;
+
+/// The offers of a sweep, which are drawn in batches.
+pub(super) struct Batches<'a> {
+    offers: &'a mut dyn Offers,
+    batch: &'a mut Batch,
+    size: usize,
+    done: usize,
+    moves: usize,
+}
+
+impl<'a> Batches<'a> {
+    /// `moves` offers, drawn into `batch`.
+    pub(super) fn new(moves: usize, offers: &'a mut dyn Offers, batch: &'a mut Batch) -> Self {
+        let size = offers.batch_size().max(1);
+        Batches { offers, batch, size, done: 0, moves }
+    }
+
+    /// Draws the next batch: its place among the moves, until all are made.
+    pub(super) fn next(&mut self, rng: &mut Rng) -> Outcome<Option<Range<usize>>> {
+        if self.done == self.moves {
+            return Ok(None);
+        }
+        let start = self.done;
+        self.done = self.moves.min(start + self.size);
+        self.offers.fill(self.done - start, self.batch, rng)?;
+        Ok(Some(start..self.done))
+    }
+
+    /// How many offers there are in all.
+    pub(super) fn moves(&self) -> u64 {
+        self.moves as u64
+    }
+
+    /// The batch that was drawn last.
+    #[inline(always)]
+    pub(super) fn batch(&self) -> &Batch {
+        self.batch
+    }
+}
 
 /// Calls `step` with each of `moves` offers, which are drawn in batches.
 pub(super) fn for_each_offer(
@@ -102,15 +148,13 @@ pub(super) fn for_each_offer(
     rng: &mut Rng,
     mut step: impl FnMut(usize, &[f64], &[f64], &mut Rng),
 ) -> Outcome {
-    let batch_size = offers.batch_size().max(1);
-    let mut done = 0;
-    while done < moves {
-        let size = batch_size.min(moves - done);
-        offers.fill(size, batch, rng)?;
-        for j in 0..size {
-            step(done + j, batch.record(j), batch.statistic(j), rng);
+    let mut batches = Batches::new(moves, offers, batch);
+    while let Some(places) = batches.next(rng)? {
+        let start = places.start;
+        for i in places {
+            let (y, t) = (batches.batch().record(i - start), batches.batch().statistic(i - start));
+            step(i, y, t, rng);
         }
-        done += size;
     }
     Ok(())
 }

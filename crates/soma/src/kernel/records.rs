@@ -1,5 +1,6 @@
 //! The imputed records, and beside each its statistic.
 
+use super::vector::{Portable, Vector};
 use crate::error::Outcome;
 use crate::release::Release;
 
@@ -10,6 +11,9 @@ use crate::release::Release;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Records {
     n: usize,
+    per_n: f64,
+    bins: Option<usize>,
+    units: Vec<f64>,
     d: usize,
     k: usize,
     records: Vec<f64>,
@@ -27,6 +31,9 @@ impl Records {
         let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
         let mut all = Records {
             n,
+            per_n: 1.0 / n as f64,
+            bins: release.query().bins(),
+            units: scales.iter().map(|b| 1.0 / b).collect(),
             d,
             k,
             records,
@@ -82,6 +89,22 @@ impl Records {
         Ok(())
     }
 
+    /// The length of a statistic.
+    pub(super) fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The number of different statistics, if a statistic is the indicator of a bin.
+    pub(super) fn bins(&self) -> Option<usize> {
+        self.bins
+    }
+
+    /// What 1 in coordinate k of a statistic is in noise units.
+    #[inline(always)]
+    pub(super) fn unit(&self, k: usize) -> f64 {
+        self.units[k]
+    }
+
     /// The number of records.
     pub fn n(&self) -> usize {
         self.n
@@ -108,6 +131,38 @@ impl Records {
         &self.statistics[i * self.k..][..self.k]
     }
 
+    /// The same where the compiler knows the length of a statistic, K (0 if it does not).
+    #[inline(always)]
+    pub(super) fn statistic_known<const K: usize>(&self, i: usize) -> &[f64] {
+        let k = if K == 0 { self.k } else { K };
+        &self.statistics[i * k..][..k]
+    }
+
+    /// Asks for the statistic of record i from memory, to be looked at soon.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, i: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let row = self.statistics.as_ptr().wrapping_add(i * self.k);
+            // SAFETY: a prefetch reads nothing, whatever its address.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(row.cast());
+                _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(self.k - 1).cast());
+                let record = self.records.as_ptr().wrapping_add(i * self.d);
+                _mm_prefetch::<_MM_HINT_T0>(record.cast());
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = i;
+    }
+
+    /// The mean of coordinate k of the statistics, in noise units.
+    #[inline(always)]
+    pub(super) fn mean(&self, k: usize) -> f64 {
+        (self.target[k] - self.residual[k]) * self.per_n
+    }
+
     /// Released minus sum, in noise units.
     #[inline]
     pub fn residual(&self) -> &[f64] {
@@ -117,12 +172,34 @@ impl Records {
     /// Puts a record with its statistic (in noise units) in the place of record i.
     #[inline]
     pub fn replace(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
-        let old = &mut self.statistics[i * self.k..][..self.k];
-        for ((r, o), y) in self.residual.iter_mut().zip(&*old).zip(statistic) {
-            *r += o - y;
+        self.replace_known::<Portable, 0>(i, record, statistic);
+    }
+
+    /// The same where the compiler knows the length of a statistic, K (0 if it does not).
+    #[inline(always)]
+    pub(super) fn replace_known<V: Vector, const K: usize>(
+        &mut self,
+        i: usize,
+        record: &[f64],
+        statistic: &[f64],
+    ) {
+        let k = if K == 0 { self.k } else { K };
+        let old = &mut self.statistics[i * k..][..k];
+        let (residual, statistic) = (&mut self.residual[..k], &statistic[..k]);
+        let mut c = 0;
+        while c + 4 <= k {
+            let (new, before) = (V::load(&statistic[c..]), V::load(&old[c..]));
+            let moved = V::add(V::load(&residual[c..]), V::sub(before, new));
+            V::store(&mut residual[c..], moved);
+            V::store(&mut old[c..], new);
+            c += 4;
         }
-        old.copy_from_slice(statistic);
-        self.records[i * self.d..][..self.d].copy_from_slice(record);
+        while c < k {
+            residual[c] += old[c] - statistic[c];
+            old[c] = statistic[c];
+            c += 1;
+        }
+        copy_short(&mut self.records[i * self.d..][..self.d], record);
     }
 
     /// Exchanges the places of two records.
@@ -152,9 +229,25 @@ fn subtract_rows(rows: &[f64], residual: &mut [f64]) {
     }
 }
 
-/// Divides each row of `statistics` by the noise scales of the sum.
+/// Brings each row of `statistics` into units of the noise scales of the sum.
 pub(super) fn to_noise_units(scales: &[f64], statistics: &mut [f64]) {
+    if scales.iter().all(|&scale| scale == scales[0]) {
+        let unit = 1.0 / scales[0];
+        return statistics.iter_mut().for_each(|t| *t *= unit);
+    }
     for row in statistics.chunks_exact_mut(scales.len()) {
-        row.iter_mut().zip(scales).for_each(|(t, scale)| *t /= scale);
+        row.iter_mut().zip(scales).for_each(|(t, scale)| *t *= 1.0 / scale);
+    }
+}
+
+/// Copies a record: most are short, and then a loop that the compiler unrolls is faster than a
+/// general copy.
+#[inline(always)]
+fn copy_short(to: &mut [f64], from: &[f64]) {
+    match to.len() {
+        1 => to[0] = from[0],
+        2 => to[..2].copy_from_slice(&from[..2]),
+        3 => to[..3].copy_from_slice(&from[..3]),
+        _ => to.copy_from_slice(from),
     }
 }

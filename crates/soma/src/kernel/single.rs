@@ -5,6 +5,7 @@ use rand::RngExt;
 use super::scan::soma_move;
 use super::shape::{Absolute, Falloff, Square, log_density};
 use super::sys_imwg::metropolis;
+use super::vector::Portable;
 use super::{Batch, Offers, Records};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
@@ -72,7 +73,7 @@ impl SingleMoves {
             SingleKernel::SysImwg => self.turn,
         };
         let mut current = log_density::<S>(records.residual());
-        metropolis::<S>(records, place, y, statistic, &mut current, rng) == 1
+        metropolis::<S, Portable, 0>(records, place, y, statistic, &mut current, rng) == 1
     }
 }
 

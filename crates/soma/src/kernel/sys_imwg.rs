@@ -1,12 +1,16 @@
 //! Systematic-scan independent Metropolis within Gibbs (Ju, Awan, Gong and Rao 2022).
 
+use pulp::Arch;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::offers::for_each_offer;
-use super::shape::{Falloff, log_density, log_weight};
+use super::offers::Batches;
+use super::shape::{Falloff, log_density_with, log_weight_with, survives};
+use super::specialise::{Work, specialised};
+use super::vector::Vector;
 use super::{Batch, Counts, Offers, Records};
 use crate::error::Outcome;
+use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
 /// Offers one record to each place in turn, taken with probability min(1, w_i / w_0).
@@ -14,29 +18,64 @@ use crate::rng::Rng;
 /// Leaves pi invariant: each move is a Metropolis-Hastings step on pi(x_i | x_-i) with the
 /// independent proposal f, whose density cancels. The sweep as a whole is not reversible. A move
 /// costs one weight.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct SysImwg;
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct SysImwg {
+    #[serde(skip)]
+    batch: Batch,
+}
 
 impl SysImwg {
-    pub(super) fn sweep<S: Falloff>(
+    pub(super) fn sweep(
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
+        shape: Shape,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
+        ImwgSweep { random: false, records, offers, batch: &mut self.batch, rng }.run_on(shape)
+    }
+}
+
+/// A sweep of independent Metropolis steps, over the places in order or at random.
+pub(super) struct ImwgSweep<'a> {
+    pub(super) random: bool,
+    pub(super) records: &'a mut Records,
+    pub(super) offers: &'a mut dyn Offers,
+    pub(super) batch: &'a mut Batch,
+    pub(super) rng: &'a mut Rng,
+}
+
+impl ImwgSweep<'_> {
+    pub(super) fn run_on(self, shape: Shape) -> Outcome<Counts> {
+        let k = self.records.k();
+        specialised(self, shape, k, Arch::new())
+    }
+}
+
+impl Work for ImwgSweep<'_> {
+    type Output = Outcome<Counts>;
+
+    #[inline(always)]
+    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+        let ImwgSweep { random, records, offers, batch, rng } = self;
         let n = records.n();
         let mut accepted = 0;
-        let mut current = log_density::<S>(records.residual());
-        for_each_offer(n, offers, &mut Batch::default(), rng, |i, y, t, rng| {
-            accepted += metropolis::<S>(records, i, y, t, &mut current, rng);
-        })?;
+        let mut current = log_density_with::<S, V, K>(records.residual());
+        let mut batches = Batches::new(n, offers, batch);
+        while let Some(places) = batches.next(rng)? {
+            for (j, turn) in places.enumerate() {
+                let i = if random { rng.random_range(0..n) } else { turn };
+                let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
+                accepted += metropolis::<S, V, K>(records, i, y, t, &mut current, rng);
+            }
+        }
         Ok(Counts { moves: n as u64, accepted, evaluations: n as u64 })
     }
 }
 
 /// One independent Metropolis step on record i; `current` is log w_0. Returns 1 if it was taken.
 #[inline(always)]
-pub(super) fn metropolis<S: Falloff>(
+pub(super) fn metropolis<S: Falloff, V: Vector, const K: usize>(
     records: &mut Records,
     i: usize,
     y: &[f64],
@@ -44,10 +83,11 @@ pub(super) fn metropolis<S: Falloff>(
     current: &mut f64,
     rng: &mut Rng,
 ) -> u64 {
-    let offered = log_weight::<S>(records.residual(), records.statistic(i), statistic);
-    let gain = offered - *current;
-    if gain >= 0.0 || rng.random::<f64>() < gain.exp() {
-        records.replace(i, y, statistic);
+    let old = records.statistic_known::<K>(i);
+    let offered = log_weight_with::<S, V, K>(records.residual(), old, statistic);
+    let loss = *current - offered;
+    if survives(loss, rng) {
+        records.replace_known::<V, K>(i, y, statistic);
         *current = offered;
         1
     } else {

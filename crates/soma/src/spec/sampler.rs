@@ -32,6 +32,7 @@ impl From<&Settings> for Sampler {
     fn from(settings: &Settings) -> Self {
         let (subset, order) = match settings.kernel {
             KernelChoice::SomaSubset { size, subset } => (Some(size), Some(subset)),
+            KernelChoice::SomaBlocks { size } => (size, None),
             KernelChoice::Soma | KernelChoice::RanImwg | KernelChoice::SysImwg => (None, None),
         };
         Sampler {
@@ -118,6 +119,9 @@ impl Sampler {
                 size: self.subset.unwrap_or(SUBSET.min(n)),
                 subset: self.order.unwrap_or(Subset::Random),
             }));
+        }
+        if self.kernel == Some("soma-blocks") && self.order.is_none() {
+            return Ok(Some(KernelChoice::SomaBlocks { size: self.subset }));
         }
         let stray = self.subset.map(|_| "subset").or(self.order.map(|_| "order"));
         if let Some(key) = stray {

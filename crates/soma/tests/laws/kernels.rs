@@ -1,6 +1,6 @@
 //! All kernels, each with what theory says of its moves.
 
-use soma::kernel::{Kernel, KernelChoice, Subset};
+use soma::kernel::{Kernel, KernelChoice, Soma, Strategy, Subset};
 
 /// With what probability a move weighs its offer against which places. SOMA on the set M puts the
 /// offer in the place of I from M, drawn with probability w_I / W over M, with probability
@@ -19,6 +19,8 @@ pub struct Law {
 
 pub const ALL: &[Law] = &[
     Law { name: "soma", build: soma, places: all_places, reversible: true },
+    Law { name: "soma, cells", build: soma_cells, places: all_places, reversible: true },
+    Law { name: "soma-blocks", build: blocks, places: block_of_two, reversible: false },
     Law { name: "soma-subset, random", build: random_pairs, places: any_pair, reversible: true },
     Law { name: "soma-subset, cyclic", build: cyclic_pairs, places: next_pair, reversible: false },
     Law { name: "ran-imwg", build: ran, places: any_place, reversible: true },
@@ -27,6 +29,19 @@ pub const ALL: &[Law] = &[
 
 fn soma(n: usize) -> Kernel {
     KernelChoice::Soma.build(n).unwrap()
+}
+
+fn soma_cells(_: usize) -> Kernel {
+    Kernel::Soma(Soma::with_strategy(Strategy::Cells(3)))
+}
+
+fn blocks(n: usize) -> Kernel {
+    KernelChoice::SomaBlocks { size: Some(n.min(2)) }.build(n).unwrap()
+}
+
+fn block_of_two(n: usize, turn: usize) -> Places {
+    let start = turn - turn % 2;
+    vec![(1.0, (start..n.min(start + 2)).collect())]
 }
 
 fn random_pairs(n: usize) -> Kernel {

@@ -1,0 +1,127 @@
+//! Whether the chosen place is taken, without the sum of all weights.
+
+use rand::RngExt;
+
+use super::Envelope;
+use crate::kernel::Records;
+use crate::kernel::exp::exp;
+use crate::kernel::shape::Falloff;
+use crate::kernel::vector::{Portable, Vector};
+use crate::rng::Rng;
+
+/// A place drawn with probability w_i / W, and the cost of putting the offer there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choice {
+    pub(super) place: usize,
+    pub(super) cost: f64,
+    /// The cell that the place is in, where there are cells, and its place among the members.
+    pub(super) cell: usize,
+    pub(super) slot: usize,
+}
+
+/// The largest exponent that is used: weights are only compared, so that more is no more.
+const MOST: f64 = 600.0;
+
+/// The test W / w_0 >= c with c = (1 - w_i / w_0) U / (1 - U), which decides a move to a place of
+/// less weight than w_0: it is W / (W + w_0 - w_i) >= U, solved for W.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Threshold {
+    uniform: f64,
+    /// One less the weight of the chosen place relative to w_0; 1 before that is known.
+    short: f64,
+    /// The cost of the residual as it stands.
+    current: f64,
+}
+
+impl Threshold {
+    /// Draws U, for a place that is not yet known: the test is then harder than it will be.
+    #[inline(always)]
+    pub(super) fn draw(current: f64, rng: &mut Rng) -> Self {
+        Threshold { uniform: rng.random(), short: 1.0, current }
+    }
+
+    /// The test for a place of cost `chosen`.
+    #[inline(always)]
+    pub(super) fn for_place(self, chosen: f64) -> Self {
+        Threshold { short: 1.0 - exp(self.current - chosen), ..self }
+    }
+
+    /// The weight of a cost, relative to w_0.
+    #[inline(always)]
+    pub(super) fn weight(&self, cost: f64) -> f64 {
+        exp((self.current - cost).min(MOST))
+    }
+
+    /// Whether a sum of weights of `total` is enough.
+    #[inline(always)]
+    pub(super) fn is_met_by(&self, total: f64) -> bool {
+        total * (1.0 - self.uniform) >= self.short * self.uniform
+    }
+
+    /// Whether n weights are enough that are, on average or each, not below that of `cost`.
+    #[inline(always)]
+    pub(super) fn is_met_by_all(&self, records: &Records, cost: f64) -> bool {
+        // A little is taken off for rounding.
+        self.is_met_by(records.n() as f64 * (1.0 - 1e-9) * self.weight(cost))
+    }
+
+    /// Adds up weights until they are enough, or until what is left cannot make them enough.
+    /// `places` are all places, each once; `most` is a bound of all weights.
+    #[inline(always)]
+    pub(super) fn is_met_by_sum<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        envelope: &Envelope,
+        records: &Records,
+        places: impl Iterator<Item = usize>,
+        most: f64,
+        evaluations: &mut u64,
+    ) -> bool {
+        let (mut total, mut left) = (0.0, records.n() as f64);
+        for place in places {
+            *evaluations += 1;
+            total += self.weight(envelope.cost::<S, V, K>(records.statistic_known::<K>(place)));
+            left -= 1.0;
+            if self.is_met_by(total) {
+                return true;
+            }
+            if !self.is_met_by(total + left * most) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// A place drawn with probability w_i / W by weighing all, for offers that few trials do not
+/// place. Trials are independent of each other, so that the law does not change if they are given
+/// up after a number that is fixed beforehand.
+pub(super) fn by_scan<S: Falloff, const K: usize>(
+    envelope: &Envelope,
+    records: &Records,
+    evaluations: &mut u64,
+    rng: &mut Rng,
+) -> (usize, f64) {
+    let cost = |i: usize| envelope.cost::<S, Portable, K>(records.statistic_known::<K>(i));
+    let least = (0..records.n()).map(cost).fold(f64::INFINITY, f64::min);
+    let total: f64 = (0..records.n()).map(|i| exp(least - cost(i))).sum();
+    *evaluations += records.n() as u64;
+    let mut left = rng.random::<f64>() * total;
+    let mut chosen = (0, cost(0));
+    for i in 0..records.n() {
+        let weight = exp(least - cost(i));
+        if weight > 0.0 {
+            chosen = (i, cost(i));
+        }
+        left -= weight;
+        if left < 0.0 {
+            break;
+        }
+    }
+    chosen
+}
+
+/// After so many trials all records are weighed instead.
+#[inline(always)]
+pub(super) fn most_trials(n: usize) -> usize {
+    64 + n / 4
+}

@@ -1,0 +1,137 @@
+//! The bounding box of the statistics, and what it says about the weights.
+
+use crate::kernel::Records;
+use crate::kernel::shape::{Falloff, known, sum_over};
+use crate::kernel::vector::Vector;
+
+/// A box that holds all statistics. It is widened with each replacement, and made tight again once
+/// a sweep.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Envelope {
+    low: Vec<f64>,
+    high: Vec<f64>,
+    /// Released minus sum minus the statistic of the present offer: a record with statistic s has
+    /// the residual `apart + s` if the offer replaces it.
+    apart: Vec<f64>,
+}
+
+impl Envelope {
+    /// The box of all statistics.
+    #[inline(always)]
+    pub(super) fn fit<V: Vector, const K: usize>(&mut self, records: &Records) {
+        let k = records.k();
+        self.low.clear();
+        self.low.resize(k, f64::INFINITY);
+        self.high.clear();
+        self.high.resize(k, f64::NEG_INFINITY);
+        self.apart.resize(k, 0.0);
+        let k = if K == 0 { k } else { K };
+        for row in records.statistics().chunks_exact(k) {
+            self.widen::<V, K>(row);
+        }
+    }
+
+    /// Takes a statistic in.
+    #[inline(always)]
+    pub(super) fn widen<V: Vector, const K: usize>(&mut self, statistic: &[f64]) {
+        let t = known::<K>(statistic);
+        let (low, high) = (&mut self.low[..t.len()], &mut self.high[..t.len()]);
+        let mut k = 0;
+        while k + 4 <= t.len() {
+            let four = V::load(&t[k..]);
+            let (least, most) = (V::load(&low[k..]), V::load(&high[k..]));
+            V::store(&mut low[k..], V::min(four, least));
+            V::store(&mut high[k..], V::max(four, most));
+            k += 4;
+        }
+        while k < t.len() {
+            low[k] = if t[k] < low[k] { t[k] } else { low[k] };
+            high[k] = if t[k] > high[k] { t[k] } else { high[k] };
+            k += 1;
+        }
+    }
+
+    /// The smallest values.
+    pub(super) fn low(&self) -> &[f64] {
+        &self.low
+    }
+
+    /// The largest values.
+    pub(super) fn high(&self) -> &[f64] {
+        &self.high
+    }
+
+    /// The residual of a record with statistic zero, if the offer replaced it.
+    #[inline(always)]
+    pub(super) fn apart(&self) -> &[f64] {
+        &self.apart
+    }
+
+    /// Takes an offer: from now on costs are those of putting it in the place of a record.
+    #[inline(always)]
+    pub(super) fn offer<V: Vector, const K: usize>(&mut self, residual: &[f64], new: &[f64]) {
+        let r = known::<K>(residual);
+        let (apart, new) = (&mut self.apart[..r.len()], &new[..r.len()]);
+        let mut k = 0;
+        while k + 4 <= r.len() {
+            V::store(&mut apart[k..], V::sub(V::load(&r[k..]), V::load(&new[k..])));
+            k += 4;
+        }
+        while k < r.len() {
+            apart[k] = r[k] - new[k];
+            k += 1;
+        }
+    }
+
+    /// The cost of putting the offer in the place of a record with statistic `old`: minus the log
+    /// weight.
+    #[inline(always)]
+    pub(super) fn cost<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
+        let apart = known::<K>(&self.apart);
+        let old = &old[..apart.len()];
+        sum_over!(V, apart.len(), k => {
+            V::cost::<S>(V::add(V::load(&apart[k..]), V::load(&old[k..])))
+        }, S::cost(apart[k] + old[k]))
+    }
+
+    /// A cost that no record in the box can fall below: each coordinate comes as near as it can.
+    #[inline(always)]
+    pub(super) fn least_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
+        let apart = known::<K>(&self.apart);
+        let (low, high) = (&self.low[..apart.len()], &self.high[..apart.len()]);
+        let zero = V::load(&[0.0; 4]);
+        sum_over!(V, apart.len(), k => {
+            let apart = V::load(&apart[k..]);
+            let above = V::max(V::add(apart, V::load(&low[k..])), zero);
+            let below = V::min(V::add(apart, V::load(&high[k..])), zero);
+            V::cost::<S>(V::add(above, below))
+        }, S::cost((apart[k] + low[k]).max(0.0) + (apart[k] + high[k]).min(0.0)))
+    }
+
+    /// A cost that no record in the box can exceed: each coordinate is as far off as it can be.
+    #[inline(always)]
+    pub(super) fn most_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
+        let apart = known::<K>(&self.apart);
+        let (low, high) = (&self.low[..apart.len()], &self.high[..apart.len()]);
+        sum_over!(V, apart.len(), k => {
+            let apart = V::load(&apart[k..]);
+            let at_low = V::cost::<S>(V::add(apart, V::load(&low[k..])));
+            V::max(at_low, V::cost::<S>(V::add(apart, V::load(&high[k..]))))
+        }, S::cost(apart[k] + low[k]).max(S::cost(apart[k] + high[k])))
+    }
+
+    /// A bound that the mean cost of the records cannot exceed. The cost is convex, so that over
+    /// an interval it lies below its chord, and the mean of a chord is the chord at the mean.
+    #[inline(always)]
+    pub(super) fn mean_cost<S: Falloff>(&self, records: &Records) -> f64 {
+        let mut total = 0.0;
+        for (k, &apart) in self.apart.iter().enumerate() {
+            let (low, high) = (self.low[k], self.high[k]);
+            let (at_low, at_high) = (S::cost(apart + low), S::cost(apart + high));
+            let width = high - low;
+            let part = if width > 0.0 { (records.mean(k) - low) / width } else { 0.0 };
+            total += at_low + (at_high - at_low) * part.clamp(0.0, 1.0);
+        }
+        total
+    }
+}

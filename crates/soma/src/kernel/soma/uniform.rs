@@ -1,0 +1,97 @@
+//! Places drawn uniformly and kept under one bound of all weights.
+
+use rand::distr::{Distribution, Uniform};
+
+use super::accept::{Choice, Threshold, by_scan, most_trials};
+use super::{Envelope, Selector};
+use crate::kernel::Records;
+use crate::kernel::shape::{Falloff, survives};
+use crate::kernel::vector::Vector;
+use crate::rng::Rng;
+
+/// How many places are drawn ahead, so that their statistics are on the way from memory by the
+/// time that they are looked at.
+const AHEAD: usize = 32;
+
+/// Draws a place uniformly and keeps it with probability w_i / w_up, where w_up is the weight at
+/// the point of the box where each coordinate comes nearest to the release: then the place kept
+/// has probability w_i / W, whatever W is. The number of trials has mean n w_up / W.
+///
+/// Places do not depend on the state, so that they are drawn ahead of their use.
+#[derive(Debug, Clone)]
+pub(super) struct UniformSelector {
+    places: Uniform<u32>,
+    ahead: [u32; AHEAD],
+    next: usize,
+    least: f64,
+}
+
+impl UniformSelector {
+    #[inline(always)]
+    pub(super) fn begin(records: &Records, rng: &mut Rng) -> Self {
+        let places = Uniform::new(0, records.n() as u32).expect("there is a record");
+        let mut ahead = [0; AHEAD];
+        for place in &mut ahead {
+            *place = places.sample(rng);
+            records.prefetch(*place as usize);
+        }
+        UniformSelector { places, ahead, next: 0, least: 0.0 }
+    }
+
+    #[inline(always)]
+    fn place(&mut self, records: &Records, rng: &mut Rng) -> usize {
+        let next = self.places.sample(rng);
+        records.prefetch(next as usize);
+        let at = self.next % AHEAD;
+        self.next += 1;
+        std::mem::replace(&mut self.ahead[at], next) as usize
+    }
+}
+
+impl Selector for UniformSelector {
+    #[inline(always)]
+    fn select<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Choice {
+        self.least = envelope.least_cost::<S, V, K>();
+        for _ in 0..most_trials(records.n()) {
+            let place = self.place(records, rng);
+            let cost = envelope.cost::<S, V, K>(records.statistic_known::<K>(place));
+            *evaluations += 1;
+            if survives(cost - self.least, rng) {
+                return Choice { place, cost, cell: 0, slot: 0 };
+            }
+        }
+        let (place, cost) = by_scan::<S, K>(envelope, records, evaluations, rng);
+        Choice { place, cost, cell: 0, slot: 0 }
+    }
+
+    #[inline(always)]
+    fn accepts<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Choice,
+        current: f64,
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        let threshold = Threshold::draw(current, rng);
+        if threshold.is_met_by_all(records, envelope.most_cost::<S, V, K>())
+            || choice.cost <= current
+        {
+            return true;
+        }
+        let threshold = threshold.for_place(choice.cost);
+        if threshold.is_met_by_all(records, envelope.mean_cost::<S>(records)) {
+            return true;
+        }
+        let places = (choice.place..records.n()).chain(0..choice.place);
+        let most = threshold.weight(self.least);
+        threshold.is_met_by_sum::<S, V, K>(envelope, records, places, most, evaluations)
+    }
+}
