@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+scripts/install-test-needs.sh
 cargo test --release --workspace
 
 scripts/test-python.sh --quiet
