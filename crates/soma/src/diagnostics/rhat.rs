@@ -11,7 +11,7 @@ use super::rank::{folded, normal_scores};
 ///
 /// ```
 /// let chains = [vec![0.1, 0.4, 0.2, 0.3], vec![5.1, 5.4, 5.2, 5.3]];
-/// assert!(soma::diagnostics::rhat(&chains) > 2.0);
+/// assert!(soma::diagnostics::rhat(&chains) > 1.4);
 /// ```
 pub fn rhat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let Some(chains) = checked(chains, 2) else { return f64::NAN };
