@@ -11,11 +11,13 @@
 //!
 //! [`Store`] writes one while the chains run, in memory that does not grow with the number of
 //! draws; [`Run`] reads one. Every file is written under another name and then renamed, so that a
-//! kill at any moment leaves whole files: at worst the work since the last checkpoint is lost.
+//! kill at any moment leaves whole files: at worst the work since the last checkpoint is lost. A
+//! [`FolderLock`] keeps a second program out while one writes.
 
 mod atomic;
 mod checkpoint;
 mod error;
+mod lock;
 mod manifest;
 mod part;
 mod run;
@@ -23,6 +25,7 @@ mod store;
 mod watch;
 
 pub use error::StoreError;
+pub use lock::FolderLock;
 pub use manifest::{Manifest, Status};
 pub use run::Run;
 pub use store::{Options, Store};

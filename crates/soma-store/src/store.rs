@@ -12,7 +12,7 @@ use soma::spec::Sampler;
 
 use crate::checkpoint::Checkpoint;
 use crate::part::{Columns, PartWriter};
-use crate::{Manifest, Status, StoreError, Watch};
+use crate::{FolderLock, Manifest, Status, StoreError, Watch};
 
 pub(crate) const DRAWS: &str = "draws";
 const RECORDS: &str = "records";
@@ -47,6 +47,7 @@ pub struct Store {
     /// Seconds of warm-up and sampling before this run was resumed.
     earlier: (f64, f64),
     watch: Watch,
+    _lock: FolderLock,
 }
 
 /// The open files of one chain.
@@ -81,6 +82,7 @@ impl Store {
         options: Options,
     ) -> Result<Self, StoreError> {
         let folder = folder.as_ref();
+        let lock = FolderLock::acquire(folder)?;
         if folder.join(Manifest::FILE).exists() {
             let problem = "holds a run already; resume it (--resume), or choose another folder";
             return Err(StoreError::unfit(folder, problem));
@@ -114,7 +116,7 @@ impl Store {
             seconds_warmup: 0.0,
             seconds_sampling: 0.0,
         };
-        Store::open(folder, problem, manifest, options.checkpoint_every)
+        Store::open(lock, folder, problem, manifest, options.checkpoint_every)
     }
 
     /// The run in `folder`, to be taken up where its last checkpoints were. It must be a run of the
@@ -129,6 +131,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let folder = folder.as_ref();
         let mut manifest = Manifest::read(folder)?;
+        let lock = FolderLock::acquire(folder)?;
         if !soma::spec::same(&manifest.spec, spec) || manifest.parameters != problem.outputs() {
             let problem = "holds a run of another spec, which cannot be resumed with this one";
             return Err(StoreError::unfit(folder, problem));
@@ -136,7 +139,7 @@ impl Store {
         manifest.settings = resumed_settings(&manifest, given)
             .map_err(|problem| StoreError::unfit(folder, problem))?;
         manifest.status = Status::Running;
-        let store = Store::open(folder, problem, manifest, checkpoint_every)?;
+        let store = Store::open(lock, folder, problem, manifest, checkpoint_every)?;
         for chain in 0..store.chains.len() {
             store.load(chain)?;
         }
@@ -144,6 +147,7 @@ impl Store {
     }
 
     fn open(
+        lock: FolderLock,
         folder: &Path,
         problem: &Problem,
         manifest: Manifest,
@@ -190,6 +194,7 @@ impl Store {
             watch: Watch::start(settings.chains, settings.warmup),
             manifest: Mutex::new(manifest),
             settings,
+            _lock: lock,
         })
     }
 

@@ -201,6 +201,17 @@ fn what_does_not_fit_is_refused() {
 
 /// Every single damaged byte, and every shorter file, is noticed.
 #[test]
+fn a_folder_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (spec, settings) = spec();
+    let store = Store::create(folder.path(), &spec.problem, &settings, options()).unwrap();
+    let resume = || Store::resume(folder.path(), &spec.problem, SPEC, Sampler::default(), EVERY);
+    assert!(resume().unwrap_err().to_string().contains("by another run"));
+    drop(store);
+    assert!(resume().is_ok());
+}
+
+#[test]
 fn a_damaged_checkpoint_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     whole_run(folder.path());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use soma::coupling::{PairRun, PairSettings};
+use soma_store::FolderLock;
 
 use super::function::Function;
 use crate::exit::Failed;
@@ -18,6 +19,7 @@ pub struct Folder {
     manifest: Option<Manifest>,
     runs: Vec<PairRun>,
     pairs: Option<File>,
+    _lock: FolderLock,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -32,13 +34,15 @@ impl Folder {
     /// The folder at `path`, which is made if there is none, for pairs of a spec.
     pub fn open(path: &Path, spec: &str) -> Result<Self, Failed> {
         let failed = |error: std::io::Error| Failed::Run(format!("{}: {error}", path.display()));
-        std::fs::create_dir_all(path).map_err(failed)?;
+        let lock =
+            FolderLock::acquire(path).map_err(|error| Failed::Run(format!("--out: {error}")))?;
         let mut folder = Folder {
             path: path.to_path_buf(),
             spec: spec.to_string(),
             manifest: None,
             runs: Vec::new(),
             pairs: None,
+            _lock: lock,
         };
         match std::fs::read_to_string(path.join("couple.json")) {
             Ok(text) => {
