@@ -1,12 +1,14 @@
-//! The problems on which mixing is measured: releases simulated from known parameters.
+//! The problems on which the program is measured: releases simulated from known parameters.
 
 use std::sync::Arc;
 
 use soma::chain::Problem;
 use soma::error::Failure;
-use soma::model::{Beta, Dirichlet, GammaPrior, Model, Normal, NormalInverseGamma, Regression};
+use soma::model::{
+    Beta, Dirichlet, GammaPrior, Model, Normal, NormalInverseGamma, Regression, Uniform,
+};
 use soma::release::mechanism::{Mechanism, Noise};
-use soma::release::query::{Gram, LogSum, Mean};
+use soma::release::query::{Gram, Histogram, LogSum, Mean};
 use soma::release::{Aggregate, Query, Release};
 
 /// One cell of the grid.
@@ -20,7 +22,18 @@ pub struct Cell {
     pub epsilon: f64,
 }
 
-/// All cells.
+/// A release with what it was simulated from.
+pub struct Simulated {
+    /// The problem.
+    pub problem: Problem,
+    /// The parameters that the records were drawn from.
+    pub theta: Vec<f64>,
+    /// The records that the release is made of. Given the release and theta, they are a draw from
+    /// the very law that a kernel leaves invariant.
+    pub records: Vec<f64>,
+}
+
+/// All cells on which mixing is measured.
 pub fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |problem, ns: &[usize], epsilons: &[f64]| {
@@ -41,7 +54,7 @@ const MINUTE: f64 = 0.0006944;
 impl Cell {
     /// A release simulated under `seed` from the parameters that the paper takes as true, and for
     /// the Dirichlet from about those that it estimates, with Laplace noise.
-    pub fn simulate(&self, seed: u64) -> Result<Problem, Failure> {
+    pub fn simulate(&self, seed: u64) -> Result<Simulated, Failure> {
         match self.problem {
             "regression" => {
                 let precision = nalgebra::DMatrix::identity(3, 3) * 0.5;
@@ -56,7 +69,11 @@ impl Cell {
                 let query = LogSum::new(3, (MINUTE, 1.0))?;
                 self.problem(query, -3.0 * MINUTE.ln(), model, &[8.0, 1.0, 11.0], seed)
             }
-            "normal" => {
+            "histogram" => {
+                let query = Histogram::with_equal_bins(&[((0.0, 1.0), 10)])?;
+                self.problem(query, 2.0, Uniform::new(vec![(0.0, 1.0)])?, &[], seed)
+            }
+            "normal" | "mean" => {
                 let model = Normal::new(0.0, 0.1, 3.0, 3.0)?;
                 self.problem(Mean::new(vec![(-3.0, 3.0)])?, 6.0, model, &[0.7, 1.5], seed)
             }
@@ -75,7 +92,7 @@ impl Cell {
         model: impl Model + 'static,
         truth: &[f64],
         seed: u64,
-    ) -> Result<Problem, Failure> {
+    ) -> Result<Simulated, Failure> {
         let n = self.n;
         // A stream of its own, far from those of the chains.
         let mut rng = soma::rng::stream(seed, 1 << 40);
@@ -91,6 +108,7 @@ impl Cell {
             values.iter_mut().zip(row).for_each(|(value, t)| *value += t / n as f64);
         }
         let release = Release::new(Arc::new(query), mechanism, Aggregate::Mean, n, values)?;
-        Ok(Problem::new(release, Arc::new(model))?)
+        let problem = Problem::new(release, Arc::new(model))?;
+        Ok(Simulated { problem, theta: truth.to_vec(), records })
     }
 }

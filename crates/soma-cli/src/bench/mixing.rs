@@ -12,24 +12,26 @@ use crate::exit::{self, Failed, Outcome};
 /// What is measured, and for how long.
 #[derive(clap::Args)]
 pub struct Plan {
-    /// Only this problem of the grid: regression, dirichlet, normal or beta.
+    /// Only this problem: regression, dirichlet, histogram, mean or all; for mixing regression,
+    /// dirichlet, normal or beta.
     #[arg(long, value_name = "NAME")]
-    problem: Option<String>,
+    pub(super) problem: Option<String>,
     /// Only these numbers of records.
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    n: Vec<usize>,
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = super::input::records)]
+    pub(super) n: Vec<usize>,
     /// Only these privacy budgets.
-    #[arg(long, value_name = "E", value_delimiter = ',')]
-    epsilon: Vec<f64>,
+    #[arg(long, value_name = "E", value_delimiter = ',', value_parser = super::input::epsilon)]
+    pub(super) epsilon: Vec<f64>,
     /// The number of releases of each cell, each with a chain of its own.
     #[arg(long, value_name = "S", default_value_t = 4)]
     seeds: u64,
     /// The first seed. Nothing was tuned on those from 101 up.
     #[arg(long, value_name = "S", default_value_t = 1)]
     first_seed: u64,
-    /// The most seconds that a chain may sample for, warm-up not counted.
-    #[arg(long, value_name = "T", default_value_t = 5.0)]
-    seconds: f64,
+    /// The most seconds that a chain may sample for, warm-up not counted: 5 if not given. Without
+    /// --mixing, the seconds that the kernels are timed for on each problem.
+    #[arg(long, value_name = "T", value_parser = super::input::seconds)]
+    pub(super) seconds: Option<f64>,
     /// The most draws of a chain.
     #[arg(long, value_name = "D", default_value_t = 2000)]
     draws: usize,
@@ -43,6 +45,15 @@ impl Plan {
                 && (self.epsilon.is_empty() || self.epsilon.contains(&cell.epsilon))
         };
         cells().into_iter().filter(wanted).collect()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds.unwrap_or(5.0)
+    }
+
+    /// The first seed.
+    pub fn first_seed(&self) -> u64 {
+        self.first_seed
     }
 
     fn seeds(&self) -> std::ops::Range<u64> {
@@ -84,15 +95,20 @@ struct Line {
 /// Measures and prints.
 pub fn run(plan: &Plan, json: bool) -> Outcome {
     let mut lines = Vec::new();
-    for cell in plan.cells() {
+    let cells = plan.cells();
+    if cells.is_empty() {
+        return Err(Failed::Input(
+            "no problem of the grid is as --problem, --n and --epsilon say".into(),
+        ));
+    }
+    for cell in cells {
         for (moves, kernel) in CHAINS {
             let line = measure(plan, cell, moves, kernel);
             lines.push(line.map_err(|error| Failed::Run(error.to_string()))?);
         }
     }
     if json {
-        let text = serde_json::to_string_pretty(&lines);
-        return exit::print(&text.map_err(|error| Failed::Run(error.to_string()))?);
+        return exit::print(&exit::json(&lines));
     }
     exit::print(&table(&lines))
 }
@@ -106,17 +122,17 @@ fn measure(
     let (mut per_sweep, mut per_second) = (Vec::new(), Vec::new());
     let mut made = Vec::new();
     for seed in plan.seeds() {
-        let problem = cell.simulate(seed)?;
+        let problem = cell.simulate(seed)?.problem;
         let mut chain = Chain::new(&problem, kernel, seed, 0)?.with_moves(moves, WARMUP)?;
         let started = Clock::now();
         // The default learns in all of its warm-up; the paper's chain may be stopped in it.
         let must_finish = moves == MovesChoice::Auto;
-        while chain.iteration() < WARMUP && (must_finish || started.seconds() < plan.seconds) {
+        while chain.iteration() < WARMUP && (must_finish || started.seconds() < plan.seconds()) {
             chain.step()?;
         }
         let mut draws: Vec<Vec<f64>> = vec![Vec::new(); chain.theta().len()];
         let started = Clock::now();
-        while draws[0].len() < plan.draws && started.seconds() < plan.seconds {
+        while draws[0].len() < plan.draws && started.seconds() < plan.seconds() {
             // Looking at the clock takes as long as a sweep of few records.
             for _ in 0..BETWEEN_LOOKS {
                 chain.step()?;
@@ -155,7 +171,7 @@ fn measure(
 /// of the last half is below 1.01 for every parameter.
 fn sweeps_to_converge(cell: Cell, kernel: KernelChoice, seed: u64) -> Result<Option<u64>, Failure> {
     const MOST: u64 = 800;
-    let problem = cell.simulate(seed)?;
+    let problem = cell.simulate(seed)?.problem;
     let chains = (0..4).map(|index| {
         Chain::new(&problem, kernel, seed, index)?.with_moves(MovesChoice::Auto, WARMUP)
     });
@@ -258,8 +274,8 @@ pub fn releases(plan: &Plan) -> Outcome {
     let mut all = Vec::new();
     for cell in plan.cells() {
         for seed in plan.seeds() {
-            let problem = cell.simulate(seed).map_err(|error| Failed::Run(error.to_string()))?;
-            let release = problem.release();
+            let simulated = cell.simulate(seed).map_err(|error| Failed::Run(error.to_string()))?;
+            let release = simulated.problem.release();
             let (scale, values) = (release.mechanism().scales()[0], release.values().to_vec());
             let Cell { problem, n, epsilon } = cell;
             all.push(Published { problem, n, epsilon, seed, scale, values });

@@ -1,19 +1,31 @@
 //! `soma bench`: the figures that the book rests on.
 
+mod cost;
 mod grid;
+mod input;
+mod interleave;
+mod lines;
 mod mixing;
+
+use clap::builder::PossibleValuesParser;
 
 use crate::exit::{Failed, Outcome};
 
-/// Measures the program and prints what it finds.
+/// Measures the program and prints what it finds: what a move of each kernel costs at fixed theta,
+/// unless something else is named.
 #[derive(clap::Args)]
 pub struct Args {
     /// Effective draws of theta per sweep and per second, for the paper's chain and the default.
     #[arg(long)]
     mixing: bool,
-    /// The releases of the grid and no measurement, as JSON: for other programs to compare with.
+    /// The releases of the grid of --mixing and no measurement, as JSON: for other programs to
+    /// compare with.
     #[arg(long)]
     releases: bool,
+    /// What is timed: kernels, and `draw`, an offer with its statistic alone.
+    #[arg(long, value_name = "NAME", value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(cost::CONTENDERS))]
+    kernel: Vec<String>,
     /// JSON in the place of a table.
     #[arg(long)]
     json: bool,
@@ -26,8 +38,19 @@ pub fn run(args: Args) -> Outcome {
     if args.releases {
         return mixing::releases(&args.plan);
     }
-    if !args.mixing {
-        return Err(Failed::Input("name what to measure: soma bench --mixing".into()));
+    if args.mixing {
+        if !args.kernel.is_empty() {
+            return Err(Failed::Input("--kernel: --mixing compares chains of its own".into()));
+        }
+        return mixing::run(&args.plan, args.json);
     }
-    mixing::run(&args.plan, args.json)
+    let plan = cost::Plan {
+        problem: args.plan.problem.as_deref().unwrap_or("all"),
+        epsilon: &args.plan.epsilon,
+        n: &args.plan.n,
+        kernels: &args.kernel,
+        seconds: args.plan.seconds,
+        seed: args.plan.first_seed(),
+    };
+    cost::run(&plan, args.json)
 }

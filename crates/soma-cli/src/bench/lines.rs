@@ -1,0 +1,53 @@
+//! A table that is printed line by line as results come, with a progress line on standard error.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::exit::{self, Outcome};
+
+/// A column: its name, its width, and whether it holds words, which stand to the left.
+pub type Column = (&'static str, usize, bool);
+
+/// The table.
+pub struct Lines {
+    columns: Vec<Column>,
+    bar: ProgressBar,
+    quiet: bool,
+}
+
+impl Lines {
+    /// Prints the header; nothing of the table where `quiet`.
+    pub fn begin(columns: &[Column], steps: usize, quiet: bool) -> Result<Self, exit::Failed> {
+        let bar = ProgressBar::new(steps as u64);
+        if let Ok(style) = ProgressStyle::with_template("[{pos} of {len}] {msg}  {elapsed}") {
+            bar.set_style(style);
+        }
+        let lines = Lines { columns: columns.to_vec(), bar, quiet };
+        let names: Vec<String> = columns.iter().map(|(name, ..)| name.to_string()).collect();
+        lines.row(&names)?;
+        Ok(lines)
+    }
+
+    /// The next step begins.
+    pub fn next(&self, what: &str) {
+        self.bar.inc(1);
+        self.bar.set_message(what.to_string());
+        self.bar.tick();
+    }
+
+    /// Prints a row.
+    pub fn row(&self, cells: &[String]) -> Outcome {
+        if self.quiet {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for (cell, &(_, width, words)) in cells.iter().zip(&self.columns) {
+            text += &if words { format!("{cell:<width$}  ") } else { format!("{cell:>width$}  ") };
+        }
+        self.bar.suspend(|| exit::print(text.trim_end()))
+    }
+
+    /// All is done.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
