@@ -5,5 +5,4 @@ cd "$(dirname "$0")/.."
 
 scripts/install-test-needs.sh
 cargo test --release --workspace
-
-scripts/test-python.sh --quiet
+SOMA_PROGRAM=$PWD/target/release/soma scripts/test-python.sh --quiet
