@@ -159,17 +159,24 @@ pub(crate) fn atus(sex: Sex) -> Result<Problem, Invalid> {
     Problem::new(release, Arc::new(Dirichlet::new(vec![prior; 3])?))
 }
 
-/// The paper's chain on it: alpha started in proportion to exp(released), with sum 30.
+/// The paper's start on it: alpha in proportion to exp(released), with sum 30, and records drawn
+/// at it.
+pub(crate) fn atus_start(problem: &Problem, rng: &mut Rng) -> Outcome<(Vec<f64>, Vec<f64>)> {
+    let shares: Vec<f64> = problem.release().values().iter().map(|value| value.exp()).collect();
+    let total: f64 = shares.iter().sum();
+    let alpha: Vec<f64> = shares.iter().map(|share| 30.0 * share / total).collect();
+    let mut records = vec![0.0; problem.release().n() * 3];
+    problem.model().propose(&alpha, &mut records, rng)?;
+    Ok((alpha, records))
+}
+
+/// The paper's chain on it.
 pub(crate) fn atus_chain<'a>(
     problem: &'a Problem,
     sampler: Sampler,
     mut rng: Rng,
 ) -> Outcome<Chain<'a>> {
-    let shares: Vec<f64> = problem.release().values().iter().map(|value| value.exp()).collect();
-    let total: f64 = shares.iter().sum();
-    let alpha: Vec<f64> = shares.iter().map(|share| 30.0 * share / total).collect();
-    let mut records = vec![0.0; problem.release().n() * 3];
-    problem.model().propose(&alpha, &mut records, &mut rng)?;
+    let (alpha, records) = atus_start(problem, &mut rng)?;
     Chain::at(problem, sampler.choice(), alpha, records, rng)
 }
 

@@ -4,6 +4,7 @@ mod acceptance_mean;
 mod atus_chains;
 mod atus_diagnostics;
 mod atus_means;
+mod atus_often;
 mod histogram_acceptance_meeting;
 mod histogram_quantiles;
 mod histogram_wasserstein;
