@@ -155,6 +155,11 @@ impl Scale {
             self.low + fraction * (self.high - self.low)
         }
     }
+
+    /// The number of letters of the longest label at a tick.
+    pub(crate) fn longest_label(&self) -> usize {
+        self.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0)
+    }
 }
 
 impl Ranged for Scale {

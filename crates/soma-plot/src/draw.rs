@@ -107,6 +107,8 @@ impl Panel {
         let (x_extent, y_extent) = self.extent();
         let x = self.x.scale(x_extent, if width < 400 { 4 } else { 6 });
         let y = self.y.scale(y_extent, 6);
+        // Wide numbers must not run into the name of the axis.
+        let side = (24.0 + 7.0 * y.longest_label() as f64).max(66.0);
         let mut builder = ChartBuilder::on(area);
         builder
             .margin_top(fine(if self.title.is_empty() { 10.0 } else { 32.0 }))
@@ -114,7 +116,7 @@ impl Panel {
             .margin_bottom(fine(6.0))
             .margin_left(fine(4.0))
             .x_label_area_size(fine(46.0))
-            .y_label_area_size(fine(66.0));
+            .y_label_area_size(fine(side));
         let mut chart =
             builder.build_cartesian_2d(x.clone(), y.clone()).map_err(PlotError::from_any)?;
         chart
@@ -132,7 +134,7 @@ impl Panel {
             .draw()
             .map_err(PlotError::from_any)?;
         if !self.title.is_empty() {
-            let at = (fine(70.0), fine(7.0));
+            let at = (fine(side + 4.0), fine(7.0));
             area.draw(&Text::new(self.title.clone(), at, text(TITLE)))
                 .map_err(PlotError::from_any)?;
         }
