@@ -1,12 +1,11 @@
 //! SOMA on consecutive blocks of records.
 
 use pulp::Arch;
-use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::exp::exp;
+use super::columns::Columns;
 use super::offers::Batches;
-use super::shape::{Falloff, log_density_with, log_weight_with};
+use super::shape::{Falloff, log_density_with};
 use super::specialise::{Work, specialised};
 use super::vector::Vector;
 use super::{Batch, Counts, Offers, Records};
@@ -24,7 +23,7 @@ use crate::rng::Rng;
 pub struct SomaBlocks {
     size: usize,
     #[serde(skip)]
-    weights: Vec<f64>,
+    columns: Columns,
     #[serde(skip)]
     batch: Batch,
 }
@@ -49,7 +48,7 @@ impl SomaBlocks {
                 format!("a whole number from 1 to n = {n}"),
             ));
         }
-        Ok(SomaBlocks { size, weights: vec![0.0; size], batch: Batch::default() })
+        Ok(SomaBlocks { size, columns: Columns::default(), batch: Batch::default() })
     }
 
     pub(super) fn sweep(
@@ -60,7 +59,6 @@ impl SomaBlocks {
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let k = records.k();
-        self.weights.resize(self.size, 0.0);
         specialised(Sweep { kernel: self, records, offers, rng }, shape, k, Arch::new())
     }
 }
@@ -77,65 +75,29 @@ impl Work for Sweep<'_> {
 
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let Sweep { kernel: SomaBlocks { size, weights, batch }, records, offers, rng } = self;
-        let n = records.n();
+        let Sweep { kernel: SomaBlocks { size, columns, batch }, records, offers, rng } = self;
+        let (n, size) = (records.n(), *size);
         let mut counts = Counts { moves: n as u64, ..Counts::default() };
-        let mut current = log_density_with::<S, V, K>(records.residual());
+        let mut current = -log_density_with::<S, V, K>(records.residual());
         let mut batches = Batches::new(n, offers, batch);
+        let (mut start, mut end) = (0, 0);
         while let Some(turns) = batches.next(rng)? {
             for (j, turn) in turns.enumerate() {
+                if turn == end {
+                    (start, end) = (turn, n.min(turn + size));
+                    columns.load::<K>(records, start..end);
+                }
                 let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
-                let start = turn - turn % *size;
-                let weights = &mut weights[..(*size).min(n - start)];
-                counts.evaluations += weights.len() as u64;
-                let chosen = choose::<S, V, K>(records, start, t, current, weights, rng);
-                if let Some((place, weight)) = chosen {
-                    records.replace_known::<V, K>(place, y, t);
-                    current = weight;
+                let count = &mut counts.evaluations;
+                let (i, cost) = columns.select::<S, V, K>(records, t, current, count, rng);
+                if columns.accepts::<S, V, K>(records, cost, current, count, rng) {
+                    records.replace_known::<V, K>(start + i, y, t);
+                    columns.replace::<V, K>(i, t);
+                    current = cost;
                     counts.accepted += 1;
                 }
             }
         }
         Ok(counts)
     }
-}
-
-/// The place of the block from `start` that the offer takes, if any, and its log weight.
-#[inline(always)]
-fn choose<S: Falloff, V: Vector, const K: usize>(
-    records: &Records,
-    start: usize,
-    statistic: &[f64],
-    current: f64,
-    weights: &mut [f64],
-    rng: &mut Rng,
-) -> Option<(usize, f64)> {
-    let residual = records.residual();
-    let mut top = f64::NEG_INFINITY;
-    for (i, weight) in weights.iter_mut().enumerate() {
-        let old = records.statistic_known::<K>(start + i);
-        *weight = log_weight_with::<S, V, K>(residual, old, statistic);
-        top = if *weight > top { *weight } else { top };
-    }
-    // Weights are relative to the largest, so that they neither all vanish nor overflow.
-    let mut total = 0.0;
-    for weight in weights.iter() {
-        total += exp(weight - top);
-    }
-    let mut left = rng.random::<f64>() * total;
-    let mut chosen = 0;
-    for (i, weight) in weights.iter().enumerate() {
-        let mass = exp(weight - top);
-        chosen = if mass > 0.0 { i } else { chosen };
-        left -= mass;
-        if left < 0.0 {
-            break;
-        }
-    }
-    let weight = weights[chosen];
-    let taken = weight >= current || {
-        let short = exp((current - top).min(600.0)) - exp(weight - top);
-        rng.random::<f64>() * (total + short) < total
-    };
-    taken.then_some((start + chosen, weight))
 }

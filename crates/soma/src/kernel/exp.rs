@@ -42,9 +42,32 @@ pub fn exp(x: f64) -> f64 {
     if x < -708.0 { 0.0 } else { series * power }
 }
 
+/// [`exp_above`] is at most this times as large as exp.
+pub const LOOSE: f64 = 1.0615;
+
+/// A bound that exp(x) does not exceed, for x up to 700: 2^i (1 + f) for 2^(i + f), the bits of a
+/// float being its logarithm, piecewise linear.
+#[inline(always)]
+pub fn exp_above(x: f64) -> f64 {
+    const UNIT: f64 = 4503599627370496.0; // 2^52
+    let bits = x * (UNIT * std::f64::consts::LOG2_E) + 1023.0 * UNIT + 65_536.0;
+    if bits > UNIT { f64::from_bits(bits as u64) } else { f64::MIN_POSITIVE }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::exp;
+    use super::*;
+
+    #[test]
+    fn the_bound_stands_above_exp_and_near_it() {
+        let mut x = -700.0;
+        while x < 700.0 {
+            let ratio = exp_above(x) / x.exp();
+            assert!((1.0..LOOSE).contains(&ratio), "{ratio} times exp({x})");
+            x += 0.001_37;
+        }
+        assert!(exp_above(-1e9) > 0.0 && exp_above(-1e9) < 1e-300);
+    }
 
     #[test]
     fn exp_agrees_with_the_standard_library() {

@@ -8,7 +8,9 @@
 //! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
 
 mod blocks;
+mod columns;
 mod exp;
+mod masses;
 mod offers;
 mod ran_imwg;
 mod records;

@@ -141,20 +141,8 @@ impl Records {
     /// Asks for the statistic of record i from memory, to be looked at soon.
     #[inline(always)]
     pub(super) fn prefetch(&self, i: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let row = self.statistics.as_ptr().wrapping_add(i * self.k);
-            // SAFETY: a prefetch reads nothing, whatever its address.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(row.cast());
-                _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(self.k - 1).cast());
-                let record = self.records.as_ptr().wrapping_add(i * self.d);
-                _mm_prefetch::<_MM_HINT_T0>(record.cast());
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = i;
+        prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
+        prefetch_row(self.records.as_ptr().wrapping_add(i * self.d), self.d);
     }
 
     /// The mean of coordinate k of the statistics, in noise units.
@@ -184,21 +172,21 @@ impl Records {
         statistic: &[f64],
     ) {
         let k = if K == 0 { self.k } else { K };
-        let old = &mut self.statistics[i * k..][..k];
-        let (residual, statistic) = (&mut self.residual[..k], &statistic[..k]);
-        let mut c = 0;
-        while c + 4 <= k {
-            let (new, before) = (V::load(&statistic[c..]), V::load(&old[c..]));
-            let moved = V::add(V::load(&residual[c..]), V::sub(before, new));
-            V::store(&mut residual[c..], moved);
-            V::store(&mut old[c..], new);
-            c += 4;
-        }
-        while c < k {
-            residual[c] += old[c] - statistic[c];
-            old[c] = statistic[c];
-            c += 1;
-        }
+        shift::<V, K>(&mut self.residual, &self.statistics[i * k..][..k], statistic);
+        self.put::<K>(i, record, statistic);
+    }
+
+    /// The residual follows a statistic that is replaced by another.
+    #[inline(always)]
+    pub(super) fn shift_residual<V: Vector, const K: usize>(&mut self, old: &[f64], new: &[f64]) {
+        shift::<V, K>(&mut self.residual, old, new);
+    }
+
+    /// Puts a record with its statistic in the place of record i; the residual stays as it is.
+    #[inline(always)]
+    pub(super) fn put<const K: usize>(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
+        let k = if K == 0 { self.k } else { K };
+        self.statistics[i * k..][..k].copy_from_slice(&statistic[..k]);
         copy_short(&mut self.records[i * self.d..][..self.d], record);
     }
 
@@ -218,6 +206,40 @@ impl Records {
         self.residual.copy_from_slice(&self.target);
         subtract_rows(&self.statistics, &mut self.residual);
     }
+}
+
+/// Adds to `residual` what is left when `new` is taken from `old`.
+#[inline(always)]
+fn shift<V: Vector, const K: usize>(residual: &mut [f64], old: &[f64], new: &[f64]) {
+    let k = if K == 0 { residual.len() } else { K };
+    let (residual, old, new) = (&mut residual[..k], &old[..k], &new[..k]);
+    let mut c = 0;
+    while c + 4 <= k {
+        let change = V::sub(V::load(&old[c..]), V::load(&new[c..]));
+        let shifted = V::add(V::load(&residual[c..]), change);
+        V::store(&mut residual[c..], shifted);
+        c += 4;
+    }
+    while c < k {
+        residual[c] += old[c] - new[c];
+        c += 1;
+    }
+}
+
+/// Asks for a row of `k` numbers from memory, to be looked at soon.
+#[inline(always)]
+pub(super) fn prefetch_row(row: *const f64, k: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing, whatever its address.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(row.cast());
+            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(k - 1).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (row, k);
 }
 
 /// Subtracts each row from `residual`.

@@ -19,6 +19,10 @@ pub trait Falloff: Copy + 'static {
     /// The cost of a residual.
     fn cost(residual: f64) -> f64;
 
+    /// The cost of a residual of `beyond + distance` less that of `beyond` alone, for two numbers
+    /// of the same sign, in single precision.
+    fn cost_beyond(distance: f32, beyond: f32) -> f32;
+
     /// What `distance` more costs where `paid` is paid already, both in steps: not more than it
     /// does, in whole units.
     fn units_below(distance: u16, paid: u16) -> u16;
@@ -49,6 +53,11 @@ impl Falloff for Absolute {
     }
 
     #[inline(always)]
+    fn cost_beyond(distance: f32, _: f32) -> f32 {
+        distance.abs()
+    }
+
+    #[inline(always)]
     fn units_below(distance: u16, _: u16) -> u16 {
         distance
     }
@@ -68,6 +77,11 @@ impl Falloff for Square {
     #[inline(always)]
     fn cost(residual: f64) -> f64 {
         0.5 * residual * residual
+    }
+
+    #[inline(always)]
+    fn cost_beyond(distance: f32, beyond: f32) -> f32 {
+        distance * (0.5 * distance + beyond)
     }
 
     #[inline(always)]
@@ -147,6 +161,16 @@ pub fn log_weight_with<S: Falloff, V: Vector, const K: usize>(
         let before = V::add(V::load(&r[k..]), V::load(&old[k..]));
         V::cost::<S>(V::sub(before, V::load(&new[k..])))
     }, S::cost(r[k] + old[k] - new[k]))
+}
+
+/// The cost of the residual `apart + old`.
+#[inline(always)]
+pub fn cost_with<S: Falloff, V: Vector, const K: usize>(apart: &[f64], old: &[f64]) -> f64 {
+    let apart = known::<K>(apart);
+    let old = &old[..apart.len()];
+    sum_over!(V, apart.len(), k => {
+        V::cost::<S>(V::add(V::load(&apart[k..]), V::load(&old[k..])))
+    }, S::cost(apart[k] + old[k]))
 }
 
 /// True with probability exp(-loss), and surely where `loss` is not positive.

@@ -12,7 +12,7 @@ use super::shape::Falloff;
 pub use avx2::Avx2;
 pub use portable::Portable;
 
-/// Cells are looked at so many at a time, and their masses are summed in so many parts.
+/// Cells and records are looked at so many at a time.
 pub const LANES: usize = 16;
 
 /// Four numbers at a time, and sixteen cells at a time.
@@ -26,11 +26,24 @@ pub trait Vector: Copy + 'static {
     /// Puts four numbers into the first four places of a slice.
     fn store(to: &mut [f64], value: Self::Four);
 
+    /// Puts four numbers, rounded to single precision, into the first four places of a slice.
+    fn narrow(to: &mut [f32], value: Self::Four);
+
+    /// Puts four numbers from 0 to 65,535, rounded down, into the first four places of a slice.
+    fn whole(to: &mut [u16], value: Self::Four);
+
+    /// Puts a number into one of the first eight places of a slice, by writing all eight: a load of
+    /// the eight that follows need not wait for the write to reach the cache.
+    fn put(to: &mut [f32], lane: usize, value: f32);
+
     /// Sums.
     fn add(a: Self::Four, b: Self::Four) -> Self::Four;
 
     /// Differences.
     fn sub(a: Self::Four, b: Self::Four) -> Self::Four;
+
+    /// Products.
+    fn mul(a: Self::Four, b: Self::Four) -> Self::Four;
 
     /// The smaller of each two; `b` where one is NaN.
     fn min(a: Self::Four, b: Self::Four) -> Self::Four;
@@ -44,36 +57,57 @@ pub trait Vector: Copy + 'static {
     /// All four together: the first and third, plus the second and fourth.
     fn total(a: Self::Four) -> f64;
 
+    /// The masses of single records; see [`Points`].
+    fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];
+
     /// The masses of cells; see [`Weighing`].
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> Sums;
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> [f64; 4];
 }
 
 /// What the masses of cells are computed from. All lengths are multiples of [`LANES`]; the boxes
-/// stand LANES cells side by side, coordinate after coordinate.
+/// stand LANES cells side by side, coordinate after coordinate. Returned are the sums of the masses
+/// in four parts: cell j belongs to part j modulo 4.
 pub struct Weighing<'a> {
-    /// The lower edges of the boxes, in steps.
+    /// One step below the lower edges of the boxes, in steps.
     pub low: &'a [u16],
     /// The upper edges.
     pub high: &'a [u16],
-    /// Just below where the statistic of the replaced record should be, by coordinate.
+    /// Where the statistic of the replaced record should be, rounded down, by coordinate.
     pub aim: &'a [u16],
     /// What all pay alike for its being outside all boxes, by coordinate.
     pub paid: &'a [u16],
     /// The numbers of members.
     pub counts: &'a [f32],
-    /// What makes a lower bound of a mass.
-    pub shrink: &'a [f32],
     /// Where the masses go.
     pub masses: &'a mut [f32],
+    /// Where the sums of the masses go: of each and those before it in the same part.
+    pub sums: &'a mut [f64],
 }
 
-/// Sums of masses, in parts: cell j belongs to part j modulo [`LANES`].
-pub struct Sums {
-    /// The sums of the masses.
-    pub parts: [f64; LANES],
-    /// The sums of the masses times what makes lower bounds of them.
-    pub surely: [f32; LANES],
+/// What bounds of the weights of single records are computed from. All lengths are multiples of
+/// [`LANES`]; the records stand LANES side by side, coordinate after coordinate. Returned are the
+/// sums of the masses in four parts: record j belongs to part j modulo 4.
+pub struct Points<'a> {
+    /// The statistics.
+    pub columns: &'a [f32],
+    /// What is added to them, by coordinate, to make distances from where they should be.
+    pub apart: &'a [f32],
+    /// What all pay alike in each coordinate, with its sign.
+    pub beyond: &'a [f32],
+    /// Costs are subtracted from this, and the difference, a whole number, is the bits of the mass.
+    pub unit: f32,
+    /// Where the masses go.
+    pub masses: &'a mut [f32],
+    /// Where the sums of the masses go: of each and those before it in the same part.
+    pub sums: &'a mut [f64],
 }
+
+/// What a cost of 1 is in the last bits of a float.
+pub const BITS: f32 = 12_102_203.0;
+/// The bits of 1 as a float.
+pub const ONE_BITS: f32 = 1_065_353_216.0;
+/// The bits of the smallest and the largest mass that are used: 2^-126 and 2^126.
+pub const MASS_BITS: [f32; 2] = [8_388_608.0, 2_122_317_824.0];
 
 /// The bits of 1 as a 16-bit float with 7 bits of mantissa.
 pub const ONE: u16 = 127 << 7;

@@ -4,6 +4,7 @@ use rand::RngExt;
 
 use super::Envelope;
 use crate::kernel::Records;
+use crate::kernel::columns::draw_by_cost;
 use crate::kernel::exp::exp;
 use crate::kernel::shape::Falloff;
 use crate::kernel::vector::{Portable, Vector};
@@ -66,20 +67,20 @@ impl Threshold {
     }
 
     /// Adds up weights until they are enough, or until what is left cannot make them enough.
-    /// `places` are all places, each once; `most` is a bound of all weights.
+    /// `rows` are the statistics of all n records, each once; `most` is a bound of all weights.
     #[inline(always)]
-    pub(super) fn is_met_by_sum<S: Falloff, V: Vector, const K: usize>(
+    pub(super) fn is_met_by_sum<'a, S: Falloff, V: Vector, const K: usize>(
         &self,
         envelope: &Envelope,
-        records: &Records,
-        places: impl Iterator<Item = usize>,
+        n: usize,
+        rows: impl Iterator<Item = &'a [f64]>,
         most: f64,
         evaluations: &mut u64,
     ) -> bool {
-        let (mut total, mut left) = (0.0, records.n() as f64);
-        for place in places {
+        let (mut total, mut left) = (0.0, n as f64);
+        for row in rows {
             *evaluations += 1;
-            total += self.weight(envelope.cost::<S, V, K>(records.statistic_known::<K>(place)));
+            total += self.weight(envelope.cost::<S, V, K>(row));
             left -= 1.0;
             if self.is_met_by(total) {
                 return true;
@@ -92,32 +93,20 @@ impl Threshold {
     }
 }
 
-/// A place drawn with probability w_i / W by weighing all, for offers that few trials do not
-/// place. Trials are independent of each other, so that the law does not change if they are given
-/// up after a number that is fixed beforehand.
-pub(super) fn by_scan<S: Falloff, const K: usize>(
+/// One of `rows`, the statistics of all records, drawn with probability w_i / W by weighing all,
+/// for offers that few trials do not place. Trials are independent of each other, so that the law
+/// does not change if they are given up after a number that is fixed beforehand.
+#[cold]
+#[inline(never)]
+pub(super) fn by_weighing_all<'a, S: Falloff, const K: usize>(
     envelope: &Envelope,
-    records: &Records,
+    rows: impl Iterator<Item = &'a [f64]>,
     evaluations: &mut u64,
     rng: &mut Rng,
 ) -> (usize, f64) {
-    let cost = |i: usize| envelope.cost::<S, Portable, K>(records.statistic_known::<K>(i));
-    let least = (0..records.n()).map(cost).fold(f64::INFINITY, f64::min);
-    let total: f64 = (0..records.n()).map(|i| exp(least - cost(i))).sum();
-    *evaluations += records.n() as u64;
-    let mut left = rng.random::<f64>() * total;
-    let mut chosen = (0, cost(0));
-    for i in 0..records.n() {
-        let weight = exp(least - cost(i));
-        if weight > 0.0 {
-            chosen = (i, cost(i));
-        }
-        left -= weight;
-        if left < 0.0 {
-            break;
-        }
-    }
-    chosen
+    let costs: Vec<f64> = rows.map(|row| envelope.cost::<S, Portable, K>(row)).collect();
+    *evaluations += costs.len() as u64;
+    draw_by_cost(&costs, rng)
 }
 
 /// After so many trials all records are weighed instead.

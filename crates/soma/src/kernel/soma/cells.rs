@@ -1,19 +1,20 @@
 //! Cells of similar records, each with a bound of its members' weights.
 
-use rand::RngExt;
-
 use super::Envelope;
+use super::envelope::widen;
+use super::members::Members;
 use super::partition::Partition;
 use crate::kernel::Records;
-use crate::kernel::exp::exp;
-use crate::kernel::shape::{COST_UNIT, Falloff};
-use crate::kernel::vector::{LANES, ONE, Sums, Vector, Weighing};
-use crate::rng::Rng;
+use crate::kernel::columns::{least, most};
+use crate::kernel::masses::Masses;
+use crate::kernel::shape::Falloff;
+use crate::kernel::vector::{LANES, ONE, Vector, Weighing};
 
 /// Records are sorted into cells so many at a time.
 const BLOCK: usize = 64;
 /// 2^i (1 + f) is above 2^(i + f), by less than this factor.
-const LOOSE: f64 = 1.062;
+const LOOSE: f32 = 1.062;
+
 /// Cells of records, each with the box of its statistics in whole numbers.
 ///
 /// The mass of a cell is the number of its members times a bound of their weights. The bound comes
@@ -25,90 +26,98 @@ pub(super) struct Cells {
     origin: Vec<f64>,
     /// Whether a value had to be moved onto the grid since the sweep began.
     off_grid: bool,
-    /// The boxes: LANES cells side by side, coordinate after coordinate.
+    /// The boxes: LANES cells side by side, coordinate after coordinate. The lower edges are one
+    /// step lower still, since the aim is rounded down.
     low: Vec<u16>,
     high: Vec<u16>,
-    /// The boxes again, as they are fitted: cell after cell.
-    edges: Vec<[f64; 2]>,
+    /// The boxes again, as they are fitted: cell after cell, lower edges and then upper ones.
+    edges: Vec<f64>,
     /// The cells of the records that are being sorted.
     entries: Vec<u16>,
     counts: Vec<f32>,
-    members: Vec<Vec<u32>>,
+    pub(super) members: Vec<Members>,
     /// Where the statistic of the replaced record should be, just below, and what all records
     /// alike have to pay for its being outside the box of all statistics.
     aim: Vec<u16>,
     paid: Vec<u16>,
-    masses: Vec<f32>,
+    /// Where a new statistic stands on the grid.
+    at: Vec<u16>,
+    pub(super) masses: Masses,
     /// What a mass is multiplied by to become a bound from below, as far as the width of the box
     /// alone can say; 0 where it says nothing.
     shrink: Vec<f32>,
-    parts: [f64; LANES],
-    surely: f64,
 }
 
 impl Cells {
-    /// Sorts all records into the cells of `partition`, and fits the boxes.
+    /// Sorts all records into the cells of `partition`, and fits the boxes and that of all.
     #[inline(always)]
     pub(super) fn fit<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
-        envelope: &Envelope,
+        envelope: &mut Envelope,
         partition: &Partition,
     ) {
         let k = if K == 0 { records.k() } else { K };
-        self.reset::<S>(k, envelope, partition.cells());
-        let mut places = 0;
+        self.reset(k, partition.cells());
+        let mut place = 0;
         for rows in records.statistics().chunks(BLOCK * k) {
             partition.cells_of_all::<K>(rows, k, &mut self.entries);
             for r in 0..rows.len() / k {
                 let cell = usize::from(self.entries[r]);
-                self.enter::<K>(places, cell, &rows[r * k..][..k]);
-                places += 1;
+                let row = &rows[r * k..][..k];
+                self.members[cell].push::<K>(place, row);
+                let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at_mut(k);
+                widen::<V, K>(low, high, row, row);
+                place += 1;
             }
         }
+        envelope.clear(k);
+        for edges in self.edges.chunks_exact(2 * k) {
+            envelope.widen_by::<V, K>(&edges[..k], &edges[k..]);
+        }
+        let middles = envelope.low().iter().zip(envelope.high()).map(|(low, high)| low + high);
+        self.origin.extend(middles.map(|twice| 0.5 * twice - 32_768.0 * S::STEP));
         for cell in 0..partition.cells() {
             self.counts[cell] = self.members[cell].len() as f32;
-            let at = cell / LANES * k * LANES + cell % LANES;
-            let mut width = 0;
-            for (c, &[low, high]) in self.edges[cell * k..][..k].iter().enumerate() {
-                if low <= high {
-                    self.low[at + c * LANES] = below::<S>(low, self.origin[c]);
-                    self.high[at + c * LANES] = below::<S>(high, self.origin[c]) + 1;
-                    width += u32::from(self.high[at + c * LANES] - self.low[at + c * LANES]) + 1;
-                }
+            if self.members[cell].len() > 0 {
+                self.fit_box::<S>(cell, k);
             }
-            self.shrink[cell] = shrink::<S>(width);
         }
         self.off_grid = self.low.contains(&0) || self.high.contains(&LAST);
     }
 
-    fn reset<S: Falloff>(&mut self, k: usize, envelope: &Envelope, cells: usize) {
+    fn reset(&mut self, k: usize, cells: usize) {
         let padded = cells.next_multiple_of(LANES);
         self.origin.clear();
-        let middles = envelope.low().iter().zip(envelope.high()).map(|(low, high)| low + high);
-        self.origin.extend(middles.map(|twice| 0.5 * twice - 32_768.0 * S::STEP));
-        self.off_grid = false;
         fill(&mut self.low, padded * k, u16::MAX);
         fill(&mut self.high, padded * k, 0);
-        fill(&mut self.edges, cells * k, [f64::INFINITY, f64::NEG_INFINITY]);
+        self.edges.clear();
+        for _ in 0..cells {
+            self.edges.extend(std::iter::repeat_n(f64::INFINITY, k));
+            self.edges.extend(std::iter::repeat_n(f64::NEG_INFINITY, k));
+        }
         fill(&mut self.counts, padded, 0.0);
-        fill(&mut self.masses, padded, 0.0);
         fill(&mut self.shrink, padded, 0.0);
         fill(&mut self.aim, k, 0);
         fill(&mut self.paid, k, 0);
-        self.members.resize(cells.max(self.members.len()), Vec::new());
-        self.members.iter_mut().for_each(Vec::clear);
+        fill(&mut self.at, k, 0);
+        self.masses.resize(padded);
+        self.members.resize(padded, Members::default());
+        self.members.iter_mut().for_each(Members::clear);
     }
 
-    #[inline(always)]
-    fn enter<const K: usize>(&mut self, place: u32, cell: usize, row: &[f64]) {
-        self.members[cell].push(place);
-        let k = if K == 0 { row.len() } else { K };
-        let edges = &mut self.edges[cell * k..][..k];
+    /// Puts the edges of a cell on the grid.
+    fn fit_box<S: Falloff>(&mut self, cell: usize, k: usize) {
+        let at = cell / LANES * k * LANES + cell % LANES;
+        let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at(k);
+        let (origin, mut width) = (&self.origin, 0);
         for c in 0..k {
-            let t = row[c];
-            edges[c] = [least(t, edges[c][0]), most(t, edges[c][1])];
+            let (low, high) = (below::<S>(low[c], origin[c]), below::<S>(high[c], origin[c]));
+            let edges = (low.saturating_sub(1), high + 1);
+            (self.low[at + c * LANES], self.high[at + c * LANES]) = edges;
+            width += u32::from(edges.1 - edges.0);
         }
+        self.shrink[cell] = shrink::<S>(width);
     }
 
     /// Takes aim at where the statistic of the replaced record should be, brought into the box of
@@ -119,92 +128,79 @@ impl Cells {
         let (apart, origin) = (&envelope.apart()[..k], &self.origin[..k]);
         let (low, high) = (&envelope.low()[..k], &envelope.high()[..k]);
         let (aim, paid) = (&mut self.aim[..k], &mut self.paid[..k]);
-        for c in 0..k {
-            let inside = least(most(-apart[c], low[c]), high[c]);
-            aim[c] = below::<S>(inside, origin[c]);
-            if S::BENDS {
+        let zero = V::load(&[0.0; 4]);
+        let mut c = 0;
+        while c + 4 <= k {
+            let wanted = V::sub(zero, V::load(&apart[c..]));
+            let inside = V::min(V::max(wanted, V::load(&low[c..])), V::load(&high[c..]));
+            put_on_grid::<S, V>(inside, V::load(&origin[c..]), &mut aim[c..]);
+            c += 4;
+        }
+        while c < k {
+            aim[c] = below::<S>(least(most(-apart[c], low[c]), high[c]), origin[c]);
+            c += 1;
+        }
+        if S::BENDS {
+            for c in 0..k {
+                let inside = least(most(-apart[c], low[c]), high[c]);
                 paid[c] = ((apart[c] + inside).abs() * (2.0 / S::STEP)) as u16;
             }
         }
-        let Sums { mut parts, surely } = V::weigh::<S, K>(Weighing {
+        let parts = V::weigh::<S, K>(Weighing {
             low: &self.low,
             high: &self.high,
             aim: &self.aim,
             paid: &self.paid,
             counts: &self.counts,
-            shrink: &self.shrink,
-            masses: &mut self.masses,
+            masses: &mut self.masses.masses,
+            sums: &mut self.masses.sums,
         });
-        self.surely = f64::from(surely.iter().sum::<f32>());
-        // In four groups, whose sums need not wait for each other.
-        for p in [1, 2, 3] {
-            for group in 0..LANES / 4 {
-                parts[4 * group + p] += parts[4 * group + p - 1];
-            }
-        }
-        for group in 1..LANES / 4 {
-            let before = parts[4 * group - 1];
-            parts[4 * group..][..4].iter_mut().for_each(|part| *part += before);
-        }
-        self.parts = parts;
+        self.masses.set_parts(parts);
     }
 
-    /// All masses together: an upper bound of W.
-    #[inline(always)]
-    pub(super) fn total(&self) -> f64 {
-        self.parts[LANES - 1]
-    }
-
-    /// A lower bound of W; 0 where it is not known.
+    /// A lower bound of W; 0 where it is not known, as where the cost bends.
     #[inline(always)]
     pub(super) fn at_least(&self) -> f64 {
-        if self.off_grid { 0.0 } else { self.surely }
-    }
-
-    /// The bound of the weights in a cell.
-    #[inline(always)]
-    pub(super) fn bound(&self, cell: usize) -> f64 {
-        f64::from(self.masses[cell]) / f64::from(self.counts[cell])
-    }
-
-    /// Draws a cell with probability proportional to its mass.
-    #[inline(always)]
-    pub(super) fn draw(&self, rng: &mut Rng) -> usize {
-        let mut left = rng.random::<f64>() * self.total();
-        let part = self.parts[..LANES - 1].iter().map(|&sum| usize::from(sum <= left)).sum();
-        left -= if part == 0 { 0.0 } else { self.parts[part - 1] };
-        let mut chosen = part;
-        let mut cell = part;
-        while cell < self.masses.len() {
-            let mass = f64::from(self.masses[cell]);
-            // Rounding may leave a little over: then the last cell with a mass is it.
-            chosen = if mass > 0.0 { cell } else { chosen };
-            left -= mass;
-            if left < 0.0 {
-                break;
-            }
-            cell += LANES;
+        if self.off_grid {
+            return 0.0;
         }
-        chosen
+        let mut sums = [0.0f32; LANES];
+        let masses = self.masses.masses.chunks_exact(LANES);
+        for (masses, shrink) in masses.zip(self.shrink.chunks_exact(LANES)) {
+            for l in 0..LANES {
+                sums[l] += masses[l] * shrink[l];
+            }
+        }
+        f64::from(sums.iter().sum::<f32>())
     }
 
-    /// The places of the records in a cell.
+    /// The mass and the number of members of a cell.
     #[inline(always)]
-    pub(super) fn members(&self, cell: usize) -> &[u32] {
-        &self.members[cell]
+    pub(super) fn mass_and_count(&self, cell: usize) -> (f64, f64) {
+        (f64::from(self.masses.masses[cell]), f64::from(self.counts[cell]))
     }
 
-    /// The cell that a place is in, and where it stands among the members.
-    pub(super) fn find(&self, place: usize) -> (usize, usize) {
-        let slot = |members: &Vec<u32>| members.iter().position(|&i| i as usize == place);
-        let found = self.members.iter().enumerate().find_map(|(c, m)| Some((c, slot(m)?)));
-        found.expect("every place is in a cell")
+    /// The statistic of a member of a cell.
+    #[inline(always)]
+    pub(super) fn row<const K: usize>(&self, cell: usize, slot: usize) -> &[f64] {
+        self.members[cell].row::<K>(slot, self.aim.len())
     }
 
-    /// The places of all records, those in cell `first` before the others.
-    pub(super) fn places(&self, first: usize) -> impl Iterator<Item = usize> {
+    /// The statistics of all records, those in cell `first` before the others.
+    pub(super) fn rows(&self, first: usize, k: usize) -> impl Iterator<Item = &[f64]> {
         let order = (first..self.members.len()).chain(0..first);
-        order.flat_map(|cell| self.members[cell].iter().map(|&place| place as usize))
+        order.flat_map(move |cell| self.members[cell].rows(k))
+    }
+
+    /// The cell, and the place among its members, of row number `index` of all.
+    pub(super) fn locate(&self, mut index: usize) -> (usize, usize) {
+        for (cell, members) in self.members.iter().enumerate() {
+            if index < members.len() {
+                return (cell, index);
+            }
+            index -= members.len();
+        }
+        unreachable!("there are as many rows as records")
     }
 
     /// Whether W is surely enough, by bounds from below: every member of a cell is taken to be at
@@ -232,7 +228,7 @@ impl Cells {
                 let (low, high) = (&low[c * LANES..][..LANES], &high[c * LANES..][..LANES]);
                 for l in 0..LANES {
                     let distance =
-                        (aim[c] + 1).saturating_sub(low[l]).max(high[l].saturating_sub(aim[c]));
+                        aim[c].saturating_sub(low[l]).max(high[l].saturating_sub(aim[c]));
                     let paid = paid[c].saturating_add(1);
                     costs[l] = costs[l].saturating_add(S::units_above(distance, paid));
                 }
@@ -243,7 +239,7 @@ impl Cells {
                 let bits = ONE.saturating_sub(costs[l]);
                 weights[l] = f32::from_bits(u32::from(bits) << 16) * counts[l];
             }
-            total += f64::from(weights.iter().sum::<f32>()) / LOOSE;
+            total += f64::from(weights.iter().sum::<f32>() / LOOSE);
             if is_enough(total) {
                 return true;
             }
@@ -257,76 +253,113 @@ impl Cells {
         let k = records.k();
         for (cell, members) in self.members.iter().enumerate() {
             assert_eq!(self.counts[cell], members.len() as f32);
-            for &place in members {
-                for (c, &t) in records.statistic(place as usize).iter().enumerate() {
+            for (slot, row) in members.rows(k).enumerate() {
+                assert_eq!(row, records.statistic(members.place(slot)));
+                for (c, &t) in row.iter().enumerate() {
                     let at = (cell / LANES * k + c) * LANES + cell % LANES;
                     let below = below::<S>(t, self.origin[c]);
-                    assert!(self.low[at] <= below && below < self.high[at]);
+                    assert!(self.low[at] < below && below < self.high[at]);
                 }
             }
         }
     }
 
-    /// Moves a place from one cell to another, where its new statistic belongs.
+    /// Takes a member out of its cell; returns its place.
     #[inline(always)]
-    pub(super) fn relocate<S: Falloff, V: Vector, const K: usize>(
+    pub(super) fn remove<V: Vector, const K: usize>(
         &mut self,
-        (from, slot): (usize, usize),
+        (cell, slot): (usize, usize),
+    ) -> u32 {
+        let place = self.members[cell].swap_remove::<K>(slot, self.aim.len());
+        self.recount::<V>(cell);
+        place
+    }
+
+    #[inline(always)]
+    fn recount<V: Vector>(&mut self, cell: usize) {
+        let count = self.members[cell].len() as f32;
+        V::put(&mut self.counts[cell / 8 * 8..], cell % 8, count);
+    }
+
+    /// Takes the record at `place` into the cell where its statistic belongs.
+    #[inline(always)]
+    pub(super) fn add<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
         to: usize,
+        place: u32,
         statistic: &[f64],
     ) {
         let k = if K == 0 { statistic.len() } else { K };
-        let place = self.members[from].swap_remove(slot);
-        self.members[to].push(place);
-        self.counts[from] -= 1.0;
-        self.counts[to] += 1.0;
-        let (statistic, origin) = (&statistic[..k], &self.origin[..k]);
-        let (at, lane) = (to / LANES * k * LANES, to % LANES);
-        let (low, high) = (&mut self.low[at..][..k * LANES], &mut self.high[at..][..k * LANES]);
+        let statistic = &statistic[..k];
+        self.members[to].push::<K>(place, statistic);
+        self.recount::<V>(to);
+        let (origin, at) = (&self.origin[..k], &mut self.at[..k]);
+        let mut c = 0;
+        while c + 4 <= k {
+            let four = V::load(&statistic[c..]);
+            put_on_grid::<S, V>(four, V::load(&origin[c..]), &mut at[c..]);
+            c += 4;
+        }
+        while c < k {
+            at[c] = below::<S>(statistic[c], origin[c]);
+            c += 1;
+        }
+        let (block, lane) = (to / LANES * k * LANES, to % LANES);
+        let (low, high) = (&self.low[block..][..k * LANES], &self.high[block..][..k * LANES]);
+        let mut outside = false;
+        for c in 0..k {
+            outside |= (at[c] <= low[c * LANES + lane]) | (at[c] >= high[c * LANES + lane]);
+        }
+        if outside {
+            self.widen_box::<S, K>(to);
+        }
+    }
+
+    /// Takes the statistic at `at` into the box of a cell.
+    #[inline(always)]
+    fn widen_box<S: Falloff, const K: usize>(&mut self, cell: usize) {
+        let k = if K == 0 { self.at.len() } else { K };
+        let (block, lane) = (cell / LANES * k * LANES, cell % LANES);
+        let low = &mut self.low[block..][..k * LANES];
+        let (high, at) = (&mut self.high[block..][..k * LANES], &self.at[..k]);
         let (mut width, mut off) = (0, false);
         for c in 0..k {
-            let below = below::<S>(statistic[c], origin[c]);
-            off |= (below == 0) | (below + 1 == LAST);
-            let edges = (low[c * LANES + lane].min(below), high[c * LANES + lane].max(below + 1));
-            (low[c * LANES + lane], high[c * LANES + lane]) = edges;
-            width += u32::from(edges.1 - edges.0) + 1;
+            off |= (at[c] == 0) | (at[c] + 1 == LAST);
+            let (low, high) = (&mut low[c * LANES + lane], &mut high[c * LANES + lane]);
+            (*low, *high) = ((*low).min(at[c].saturating_sub(1)), (*high).max(at[c] + 1));
+            width += u32::from(*high - *low);
         }
         self.off_grid |= off;
-        self.shrink[to] = shrink::<S>(width);
+        self.shrink[cell] = shrink::<S>(width);
     }
 }
 
 /// The least that the weight of a member can be of the bound of its cell, where the box of the
 /// cell is `width` steps wide, all coordinates together: a far corner costs at most the width more
-/// than a near one, unless the cost bends.
+/// than a near one, unless the cost bends. By 2^i (1 + f) again, less what that is above.
 #[inline(always)]
 fn shrink<S: Falloff>(width: u32) -> f32 {
-    if S::BENDS { 0.0 } else { exp(-f64::from(width) * COST_UNIT) as f32 * (1.0 / LOOSE as f32) }
+    let bits = u32::from(ONE).saturating_sub(width);
+    if S::BENDS { 0.0 } else { f32::from_bits(bits << 16) * (1.0 / (LOOSE * LOOSE)) }
 }
 
 /// The last whole number of the grid.
 const LAST: u16 = u16::MAX;
 
-/// The whole number just below a value: the value is at most one step above it. Values off the
-/// grid are moved to its edge, which only brings things nearer to each other.
+/// The whole number at or below a value, which is less than one step above it. Values off the grid
+/// are moved to its edge, which only brings things nearer to each other.
 #[inline(always)]
 fn below<S: Falloff>(value: f64, origin: f64) -> u16 {
-    // Adding 2^52 rounds to the nearest whole number, which is then the lowest bits.
-    const SHIFT: f64 = 4503599627370496.0;
-    let at = (value - origin) * (1.0 / S::STEP) - 0.5;
-    (least(most(at, 0.0), 65_534.0) + SHIFT).to_bits() as u16
+    let at = (value - origin) * (1.0 / S::STEP);
+    least(most(at, 0.0), 65_534.0) as u16
 }
 
-/// The smaller of two numbers, of which none is NaN: one instruction.
+/// The same for four values.
 #[inline(always)]
-fn least(a: f64, b: f64) -> f64 {
-    if a < b { a } else { b }
-}
-
-/// The larger of two numbers, of which none is NaN: one instruction.
-#[inline(always)]
-fn most(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
+fn put_on_grid<S: Falloff, V: Vector>(value: V::Four, origin: V::Four, to: &mut [u16]) {
+    let steps = V::mul(V::sub(value, origin), V::load(&[1.0 / S::STEP; 4]));
+    let at = V::max(steps, V::load(&[0.0; 4]));
+    V::whole(to, V::min(at, V::load(&[65_534.0; 4])));
 }
 
 fn fill<T: Clone>(all: &mut Vec<T>, length: usize, value: T) {

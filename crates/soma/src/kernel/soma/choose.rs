@@ -14,6 +14,8 @@ const WEIGHED: usize = 64;
 const PERIOD: u64 = 256;
 /// Up to so many trials a move, drawing places uniformly is cheaper than finding a cell.
 const FEW: f64 = 12.0;
+/// What a scan costs, in trials: whatever n is, and for each coordinate of each record.
+const SCAN: [f64; 2] = [4.5, 0.0055];
 /// Beyond so many, twice as many cells pay.
 const MANY: f64 = 80.0;
 
@@ -39,8 +41,16 @@ impl Soma {
             Some(strategy) => strategy,
             None if records.bins().is_some() => Strategy::Bins,
             None => {
+                self.envelope.fit::<V, K>(records);
                 let trials = self.uniform_trials::<S, V, K>(records);
-                if trials < FEW { Strategy::Uniform } else { cells(trials, records.n()) }
+                let scan = SCAN[0] + SCAN[1] * (records.n() * records.k()) as f64;
+                if trials < FEW.min(scan) {
+                    Strategy::Uniform
+                } else if scan < 2.0 * FEW {
+                    Strategy::Scan
+                } else {
+                    cells(trials, records.n())
+                }
             }
         };
         if let Strategy::Cells(count) = strategy {

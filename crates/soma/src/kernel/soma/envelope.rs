@@ -1,7 +1,7 @@
 //! The bounding box of the statistics, and what it says about the weights.
 
 use crate::kernel::Records;
-use crate::kernel::shape::{Falloff, known, sum_over};
+use crate::kernel::shape::{Falloff, cost_with, known, sum_over};
 use crate::kernel::vector::Vector;
 
 /// A box that holds all statistics. It is widened with each replacement, and made tight again once
@@ -19,36 +19,32 @@ impl Envelope {
     /// The box of all statistics.
     #[inline(always)]
     pub(super) fn fit<V: Vector, const K: usize>(&mut self, records: &Records) {
-        let k = records.k();
-        self.low.clear();
-        self.low.resize(k, f64::INFINITY);
-        self.high.clear();
-        self.high.resize(k, f64::NEG_INFINITY);
-        self.apart.resize(k, 0.0);
-        let k = if K == 0 { k } else { K };
+        let k = if K == 0 { records.k() } else { K };
+        self.clear(k);
         for row in records.statistics().chunks_exact(k) {
             self.widen::<V, K>(row);
         }
     }
 
+    /// A box of nothing, for statistics of length k.
+    pub(super) fn clear(&mut self, k: usize) {
+        self.low.clear();
+        self.low.resize(k, f64::INFINITY);
+        self.high.clear();
+        self.high.resize(k, f64::NEG_INFINITY);
+        self.apart.resize(k, 0.0);
+    }
+
     /// Takes a statistic in.
     #[inline(always)]
     pub(super) fn widen<V: Vector, const K: usize>(&mut self, statistic: &[f64]) {
-        let t = known::<K>(statistic);
-        let (low, high) = (&mut self.low[..t.len()], &mut self.high[..t.len()]);
-        let mut k = 0;
-        while k + 4 <= t.len() {
-            let four = V::load(&t[k..]);
-            let (least, most) = (V::load(&low[k..]), V::load(&high[k..]));
-            V::store(&mut low[k..], V::min(four, least));
-            V::store(&mut high[k..], V::max(four, most));
-            k += 4;
-        }
-        while k < t.len() {
-            low[k] = if t[k] < low[k] { t[k] } else { low[k] };
-            high[k] = if t[k] > high[k] { t[k] } else { high[k] };
-            k += 1;
-        }
+        widen::<V, K>(&mut self.low, &mut self.high, statistic, statistic);
+    }
+
+    /// Takes in the box from `low` to `high`.
+    #[inline(always)]
+    pub(super) fn widen_by<V: Vector, const K: usize>(&mut self, low: &[f64], high: &[f64]) {
+        widen::<V, K>(&mut self.low, &mut self.high, low, high);
     }
 
     /// The smallest values.
@@ -87,11 +83,7 @@ impl Envelope {
     /// weight.
     #[inline(always)]
     pub(super) fn cost<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
-        let apart = known::<K>(&self.apart);
-        let old = &old[..apart.len()];
-        sum_over!(V, apart.len(), k => {
-            V::cost::<S>(V::add(V::load(&apart[k..]), V::load(&old[k..])))
-        }, S::cost(apart[k] + old[k]))
+        cost_with::<S, V, K>(&self.apart, old)
     }
 
     /// A cost that no record in the box can fall below: each coordinate comes as near as it can.
@@ -133,5 +125,31 @@ impl Envelope {
             total += at_low + (at_high - at_low) * part.clamp(0.0, 1.0);
         }
         total
+    }
+}
+
+/// Widens the box from `low` to `high` to hold the one from `least` to `most`.
+#[inline(always)]
+pub(super) fn widen<V: Vector, const K: usize>(
+    low: &mut [f64],
+    high: &mut [f64],
+    least: &[f64],
+    most: &[f64],
+) {
+    let least = known::<K>(least);
+    let (low, high, most) =
+        (&mut low[..least.len()], &mut high[..least.len()], &most[..least.len()]);
+    let mut k = 0;
+    while k + 4 <= least.len() {
+        let lower = V::min(V::load(&least[k..]), V::load(&low[k..]));
+        let upper = V::max(V::load(&most[k..]), V::load(&high[k..]));
+        V::store(&mut low[k..], lower);
+        V::store(&mut high[k..], upper);
+        k += 4;
+    }
+    while k < least.len() {
+        low[k] = if least[k] < low[k] { least[k] } else { low[k] };
+        high[k] = if most[k] > high[k] { most[k] } else { high[k] };
+        k += 1;
     }
 }

@@ -1,12 +1,15 @@
 //! SOMA at a cost that does not grow with the number of records.
 
 mod accept;
+mod ahead;
 mod bins;
 mod celled;
 mod cells;
 mod choose;
 mod envelope;
+mod members;
 mod partition;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod uniform;
@@ -15,12 +18,15 @@ use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use self::accept::Choice;
+use self::ahead::Ahead;
 use self::bins::Bins;
 use self::celled::CellSelector;
 use self::cells::Cells;
 use self::envelope::Envelope;
 use self::partition::Partition;
+use self::scan::ScanSelector;
 use self::uniform::UniformSelector;
+use super::columns::Columns;
 use super::offers::Batches;
 use super::shape::{Falloff, log_density_with};
 use super::specialise::{Work, specialised};
@@ -32,22 +38,28 @@ use crate::rng::Rng;
 
 /// A way to draw a place with probability w_i / W, and to say whether it is taken.
 trait Selector {
+    /// Whether the statistics that [`Records`] keep are not looked at in a sweep, so that they may
+    /// be written later, when their places in memory have come near.
+    const DEFERS: bool = false;
+
     /// Looks at the statistics, of length k, of the offers of a batch.
     fn prepare<const K: usize>(&mut self, statistics: &[f64], k: usize) {
         let _ = (statistics, k);
     }
 
-    /// Draws a place for the offer that `envelope` holds.
+    /// Draws a place for an offer with statistic `offer`; `current` is the cost of the residual as
+    /// it stands.
     fn select<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        envelope: &Envelope,
+        offer: &[f64],
+        current: f64,
+        envelope: &mut Envelope,
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> Choice;
 
-    /// Whether the offer is put in the chosen place; `current` is the cost of the residual as it
-    /// stands.
+    /// Whether the offer is put in the chosen place.
     fn accepts<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
@@ -58,15 +70,21 @@ trait Selector {
         rng: &mut Rng,
     ) -> bool;
 
+    /// The statistic of the record in the chosen place, where its writing is deferred.
+    fn old<const K: usize>(&self, choice: &Choice) -> &[f64] {
+        let _ = choice;
+        &[]
+    }
+
     /// Offer j of the batch, with statistic `new`, was put in the chosen place.
     fn replaced<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         j: usize,
         new: &[f64],
-    ) {
-        let _ = (choice, j, new);
-    }
+        envelope: &mut Envelope,
+        rng: &mut Rng,
+    );
 }
 
 /// How places are drawn. The law of a move is the same for all.
@@ -75,6 +93,8 @@ trait Selector {
 pub enum Strategy {
     /// Uniformly, under one bound of all weights.
     Uniform,
+    /// By bounds of all weights, which are computed in single precision.
+    Scan,
     /// By way of so many cells of similar records.
     Cells(usize),
     /// By way of the bins of a histogram, or the categories of a count.
@@ -86,6 +106,7 @@ impl Strategy {
     pub fn name(self) -> String {
         match self {
             Strategy::Uniform => "uniform".into(),
+            Strategy::Scan => "scan".into(),
             Strategy::Cells(count) => format!("cells-{count}"),
             Strategy::Bins => "bins".into(),
         }
@@ -107,6 +128,10 @@ pub struct Soma {
     sweeps: u64,
     #[serde(skip)]
     cells: Cells,
+    #[serde(skip)]
+    ahead: Ahead,
+    #[serde(skip)]
+    columns: Columns,
     #[serde(skip)]
     bins: Bins,
     #[serde(skip)]
@@ -157,17 +182,23 @@ impl Work for Moves<'_> {
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Moves { soma, records, offers, rng } = self;
-        soma.envelope.fit::<V, K>(records);
         let strategy = soma.choose::<S, V, K>(records);
-        let Soma { partition, cells, bins, envelope, batch, .. } = soma;
+        let Soma { partition, ahead, columns, cells, bins, envelope, batch, .. } = soma;
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
             Strategy::Uniform => {
+                envelope.fit::<V, K>(records);
                 let selector = UniformSelector::begin(records, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
+            Strategy::Scan => {
+                let selector = ScanSelector::begin::<K>(columns, records);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
             Strategy::Cells(_) => {
-                let selector = CellSelector::begin::<S, V, K>(cells, partition, records, envelope);
+                let cells = (cells, ahead);
+                let selector =
+                    CellSelector::begin::<S, V, K>(cells, partition, records, envelope, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Bins => bins::make_moves::<S>(bins, records, batches, rng),
@@ -185,21 +216,30 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
 ) -> Outcome<Counts> {
     let mut counts = Counts { moves: batches.moves(), ..Counts::default() };
     let mut current = -log_density_with::<S, V, K>(records.residual());
+    let mut pending: Vec<(usize, usize)> = Vec::new();
     while let Some(places) = batches.next(rng)? {
         selector.prepare::<K>(batches.batch().statistics(), records.k());
         for j in 0..places.len() {
             let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
-            envelope.offer::<V, K>(records.residual(), t);
             let evaluations = &mut counts.evaluations;
-            let choice = selector.select::<S, V, K>(envelope, records, evaluations, rng);
+            let choice =
+                selector.select::<S, V, K>(t, current, envelope, records, evaluations, rng);
             if !selector.accepts::<S, V, K>(&choice, current, envelope, records, evaluations, rng) {
                 continue;
             }
-            records.replace_known::<V, K>(choice.place, y, t);
-            envelope.widen::<V, K>(t);
-            selector.replaced::<S, V, K>(&choice, j, t);
+            if T::DEFERS {
+                records.shift_residual::<V, K>(selector.old::<K>(&choice), t);
+                records.prefetch(choice.place);
+                pending.push((choice.place, j));
+            } else {
+                records.replace_known::<V, K>(choice.place, y, t);
+            }
+            selector.replaced::<S, V, K>(&choice, j, t, envelope, rng);
             current = choice.cost;
             counts.accepted += 1;
+        }
+        for (place, j) in pending.drain(..) {
+            records.put::<K>(place, batches.batch().record(j), batches.batch().statistic(j));
         }
     }
     Ok(counts)

@@ -30,21 +30,30 @@ impl Work for Frozen<'_> {
 
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(mut self) -> (Vec<u64>, u64) {
-        self.soma.envelope.fit::<V, K>(self.records);
         let strategy = self.soma.choose::<S, V, K>(self.records);
-        let Soma { partition, cells, bins, envelope, .. } = &mut *self.soma;
-        envelope.offer::<V, K>(self.records.residual(), self.statistic);
+        let Soma { partition, ahead, columns, cells, bins, envelope, .. } = &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
+                envelope.fit::<V, K>(self.records);
                 let selector = UniformSelector::begin(self.records, self.rng);
                 self.draw::<S, V, K, _>(selector)
             }
+            Strategy::Scan => {
+                let mut columns = std::mem::take(columns);
+                let selector = ScanSelector::begin::<K>(&mut columns, self.records);
+                self.draw::<S, V, K, _>(selector)
+            }
             Strategy::Cells(_) => {
-                let mut cells = std::mem::take(cells);
+                let (mut cells, mut ahead) = (std::mem::take(cells), std::mem::take(ahead));
                 let partition = partition.clone();
-                let envelope = &*envelope;
-                let selector =
-                    CellSelector::begin::<S, V, K>(&mut cells, &partition, self.records, envelope);
+                let cells = (&mut cells, &mut ahead);
+                let selector = CellSelector::begin::<S, V, K>(
+                    cells,
+                    &partition,
+                    self.records,
+                    envelope,
+                    self.rng,
+                );
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Bins => {
@@ -65,18 +74,19 @@ impl Frozen<'_> {
         mut selector: T,
     ) -> (Vec<u64>, u64) {
         let current = -log_density_with::<S, V, K>(self.records.residual());
-        let envelope = &self.soma.envelope;
+        let envelope = &mut self.soma.envelope;
+        let (count, rng) = (&mut self.evaluations, self.rng);
         for _ in 0..self.draws {
-            let count = &mut self.evaluations;
-            let choice = selector.select::<S, V, K>(envelope, self.records, count, self.rng);
-            let accepts = selector.accepts::<S, V, K>(
-                &choice,
+            let choice = selector.select::<S, V, K>(
+                self.statistic,
                 current,
                 envelope,
                 self.records,
                 count,
-                self.rng,
+                rng,
             );
+            let accepts =
+                selector.accepts::<S, V, K>(&choice, current, envelope, self.records, count, rng);
             self.taken[if accepts { choice.place } else { self.records.n() }] += 1;
         }
         (self.taken, self.evaluations)
@@ -194,6 +204,8 @@ fn every_strategy_has_the_law_of_the_scan() {
                     for (k, strategy) in [
                         (1, Strategy::Uniform),
                         (9, Strategy::Uniform),
+                        (1, Strategy::Scan),
+                        (9, Strategy::Scan),
                         (1, Strategy::Cells(16)),
                         (3, Strategy::Cells(40)),
                         (9, Strategy::Cells(4)),
@@ -226,6 +238,8 @@ fn common_cases_have_the_law_of_the_scan_to_many_draws() {
     let mut rng = rng::stream(6, 0);
     let cases = [
         (Noise::Laplace, 3.0, Strategy::Uniform),
+        (Noise::Laplace, 30.0, Strategy::Scan),
+        (Noise::Gaussian, 10.0, Strategy::Scan),
         (Noise::Laplace, 30.0, Strategy::Cells(64)),
         (Noise::Gaussian, 30.0, Strategy::Cells(32)),
     ];
@@ -275,9 +289,12 @@ fn bins_have_the_law_of_the_scan() {
 #[test]
 fn vector_and_portable_paths_agree() {
     for noise in [Noise::Laplace, Noise::Gaussian] {
-        for (k, strategy) in
-            [(9, Strategy::Uniform), (9, Strategy::Cells(50)), (3, Strategy::Cells(16))]
-        {
+        for (k, strategy) in [
+            (9, Strategy::Uniform),
+            (9, Strategy::Scan),
+            (9, Strategy::Cells(50)),
+            (3, Strategy::Cells(16)),
+        ] {
             let (records, offer) = problem(noise, 500, k, 10.0, State::Typical);
             let draw = |portable| {
                 let mut rng = rng::stream(8, 0);
@@ -355,7 +372,8 @@ fn chains_agree_with_the_scan() {
             (0..BATCHES).map(|_| batch()).collect()
         };
         let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
-        for strategy in [Strategy::Uniform, Strategy::Cells(4), Strategy::Cells(64)] {
+        for strategy in [Strategy::Uniform, Strategy::Scan, Strategy::Cells(4), Strategy::Cells(64)]
+        {
             let fast = run(Kernel::Soma(Soma::with_strategy(strategy)), 2);
             for c in 0..3 {
                 let moments = |all: &[[f64; 3]]| {
@@ -394,7 +412,9 @@ fn cells_follow_the_records() {
     let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Cells(32)));
     sweep(&mut kernel, &mut records, 1, 4);
     let Kernel::Soma(soma) = &kernel else { unreachable!() };
-    let mut places: Vec<usize> = soma.cells.places(0).collect();
+    let members = soma.cells.members.iter();
+    let mut places: Vec<usize> =
+        members.flat_map(|cell| (0..cell.len()).map(|slot| cell.place(slot))).collect();
     places.sort_unstable();
     assert_eq!(places, (0..300).collect::<Vec<_>>());
     soma.cells.check::<Absolute>(&records);

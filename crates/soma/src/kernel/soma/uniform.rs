@@ -2,7 +2,7 @@
 
 use rand::distr::{Distribution, Uniform};
 
-use super::accept::{Choice, Threshold, by_scan, most_trials};
+use super::accept::{Choice, Threshold, by_weighing_all, most_trials};
 use super::{Envelope, Selector};
 use crate::kernel::Records;
 use crate::kernel::shape::{Falloff, survives};
@@ -52,11 +52,14 @@ impl Selector for UniformSelector {
     #[inline(always)]
     fn select<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        envelope: &Envelope,
+        offer: &[f64],
+        _: f64,
+        envelope: &mut Envelope,
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> Choice {
+        envelope.offer::<V, K>(records.residual(), offer);
         self.least = envelope.least_cost::<S, V, K>();
         for _ in 0..most_trials(records.n()) {
             let place = self.place(records, rng);
@@ -66,7 +69,8 @@ impl Selector for UniformSelector {
                 return Choice { place, cost, cell: 0, slot: 0 };
             }
         }
-        let (place, cost) = by_scan::<S, K>(envelope, records, evaluations, rng);
+        let rows = records.statistics().chunks_exact(records.k());
+        let (place, cost) = by_weighing_all::<S, K>(envelope, rows, evaluations, rng);
         Choice { place, cost, cell: 0, slot: 0 }
     }
 
@@ -91,7 +95,20 @@ impl Selector for UniformSelector {
             return true;
         }
         let places = (choice.place..records.n()).chain(0..choice.place);
+        let rows = places.map(|place| records.statistic_known::<K>(place));
         let most = threshold.weight(self.least);
-        threshold.is_met_by_sum::<S, V, K>(envelope, records, places, most, evaluations)
+        threshold.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, most, evaluations)
+    }
+
+    #[inline(always)]
+    fn replaced<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        _: &Choice,
+        _: usize,
+        new: &[f64],
+        envelope: &mut Envelope,
+        _: &mut Rng,
+    ) {
+        envelope.widen::<V, K>(new);
     }
 }

@@ -1,6 +1,6 @@
 //! Vectors in plain Rust.
 
-use super::{LANES, ONE, SLACK, SMALLEST, Sums, Vector, Weighing};
+use super::{BITS, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Vector, Weighing};
 use crate::kernel::shape::Falloff;
 
 /// Runs anywhere.
@@ -26,6 +26,21 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
+    fn narrow(to: &mut [f32], value: [f64; 4]) {
+        to[..4].copy_from_slice(&value.map(|v| v as f32));
+    }
+
+    #[inline(always)]
+    fn whole(to: &mut [u16], value: [f64; 4]) {
+        to[..4].copy_from_slice(&value.map(|v| v as u16));
+    }
+
+    #[inline(always)]
+    fn put(to: &mut [f32], lane: usize, value: f32) {
+        to[..8][lane] = value;
+    }
+
+    #[inline(always)]
     fn add(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
         zip(a, b, |a, b| a + b)
     }
@@ -33,6 +48,11 @@ impl Vector for Portable {
     #[inline(always)]
     fn sub(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
         zip(a, b, |a, b| a - b)
+    }
+
+    #[inline(always)]
+    fn mul(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+        zip(a, b, |a, b| a * b)
     }
 
     #[inline(always)]
@@ -56,19 +76,45 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> Sums {
-        let Weighing { low, high, aim, paid, counts, shrink, masses } = weighing;
+    fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4] {
+        let Points { columns, apart, beyond, unit, masses, sums } = points;
+        let k = if K == 0 { apart.len() } else { K };
+        let mut parts = [0.0; 4];
+        let masses = masses.chunks_exact_mut(LANES).zip(sums.chunks_exact_mut(LANES));
+        for ((masses, sums), columns) in masses.zip(columns.chunks_exact(k * LANES)) {
+            let mut costs = [[0.0f32; LANES]; 2];
+            for c in 0..k {
+                for l in 0..LANES {
+                    let distance = columns[c * LANES + l] + apart[c];
+                    costs[0][l] += S::cost_beyond(distance, beyond[c]);
+                }
+                costs.swap(0, 1);
+            }
+            for l in 0..LANES {
+                let cost = costs[0][l] + costs[1][l];
+                let bits = (unit - cost * BITS).clamp(MASS_BITS[0], MASS_BITS[1]);
+                masses[l] = f32::from_bits(bits as u32);
+                parts[l % 4] += f64::from(masses[l]);
+                sums[l] = parts[l % 4];
+            }
+        }
+        parts
+    }
+
+    #[inline(always)]
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> [f64; 4] {
+        let Weighing { low, high, aim, paid, counts, masses, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
-        let mut sums = Sums { parts: [0.0; LANES], surely: [0.0; LANES] };
-        for (block, masses) in masses.chunks_exact_mut(LANES).enumerate() {
+        let mut parts = [0.0; 4];
+        let masses = masses.chunks_exact_mut(LANES).zip(sums.chunks_exact_mut(LANES));
+        for (block, (masses, sums)) in masses.enumerate() {
             let boxes = block * k * LANES;
             let (low, high) = (&low[boxes..][..k * LANES], &high[boxes..][..k * LANES]);
             let counts = &counts[block * LANES..][..LANES];
-            let shrink = &shrink[block * LANES..][..LANES];
             let mut costs = [0u16; LANES];
             for c in 0..k {
                 for l in 0..LANES {
-                    let short = low[c * LANES + l].saturating_sub(aim[c] + 1);
+                    let short = low[c * LANES + l].saturating_sub(aim[c]);
                     let distance = short | aim[c].saturating_sub(high[c * LANES + l]);
                     costs[l] = costs[l].saturating_add(S::units_below(distance, paid[c]));
                 }
@@ -76,10 +122,10 @@ impl Vector for Portable {
             for l in 0..LANES {
                 let bits = ONE.saturating_sub(costs[l]).max(SMALLEST);
                 masses[l] = f32::from_bits((u32::from(bits) << 16) | SLACK) * counts[l];
-                sums.parts[l] += f64::from(masses[l]);
-                sums.surely[l] += masses[l] * shrink[l];
+                parts[l % 4] += f64::from(masses[l]);
+                sums[l] = parts[l % 4];
             }
         }
-        sums
+        parts
     }
 }

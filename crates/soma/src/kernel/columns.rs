@@ -1,0 +1,319 @@
+//! A SOMA move by a scan in single precision: a bound of every weight, and few weights in full.
+
+use std::ops::Range;
+
+use rand::RngExt;
+
+use super::Records;
+use super::exp::exp;
+use super::masses::Masses;
+use super::shape::{Absolute, Falloff, cost_with, known, sum_over};
+use super::vector::{BITS, LANES, ONE_BITS, Points, Vector};
+use crate::rng::Rng;
+
+/// 2^i (1 + f) is above 2^(i + f), by at most this factor.
+const LOOSE: f64 = 1.0615;
+/// What rounding to the bits of a float adds to an exponent, at most, and a little more.
+const ROUNDING: f64 = 4e-5;
+/// Sums of masses outside of this range may have lost terms: then the unit is changed.
+const SOUND: Range<f64> = 1e-28..1e28;
+/// After so many trials all records are weighed in full. Trials are independent of each other, so
+/// that the law does not change if they are given up after a number that is fixed beforehand.
+const TRIALS: usize = 64;
+
+/// The statistics of consecutive records in single precision, those of one coordinate side by
+/// side.
+///
+/// The mass of a record is a bound of its weight w_i, relative to w_0. It is computed from costs
+/// that are too small by at most a known slack, and with 2^i (1 + f) >= 2^(i + f) for the
+/// exponential: the bits of a float are its logarithm, piecewise linear. A record is drawn with
+/// probability proportional to its mass, and kept with probability w_i / mass, in full precision:
+/// then the record kept has probability w_i / W. It takes about 1.04 trials.
+///
+/// A coordinate in which the release is out of reach of all records costs each of them the same
+/// amount, up to the nearest point in reach: this constant is left out of the costs, which are
+/// then small enough for single precision wherever the chain starts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Columns {
+    places: Range<usize>,
+    /// What is subtracted from statistics before they are rounded, and how far they are from it.
+    origin: Vec<f64>,
+    reach: Vec<f64>,
+    columns: Vec<f32>,
+    /// Released minus sum minus the statistic of the offer.
+    apart: Vec<f64>,
+    /// The same plus the origin, brought within reach, and what that took away.
+    within: Vec<f32>,
+    beyond: Vec<f32>,
+    masses: Masses,
+    /// The cost that has mass 1, and by how much costs may be off.
+    unit: f64,
+    slack: f64,
+}
+
+impl Columns {
+    /// Copies the statistics of the records in `places`.
+    #[inline(always)]
+    pub(super) fn load<const K: usize>(&mut self, records: &Records, places: Range<usize>) {
+        let k = if K == 0 { records.k() } else { K };
+        let padded = places.len().next_multiple_of(LANES);
+        self.columns.clear();
+        // Where there is no record, there is one that costs more than any other.
+        self.columns.resize(padded * k, 1e18);
+        self.masses.resize(padded);
+        self.origin.clear();
+        self.origin.extend((0..k).map(|c| records.mean(c)));
+        self.reach.clear();
+        self.reach.resize(k, 0.0);
+        self.apart.resize(k, 0.0);
+        self.within.resize(k, 0.0);
+        self.beyond.resize(k, 0.0);
+        let all = LANES * k;
+        for (i, place) in places.clone().enumerate() {
+            let row = records.statistic_known::<K>(place);
+            let columns = &mut self.columns[i / LANES * all..][..all];
+            let (origin, reach) = (&self.origin[..k], &mut self.reach[..k]);
+            for c in 0..k {
+                let t = row[c] - origin[c];
+                reach[c] = most(t.abs(), reach[c]);
+                columns[c * LANES + i % LANES] = t as f32;
+            }
+        }
+        self.places = places;
+    }
+
+    /// The number of records.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The statistic of record `i` of these is now `statistic`.
+    #[inline(always)]
+    pub(super) fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]) {
+        let statistic = known::<K>(statistic);
+        let k = statistic.len();
+        let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
+        let (origin, reach) = (&self.origin[..k], &mut self.reach[..k]);
+        let entry = &mut self.within[..k];
+        let mut c = 0;
+        while c + 4 <= k {
+            let t = V::sub(V::load(&statistic[c..]), V::load(&origin[c..]));
+            let far = V::max(V::cost::<Absolute>(t), V::load(&reach[c..]));
+            V::store(&mut reach[c..], far);
+            V::narrow(&mut entry[c..], t);
+            c += 4;
+        }
+        while c < k {
+            let t = statistic[c] - origin[c];
+            reach[c] = most(t.abs(), reach[c]);
+            entry[c] = t as f32;
+            c += 1;
+        }
+        let eight = i % LANES / 8 * 8;
+        for c in 0..k {
+            V::put(&mut columns[c * LANES + eight..], i % 8, entry[c]);
+        }
+    }
+
+    /// Draws the record that an offer replaces with probability w_i / W; returns it and the cost of
+    /// the residual if it is replaced. `current` is the cost of the residual as it stands.
+    #[inline(always)]
+    pub(super) fn select<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        records: &Records,
+        offer: &[f64],
+        current: f64,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> (usize, f64) {
+        self.weigh::<S, V, K>(records.residual(), offer, current);
+        if self.is_too_rough() {
+            return self.select_in_full::<S, V, K>(records, evaluations, rng);
+        }
+        let surely = self.surely();
+        for _ in 0..TRIALS {
+            // Rounding may lead to a record that is not there.
+            let i = self.masses.draw(rng.random()).min(self.len() - 1);
+            let cost = self.cost::<S, V, K>(records, i);
+            *evaluations += 1;
+            let uniform: f64 = rng.random();
+            if uniform < surely
+                || uniform * f64::from(self.masses.masses[i]) < exp((self.unit - cost).min(600.0))
+            {
+                return (i, cost);
+            }
+        }
+        self.select_in_full::<S, V, K>(records, evaluations, rng)
+    }
+
+    /// Whether the offer is put in the place of record `i`, which
+    /// [`select`](Columns::select) has drawn, at a cost of `cost`: with probability
+    /// W / (W + w_0 - w_i), if that is less than 1.
+    #[inline(always)]
+    pub(super) fn accepts<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        records: &Records,
+        cost: f64,
+        current: f64,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        let uniform: f64 = rng.random();
+        // U <= W / (W + short), solved for W; `short` is at most w_0.
+        let is_met = |total: f64, short: f64| total * (1.0 - uniform) >= short * uniform;
+        let total = self.masses.total();
+        let (most, least) =
+            if self.is_too_rough() { (f64::INFINITY, 0.0) } else { (total, total * self.surely()) };
+        let standing =
+            if self.unit == current { 1.0 } else { exp((self.unit - current).min(600.0)) };
+        if is_met(least, standing) || cost <= current {
+            return true;
+        }
+        let short = standing - exp((self.unit - cost).min(600.0));
+        if is_met(least, short) || !is_met(most, short) {
+            return is_met(least, short);
+        }
+        *evaluations += self.len() as u64;
+        let weight = |i| exp((self.unit - self.cost::<S, V, K>(records, i)).min(600.0));
+        is_met((0..self.len()).map(weight).sum(), short)
+    }
+
+    /// Computes all masses for an offer.
+    #[inline(always)]
+    fn weigh<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        residual: &[f64],
+        offer: &[f64],
+        current: f64,
+    ) {
+        let k = if K == 0 { self.apart.len() } else { K };
+        let (residual, offer) = (&residual[..k], &offer[..k]);
+        let (origin, reach, apart) = (&self.origin[..k], &self.reach[..k], &mut self.apart[..k]);
+        let (within, beyond) = (&mut self.within[..k], &mut self.beyond[..k]);
+        let zero = V::load(&[0.0; 4]);
+        let paid = sum_over!(V, k, c => {
+            let away = V::sub(V::load(&residual[c..]), V::load(&offer[c..]));
+            let all = V::add(away, V::load(&origin[c..]));
+            let far = V::load(&reach[c..]);
+            let inside = V::max(V::min(all, far), V::sub(zero, far));
+            let outside = V::sub(all, inside);
+            V::store(&mut apart[c..], away);
+            V::narrow(&mut within[c..], inside);
+            V::narrow(&mut beyond[c..], outside);
+            V::cost::<S>(outside)
+        }, {
+            apart[c] = residual[c] - offer[c];
+            let all = apart[c] + origin[c];
+            let inside = most(least(all, reach[c]), -reach[c]);
+            within[c] = inside as f32;
+            beyond[c] = (all - inside) as f32;
+            S::cost(all - inside)
+        });
+        let size = if S::BENDS {
+            (0..k).map(|c| reach[c] * (reach[c] + f64::from(beyond[c].abs()))).sum()
+        } else {
+            sum_over!(V, k, c => V::load(&reach[c..]), reach[c])
+        };
+        // Statistics, `within` and distances are each rounded by a part in 2^24 of twice the
+        // reach, at most; each sum and product by as much of what comes out.
+        self.slack = ROUNDING + size * (k as f64 + 8.0) / f64::from(1 << 21);
+        self.unit = current;
+        self.fill::<S, V, K>(current - paid);
+        if !SOUND.contains(&self.masses.total()) {
+            self.change_unit::<S, V, K>(paid);
+        }
+    }
+
+    /// Computes the masses relative to a cost of `unit`, and sums them up.
+    #[inline(always)]
+    fn fill<S: Falloff, V: Vector, const K: usize>(&mut self, unit: f64) {
+        let unit = (unit + self.slack) * f64::from(BITS) + f64::from(ONE_BITS);
+        let parts = V::weigh_points::<S, K>(Points {
+            columns: &self.columns,
+            apart: &self.within,
+            beyond: &self.beyond,
+            unit: unit as f32,
+            masses: &mut self.masses.masses,
+            sums: &mut self.masses.sums,
+        });
+        self.masses.set_parts(parts);
+    }
+
+    /// Makes the mass of the heaviest record about 1, where all vanish or overflow relative to w_0.
+    #[cold]
+    #[inline(never)]
+    fn change_unit<S: Falloff, V: Vector, const K: usize>(&mut self, paid: f64) {
+        let k = self.within.len();
+        let mut lightest = f64::INFINITY;
+        for i in 0..self.len() {
+            let column = |c: usize| self.columns[(i / LANES * k + c) * LANES + i % LANES];
+            let cost = |c: usize| S::cost_beyond(column(c) + self.within[c], self.beyond[c]);
+            lightest = least((0..k).map(|c| f64::from(cost(c))).sum(), lightest);
+        }
+        self.unit = lightest + paid;
+        self.fill::<S, V, K>(lightest);
+    }
+
+    /// Whether single precision says nothing of the weights.
+    #[inline(always)]
+    fn is_too_rough(&self) -> bool {
+        self.slack > 1.0
+    }
+
+    /// What part of a mass, and of the sum of all, is surely weight.
+    #[inline(always)]
+    fn surely(&self) -> f64 {
+        most((1.0 - 2.0 * self.slack) * (1.0 / LOOSE) - 1e-4, 0.0)
+    }
+
+    /// The cost of the residual if record `i` is replaced.
+    #[inline(always)]
+    fn cost<S: Falloff, V: Vector, const K: usize>(&self, records: &Records, i: usize) -> f64 {
+        cost_with::<S, V, K>(&self.apart, records.statistic_known::<K>(self.places.start + i))
+    }
+
+    /// A record drawn with probability w_i / W by weighing all in full.
+    #[cold]
+    #[inline(never)]
+    fn select_in_full<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> (usize, f64) {
+        *evaluations += self.len() as u64;
+        let costs: Vec<f64> = (0..self.len()).map(|i| self.cost::<S, V, K>(records, i)).collect();
+        self.unit = costs.iter().copied().fold(f64::INFINITY, least);
+        draw_by_cost(&costs, rng)
+    }
+}
+
+/// Draws one of several with probability proportional to exp(-cost).
+pub(super) fn draw_by_cost(costs: &[f64], rng: &mut Rng) -> (usize, f64) {
+    let lightest = costs.iter().copied().fold(f64::INFINITY, least);
+    let total: f64 = costs.iter().map(|cost| exp(lightest - cost)).sum();
+    let mut left = rng.random::<f64>() * total;
+    let mut chosen = 0;
+    for (i, cost) in costs.iter().enumerate() {
+        let weight = exp(lightest - cost);
+        chosen = if weight > 0.0 { i } else { chosen };
+        left -= weight;
+        if left < 0.0 {
+            break;
+        }
+    }
+    (chosen, costs[chosen])
+}
+
+/// The smaller of two numbers, of which none is NaN: one instruction.
+#[inline(always)]
+pub(super) fn least(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// The larger of two numbers, of which none is NaN: one instruction.
+#[inline(always)]
+pub(super) fn most(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
