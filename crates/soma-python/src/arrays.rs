@@ -1,6 +1,7 @@
 //! What a user's function returned, as numbers of the right shape.
 
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use soma::Invalid;
@@ -94,6 +95,10 @@ fn as_array<'py>(source: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
         .import(py, "numpy", "asarray")?
         .call1((value, numpy::dtype::<f64>(py), "C"))
         .map_err(|error| {
+            // Ctrl-C, or the end of the program, is nobody's mistake.
+            if !error.is_instance_of::<PyException>(py) {
+                return error;
+            }
             let wrong = invalid(Invalid::new(
                 source,
                 "returned something that is not an array of numbers",

@@ -1,5 +1,7 @@
 """Ctrl-C returns the draws so far."""
 
+import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -66,3 +68,63 @@ def test_a_failing_callback_stops_the_run():
             print(error)
     """)
     assert done.stdout == "callback\n", done.stderr
+
+
+POOL = """
+import multiprocessing, os, sys
+from concurrent.futures import ProcessPoolExecutor
+import numpy as np
+import soma
+
+class Own(soma.Model):
+    '''Its updates are lists, and leave a mark once a chain has drawn something.'''
+    parameters = ["mu"]
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def initial(self, rng):
+        return [0.0]
+
+    def propose(self, theta, size, rng):
+        return rng.normal(theta[0], 1.0, size=(size, 1)).tolist()
+
+    def update(self, theta, records, rng):
+        open(f"{self.folder}/{os.getpid()}", "a").write("x")
+        return [rng.normal(records.mean(), 1 / np.sqrt(len(records)))]
+
+if __name__ == "__main__":
+    release = soma.Release(
+        query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=50,
+        mechanism=soma.Laplace(epsilon=1.0), values=[0.4])
+    context = multiprocessing.get_context(sys.argv[2])
+    with ProcessPoolExecutor(3, mp_context=context) as pool:
+        posterior = soma.fit(
+            release, Own(sys.argv[1]), chains=int(sys.argv[3]), warmup=0, draws=10_000_000,
+            executor=pool, progress=False)
+    print(posterior.draws.shape[1] > 20, posterior.interrupted)
+"""
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize("whom", ["group", "parent"])
+@pytest.mark.parametrize("chains", [2, 5], ids=["idle worker", "queued chains"])
+def test_a_process_pool_hands_in_its_draws(tmp_path, context, whom, chains):
+    """A terminal tells all processes of Ctrl-C, a notebook the parent alone."""
+    script, marks = tmp_path / "script.py", tmp_path / "marks"
+    script.write_text(POOL)
+    marks.mkdir()
+    run = subprocess.Popen(
+        [sys.executable, str(script), str(marks), context, str(chains)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    running = min(chains, 3)
+    while run.poll() is None and sum(mark.stat().st_size > 50 for mark in marks.iterdir()) < running:
+        time.sleep(0.05)
+    (os.killpg if whom == "group" else os.kill)(run.pid, signal.SIGINT)
+    out, errors = run.communicate(timeout=120)
+    assert out == "True True\n", errors
+    assert "Error" not in errors

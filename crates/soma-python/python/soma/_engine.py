@@ -14,12 +14,13 @@ from typing import Any, Protocol
 import cloudpickle
 
 from ._soma import Control
+from ._stop import StopFile, deaf_to_ctrl_c, listening
 
 RETRIES = 5
 """How often a task is given to another worker before its loss is an error."""
 
 _TICK = 0.1
-_GRACE = 5.0
+_GRACE = 10.0
 
 
 class Task(Protocol):
@@ -73,18 +74,18 @@ def run_tasks(
                     lost[number] += 1
                     if lost[number] > RETRIES:
                         raise WorkerLost(
-                            f"the worker of task {number} died {RETRIES + 1} times"
-                        ) from future.exception()
+                            f"the worker of task {number} died {RETRIES + 1} times. {_DEATHS}"
+                        ) from _cause(future)
                     todo.append(number)
                 else:
                     results.done[number] = workers.result(future)
             report(control, len(results.done))
     except KeyboardInterrupt:
-        control.stop()
         results.interrupted = True
+        workers.stop()
         results.done.update(_rescued(workers, waiting))
     except BaseException:
-        control.stop()
+        workers.stop()
         for future in waiting:
             future.cancel()
         raise
@@ -94,11 +95,29 @@ def run_tasks(
 
 
 def _rescued(workers: _Threads | _Workers, waiting: dict[Future[Any], int]) -> dict[int, Any]:
-    """What tasks have done that were stopped, or come to their end within a short time."""
-    begun = [future for future in waiting if not future.cancel()]
-    ready, _ = concurrent.futures.wait(begun, workers.grace)
-    whole = [future for future in ready if not workers.died(future)]
-    return {waiting[future]: workers.result(future) for future in whole}
+    """What tasks have done that were stopped, as far as it comes home within a short time.
+
+    Those that had not begun come home with nothing. They are not taken back first: the futures of
+    some executors do not know whether they have begun. A second Ctrl-C ends the wait.
+    """
+    try:
+        concurrent.futures.wait(waiting, workers.grace)
+    except KeyboardInterrupt:
+        pass
+    here = [future for future in waiting if not future.cancel() and future.done()]
+    whole = [future for future in here if not workers.died(future)]
+    results = {waiting[future]: workers.result(future) for future in whole}
+    return {number: result for number, result in results.items() if result is not None}
+
+
+_DEATHS = (
+    "Workers die of a lack of memory, or where they cannot import what they need: look at what "
+    "they wrote to their standard error, and try one task here, without executor="
+)
+
+
+def _cause(future: Future[Any]) -> BaseException | None:
+    return None if future.cancelled() else future.exception()
 
 
 class _Threads:
@@ -119,6 +138,9 @@ class _Threads:
     def result(self, future: Future[Any]) -> Any:
         return future.result()
 
+    def stop(self) -> None:
+        self.control.stop()
+
     def close(self) -> None:
         self.pool.shutdown()
 
@@ -135,14 +157,16 @@ class _Workers:
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
         self.own: Executor | None = None
+        self.stop_file = StopFile()
 
     def submit(self, task: Task) -> Future[Any]:
         payload = cloudpickle.dumps(task)
-        try:
-            return self.executor.submit(_run_pickled, payload)
-        except concurrent.futures.BrokenExecutor:
-            self._renew()
-            return self.executor.submit(_run_pickled, payload)
+        with deaf_to_ctrl_c(isinstance(self.executor, ProcessPoolExecutor)):
+            try:
+                return self.executor.submit(_run_pickled, payload, self.stop_file)
+            except concurrent.futures.BrokenExecutor:
+                self._renew()
+                return self.executor.submit(_run_pickled, payload, self.stop_file)
 
     def _renew(self) -> None:
         """A process pool is of no use once a process of it has died: takes another like it."""
@@ -162,6 +186,9 @@ class _Workers:
         if isinstance(outcome, _Raised):
             raise outcome.exception() from _Remote(outcome.text)
         return outcome
+
+    def stop(self) -> None:
+        self.stop_file.write()
 
     def close(self) -> None:
         if self.own is not None:
@@ -197,9 +224,11 @@ class _Remote(Exception):
         return f"\n\n{self.args[0]}"
 
 
-def _run_pickled(payload: bytes) -> Any:
+def _run_pickled(payload: bytes, stop_file: StopFile) -> Any:
+    """The result of a task; nothing, if it was told to stop before it began."""
     try:
-        return cloudpickle.loads(payload).run(Control())
+        with listening(stop_file) as control:
+            return None if control.stopped else cloudpickle.loads(payload).run(control)
     except Exception as error:
         return _Raised.of(error)
 
