@@ -1,6 +1,8 @@
 //! What a user's function returned, as numbers of the right shape.
 
-use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{
+    PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -91,6 +93,11 @@ fn check_finite(source: &str, out: &[f64]) -> PyResult<()> {
 fn as_array<'py>(source: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     static CONVERT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = value.py();
+    if value.cast::<PyUntypedArray>().is_ok_and(|array| array.dtype().kind() == b'c') {
+        let given = "an array of complex numbers";
+        let problem = "returned something that is not an array of numbers";
+        return Err(invalid(Invalid::new(source, problem, given, "a NumPy array of floats")));
+    }
     let array = CONVERT
         .import(py, "numpy", "asarray")?
         .call1((value, numpy::dtype::<f64>(py), "C"))

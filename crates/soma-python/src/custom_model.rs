@@ -1,5 +1,7 @@
 //! A model written in Python, with arrays.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -7,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 use rand::RngExt;
 use soma::model::{Carry, Model};
 use soma::release::Release;
-use soma::rng::Rng;
+use soma::rng::{self, Rng};
 use soma::{Invalid, Outcome};
 
 use crate::arrays;
@@ -27,7 +29,16 @@ pub struct CustomModel {
     parameters: Vec<String>,
     record_dim: usize,
     methods: Vec<String>,
+    /// How often records were carried to another theta, and how often they could be used.
+    carried: AtomicU64,
+    usable: AtomicU64,
 }
+
+/// How many records are carried to see whether they can be.
+const TRIED: usize = 8;
+
+/// How far records may move that are carried to where they are, relative to their size.
+const ROUNDING: f64 = 1e-3;
 
 impl CustomModel {
     /// `methods` names the optional methods that the class has.
@@ -38,7 +49,51 @@ impl CustomModel {
         record_dim: usize,
         methods: Vec<String>,
     ) -> Self {
-        CustomModel { object, class, parameters, record_dim, methods }
+        let (carried, usable) = (AtomicU64::new(0), AtomicU64::new(0));
+        CustomModel { object, class, parameters, record_dim, methods, carried, usable }
+    }
+
+    /// Whether `transport` and `log_prior`, where the model has them, can be right: at a start of
+    /// the model's own the prior density is not 0, and records that are carried to where they are
+    /// stay as they are.
+    pub fn check(&self) -> Outcome {
+        if self.carry().is_none() {
+            return Ok(());
+        }
+        let mut rng = rng::stream(0, 0);
+        let mut theta = vec![0.0; self.parameters.len()];
+        Python::attach(|py| self.theta("initial", (generator(py, &mut rng)?,), &mut theta, py))?;
+        let density = self.log_prior(&theta)?;
+        if !density.is_finite() {
+            return Err(Box::new(Invalid::new(
+                self.source("log_prior"),
+                "the prior density is 0 where a chain may start",
+                format!("{density} at theta = {theta:?}"),
+                "a finite log density at each theta that initial or sample_prior returns",
+            )));
+        }
+        let mut records = vec![0.0; TRIED * self.record_dim];
+        self.propose(&theta, &mut records, &mut rng)?;
+        let mut same = records.clone();
+        self.carry_records(&theta, &theta, &records, &mut same)?;
+        let size = records.iter().map(|x| x.abs()).sum::<f64>() / records.len() as f64;
+        let moved = |(x, y): (&f64, &f64)| (x - y).abs() > ROUNDING * (x.abs() + size);
+        // NaN is neither near nor far.
+        let wrong = records.iter().zip(&same).position(|pair| moved(pair) || !pair.1.is_finite());
+        match wrong {
+            None => Ok(()),
+            Some(place) => Err(Box::new(Invalid::new(
+                self.source("transport"),
+                "does not return the records as they are where new_theta is theta",
+                format!("{} for a record of {} at theta = {theta:?}", same[place], records[place]),
+                "the same records, since the same noise at the same theta makes them",
+            ))),
+        }
+    }
+
+    /// Whether records were carried to other parameters, and never one could be used.
+    pub fn carries_in_vain(&self) -> bool {
+        self.carried.load(Ordering::Relaxed) > 0 && self.usable.load(Ordering::Relaxed) == 0
     }
 
     fn has(&self, method: &str) -> bool {
@@ -178,6 +233,11 @@ impl Carry for CustomModel {
             let value = self.object.bind(py).call_method1("transport", arguments)?;
             arrays::fill_any(&self.source("transport"), &value, self.record_dim, carried)
         })?;
+        if theta != new_theta {
+            self.carried.fetch_add(1, Ordering::Relaxed);
+            let usable = carried.iter().all(|value| value.is_finite());
+            self.usable.fetch_add(usable.into(), Ordering::Relaxed);
+        }
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use crate::release::Release;
 /// A release with a model that fits it.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
-pub struct Problem(pub chain::Problem);
+pub struct Problem(pub chain::Problem, Option<Arc<CustomModel>>);
 
 /// How a run is made.
 #[pyclass(frozen, module = "soma._soma")]
@@ -72,7 +72,7 @@ impl Problem {
     /// Reads the tables `[release]` and `[model]` of a spec.
     #[staticmethod]
     fn parse(text: &str) -> PyResult<Problem> {
-        Spec::parse(text).map(|spec| Problem(spec.problem)).map_err(unreadable)
+        Spec::parse(text).map(|spec| Problem(spec.problem, None)).map_err(unreadable)
     }
 
     /// A release with a model written in Python.
@@ -85,9 +85,16 @@ impl Problem {
         record_dim: usize,
         methods: Vec<String>,
     ) -> PyResult<Problem> {
-        let model = CustomModel::new(object, name, parameters, record_dim, methods);
-        let problem = chain::Problem::new(release.0.clone(), Arc::new(model));
-        problem.map(Problem).map_err(invalid)
+        let model = Arc::new(CustomModel::new(object, name, parameters, record_dim, methods));
+        let problem = chain::Problem::new(release.0.clone(), model.clone()).map_err(invalid)?;
+        model.check().map_err(failed)?;
+        Ok(Problem(problem, Some(model)))
+    }
+
+    /// Whether a model's `transport` was asked, and never returned records that can be used.
+    #[getter]
+    fn transports_in_vain(&self) -> bool {
+        self.1.as_ref().is_some_and(|model| model.carries_in_vain())
     }
 
     /// The names of what a draw holds.

@@ -73,5 +73,5 @@ def test_the_prior_is_needed(small, own_model):
 
 
 def test_errors(small, model):
-    with pytest.raises(ValueError, match="^replications: must be positive"):
+    with pytest.raises(ValueError, match="^replications: must be a positive"):
         soma.calibrate(small, model, replications=0)

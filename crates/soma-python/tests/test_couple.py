@@ -64,7 +64,7 @@ def test_model_of_your_own(small, own_model):
 
 
 def test_errors(small, model):
-    with pytest.raises(ValueError, match="^lag: must be positive"):
+    with pytest.raises(ValueError, match="^lag: must be a positive"):
         soma.couple(small, model, lag=0)
     with pytest.raises(ValueError, match="the window is empty"):
         soma.couple(small, model, window=(10, 5))

@@ -109,6 +109,7 @@ def test_exceptions_keep_their_traceback(release):
         (dict(propose=lambda s, t, n, rng: np.zeros((n + 1, 1))), "wrong shape"),
         (dict(propose=lambda s, t, n, rng: np.full((n, 1), np.nan)), "cannot be used, at place 0"),
         (dict(propose=lambda s, t, n, rng: ["a"] * n), "not an array of numbers"),
+        (dict(propose=lambda s, t, n, rng: np.full(n, 1j)), "not an array of numbers .*complex"),
         (dict(update=lambda s, t, x, rng: [1.0, 2.0]), r"shape \(1,\), one number for each"),
         (dict(update=lambda s, t, x, rng: [np.inf]), "cannot be used"),
         (dict(initial=lambda s, rng: 0.0), "wrong shape"),
@@ -136,7 +137,101 @@ def test_wrong_returns_are_named(release, methods, text):
         soma.fit(release, broken(**methods, record_dim=1), moves=moves, **SHORT)
 
 
+def carried(**methods):
+    """A model with transport, of which a test breaks a method."""
+    right = dict(
+        sample_prior=lambda self, rng: [rng.normal()],
+        log_prior=lambda self, theta: -0.5 * theta[0] ** 2,
+        transport=lambda self, records, theta, new_theta: records + new_theta[0] - theta[0],
+    )
+    return broken(**{**right, **methods})
+
+
+def test_a_transport_that_cannot_be_right_is_named(release):
+    def wrong(transport):
+        with pytest.raises(ValueError, match=r"^Broken\.transport: does not return the records"):
+            soma.fit(release, carried(transport=transport), **SHORT)
+
+    wrong(lambda self, records, theta, new_theta: np.full_like(records, np.nan))
+    wrong(lambda self, records, theta, new_theta: np.full_like(records, np.inf))
+    wrong(lambda self, records, theta, new_theta: records - theta[0] + 0.1)
+    with pytest.raises(ValueError, match=r"^Broken\.transport: returned an array of the wrong"):
+        soma.fit(release, carried(transport=lambda s, x, t, u: x[0]), **SHORT)
+
+
+def test_a_transport_that_overflows_is_refused_and_no_more(release):
+    def transport(self, records, theta, new_theta):
+        far = abs(new_theta[0] - theta[0]) > 0.5
+        return records + (np.inf if far else new_theta[0] - theta[0])
+
+    options = dict(chains=4, warmup=500, draws=4000, moves="interwoven")
+    one = soma.fit(release, carried(transport=transport), seed=1, **options)
+    assert np.isfinite(one.draws).all()
+
+
+def test_a_transport_that_is_never_of_use_is_a_warning(release):
+    def transport(self, records, theta, new_theta):
+        return records if theta[0] == new_theta[0] else np.full_like(records, np.nan)
+
+    with pytest.warns(UserWarning, match=r"^Broken\.transport: in a whole chain it never"):
+        soma.fit(release, carried(transport=transport), **SHORT)
+
+
+def test_a_start_without_prior_density_is_named(release):
+    nowhere = carried(log_prior=lambda self, theta: -np.inf)
+    with pytest.raises(ValueError, match=r"^Broken\.log_prior: the prior density is 0 where"):
+        soma.fit(release, nowhere, **SHORT)
+
+
+def test_an_update_to_where_there_is_no_prior_density_is_named(release):
+    model = carried(
+        log_prior=lambda self, theta: 0.0 if abs(theta[0]) < 5 else -np.inf,
+        update=lambda self, theta, records, rng: [7.0],
+    )
+    with pytest.raises(ValueError, match=r"^model\.log_prior: the prior density is 0 at a theta"):
+        soma.fit(release, model, **SHORT)
+
+
+def test_half_of_what_moves_theta_with_the_records(release):
+    with pytest.raises(ValueError, match=r"^Broken\.log_prior: is missing"):
+        soma.fit(release, carried(log_prior=soma.Model.log_prior), **SHORT)
+    with pytest.warns(UserWarning, match=r"^Broken\.transport: is missing"):
+        soma.fit(release, carried(transport=soma.Model.transport), **SHORT)
+
+
+@pytest.mark.parametrize("wrong, right", [
+    ("logprior", "log_prior"), ("log_Prior", "log_prior"), ("trasport", "transport"),
+    ("samplePrior", "sample_prior"),
+])  # fmt: skip
+def test_a_method_with_nearly_the_right_name(release, wrong, right):
+    with pytest.raises(ValueError, match=rf"^Broken\.{wrong}: .*did you mean {right}\?"):
+        soma.fit(release, broken(**{wrong: lambda self, theta: 0.0}), **SHORT)
+
+
+def test_helpers_may_have_names_of_their_own(release):
+    names = ["log_posterior", "log_likelihood", "updated_mean", "density", "prior"]
+    helpers = {name: lambda self, theta: 0.0 for name in names}
+    assert soma.fit(release, carried(**helpers), **SHORT).draws.shape == (2, 20, 1)
+
+
+def test_parameters_must_be_columns_of_a_table(release):
+    with pytest.raises(ValueError, match=r"^Broken\.parameters: two parameters have one name"):
+        soma.fit(release, broken(parameters=["mu", "mu"]), **SHORT)
+    for name in ("chain", "draw", "acceptance", "log_density"):
+        with pytest.raises(ValueError, match=rf"^Broken\.parameters: .*given: '{name}'"):
+            soma.fit(release, broken(parameters=[name]), **SHORT)
+
+
 def test_missing_parts_are_named(release):
+    class Misspelled(soma.Model):
+        parameters = ["mu"]
+
+        def propse(self, theta, size, rng):
+            return rng.normal(size=size)
+
+    with pytest.raises(TypeError, match="no method propose.*did you mean it by propse"):
+        soma.fit(release, Misspelled())
+
     class Empty(soma.Model):
         parameters = ["mu"]
 

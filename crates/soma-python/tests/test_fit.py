@@ -87,6 +87,37 @@ def test_errors_name_the_option(release, model, options, field):
         soma.fit(release, model, **options)
 
 
+@pytest.mark.parametrize(
+    "call, options",
+    [
+        (soma.fit, dict(threads=0)),
+        (soma.fit, dict(threads=2.5)),
+        (soma.couple, dict(pairs=0)),
+        (soma.couple, dict(pairs=True)),
+        (soma.couple, dict(lag=0)),
+        (soma.couple, dict(max_iterations=0)),
+        (soma.couple, dict(window=5)),
+        (soma.couple, dict(window=(1, -2))),
+        (soma.couple, dict(threads=-1)),
+        (soma.calibrate, dict(replications=0)),
+        (soma.calibrate, dict(replications="many")),
+        (soma.calibrate, dict(threads=0)),
+    ],
+)
+def test_counts_are_named(release, model, call, options):
+    (name,) = options
+    with pytest.raises(ValueError, match=rf"^{name}(\[1\])?: .*\(given: .*Allowed: "):
+        call(release, model, **options)
+
+
+@pytest.mark.parametrize("call", [soma.fit, soma.couple, soma.calibrate])
+def test_where_and_how_to_run(release, model, call):
+    with pytest.raises(TypeError, match="^executor: must be a concurrent.futures.Executor"):
+        call(release, model, executor=4)
+    with pytest.raises(TypeError, match="^progress: must be True, False or a function"):
+        call(release, model, progress="yes")
+
+
 def test_wrong_kinds_of_arguments(release, model):
     with pytest.raises(TypeError, match="release: must be a soma.Release"):
         soma.fit([0.4], model)

@@ -117,6 +117,10 @@ class Problem:
     def record_dim(self) -> int:
         """The length of a record."""
 
+    @property
+    def transports_in_vain(self) -> bool:
+        """Whether a model's `transport` was asked, and never returned records that can be used."""
+
     def settings(self, text: str) -> Settings:
         """Reads the table `[sampler]` of a spec, with defaults for what it leaves out."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from . import _soma
+from ._checks import how_to_run, whole
 from ._described import toml
 from ._engine import run_tasks
 from ._progress import Reporter, Show
@@ -95,6 +96,8 @@ def calibrate(
     >>> soma.calibrate(release, model, replications=100).p_value > 0.001
     True
     """
+    how_to_run(executor, threads, progress)
+    replications = whole("replications", replications)
     options = {
         "kernel": kernel,
         "subset": subset,

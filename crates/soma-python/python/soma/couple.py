@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from . import _soma
+from ._checks import how_to_run, whole
 from ._described import toml
 from ._engine import run_tasks
 from ._progress import Reporter, Show
@@ -135,11 +136,14 @@ def couple(
     >>> coupling.all_met
     True
     """
+    how_to_run(executor, threads, progress)
+    pairs, lag = whole("pairs", pairs), whole("lag", lag)
+    max_iterations = whole("max_iterations", max_iterations)
     options = {"kernel": kernel, "subset": subset, "order": order, "seed": seed}
     sampler = f"sampler = {toml(options)}\n"
     problem = problem_of(release, model)
     problem.settings(sampler)
-    native = None if window is None else _soma.Window(*window)
+    native = _window(window)
     if isinstance(model, Model) and not model._has("log_density"):
         raise TypeError(f"{type(model).__name__} has no method log_density: couplings need it")
     tasks = [
@@ -154,6 +158,15 @@ def couple(
     if not runs:
         raise KeyboardInterrupt("no pair was done yet")
     return Coupling(runs, problem.outputs, lag, max_iterations, native, results.interrupted)
+
+
+def _window(window: tuple[int, int] | None) -> _soma.Window | None:
+    if window is None:
+        return None
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise ValueError(f"window: must be (k, m) (given: {window!r}). Allowed: two iterations.")
+    k, m = window
+    return _soma.Window(whole("window[0]", k, 0), whole("window[1]", m, 0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +184,7 @@ class _Pair:
     def run(self, control: _soma.Control) -> _soma.Pair | None:
         problem = problem_of(self.release, self.model)
         settings = problem.settings(self.sampler)
-        window = None if self.window is None else _soma.Window(*self.window)
+        window = _window(self.window)
         return _soma.Pair.run(
             problem, settings, self.lag, self.max_iterations, window, self.index, control
         )

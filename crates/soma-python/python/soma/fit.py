@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import warnings
 from concurrent.futures import Executor
 from typing import Literal
 
 import numpy as np
 
 from . import _soma
+from ._checks import how_to_run
 from ._described import toml
 from ._engine import run_tasks
 from ._progress import Reporter, Show
@@ -72,6 +74,7 @@ def fit(
     >>> posterior.parameters
     ('mu', 'sigma2')
     """
+    how_to_run(executor, threads, progress)
     options = {
         "kernel": kernel,
         "subset": subset,
@@ -102,6 +105,12 @@ def fit(
     pieces = [piece for piece in pieces if len(piece.log_density)]
     if not pieces:
         raise KeyboardInterrupt("there was no draw yet")
+    if any(piece.transports_in_vain for piece in pieces):
+        warnings.warn(
+            f"{type(model).__name__}.transport: in a whole chain it never returned finite records, "
+            "so that theta moved by update alone",
+            stacklevel=2,
+        )
     return Posterior._of_chains(
         pieces,
         parameters=problem.outputs,
@@ -135,6 +144,8 @@ class ChainDraws:
     log_density: np.ndarray
     stopped: bool
     """Whether there would have been more."""
+    transports_in_vain: bool = False
+    """Whether the model's `transport` never returned records that can be used."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,4 +161,9 @@ class _Chain:
         problem = problem_of(self.release, self.model)
         settings = problem.settings(self.sampler)
         draws = problem.run_chain(settings, self.chain, control)
-        return ChainDraws(self.chain, *draws, stopped=control.stopped)
+        return ChainDraws(
+            self.chain,
+            *draws,
+            stopped=control.stopped,
+            transports_in_vain=problem.transports_in_vain,
+        )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import _soma
+from ._model_checks import check_methods, parameters_of
 from .release import Release
 
 _OPTIONAL = ("sample_prior", "log_prior", "transport", "log_density")
@@ -74,7 +75,7 @@ class Model:
     def log_prior(self, theta: np.ndarray) -> float:
         """The log density of the prior at theta, up to a constant; `-inf` where it is 0.
 
-        With `transport`, lets chains mix much faster.
+        With `transport`, lets chains mix faster.
         """
         raise NotImplementedError
 
@@ -85,8 +86,9 @@ class Model:
 
         If a record is x = T(theta, e), with e noise whose law does not depend on theta, then this
         is T(new_theta, e) for the e with x = T(theta, e): for a normal record
-        `new_mu + new_sigma * (records - mu) / sigma`. With `log_prior`, lets chains mix much
-        faster.
+        `new_mu + new_sigma * (records - mu) / sigma`. Where `new_theta` is `theta`, the records
+        come back as they are; records that overflow at a far `new_theta` may be infinite. With
+        `log_prior`, lets chains mix faster.
         """
         raise NotImplementedError
 
@@ -98,34 +100,19 @@ class Model:
         raise NotImplementedError
 
     def _problem(self, release: Release) -> _soma.Problem:
-        parameters = self._parameters()
+        check_methods(self)
         record_dim = self._record_dim()
         return _soma.Problem.custom(
             release._native(record_dim),
             self,
             type(self).__name__,
-            parameters,
+            parameters_of(self),
             record_dim,
             [method for method in _OPTIONAL if self._has(method)],
         )
 
     def _has(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(Model, method)
-
-    def _parameters(self) -> list[str]:
-        name = type(self).__name__
-        for method in ("propose", "update"):
-            if not self._has(method):
-                raise TypeError(f"{name} has no method {method}, which every model needs")
-        if not self._has("initial") and not self._has("sample_prior"):
-            raise TypeError(f"{name} has neither initial nor sample_prior: a chain needs a start")
-        parameters = getattr(self, "parameters", None)
-        if isinstance(parameters, str) or not parameters:
-            raise TypeError(
-                f"{name}.parameters: must be a list of names, such as ['mu', 'sigma'] "
-                f"(given: {parameters!r})"
-            )
-        return [str(parameter) for parameter in parameters]
 
     def _record_dim(self) -> int:
         if self.record_dim is not None:

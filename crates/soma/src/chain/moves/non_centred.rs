@@ -9,7 +9,7 @@ use super::learned::{Learned, factor};
 use super::trial::Trial;
 use super::{Setting, State, Tally, ThetaMove};
 use crate::chain::Problem;
-use crate::error::Outcome;
+use crate::error::{Invalid, Outcome};
 use crate::model::{Carry, Transport};
 use crate::rng::Rng;
 
@@ -68,7 +68,7 @@ impl ThetaMove for NonCentred {
         let mut tally = Tally { work: way.begin(state, noise)? * n, ..Tally::default() };
         let mut free = DVector::from_vec(way.unconstrain(&state.theta));
         let mut current =
-            way.log_prior(free.as_slice())? + shape.log_density(state.records.residual());
+            way.log_prior_here(free.as_slice())? + shape.log_density(state.records.residual());
         for _ in 0..PROPOSALS {
             tally.proposed += 1;
             let step = DVector::from_fn(free.len(), |_, _| rng.sample::<f64, _>(StandardNormal));
@@ -141,6 +141,21 @@ impl<'a> Way<'a> {
             Way::Noise(model) => Ok(model.log_prior_free(free)),
             Way::Carried(model) => model.log_prior(free),
         }
+    }
+
+    /// The log prior density where a chain is. A model of a user's own may say that it cannot be
+    /// there, and all that follows would be meaningless.
+    fn log_prior_here(&self, free: &[f64]) -> Outcome<f64> {
+        let density = self.log_prior(free)?;
+        if matches!(self, Way::Carried(_)) && !density.is_finite() {
+            return Err(Box::new(Invalid::new(
+                "model.log_prior",
+                "the prior density is 0 at a theta that the model itself has drawn",
+                format!("{density} at theta = {free:?}"),
+                "a finite log density wherever the start and the update of theta may lead",
+            )));
+        }
+        Ok(density)
     }
 
     /// Computes the noise of the records, where there is any. Returns the passes it took.

@@ -1,0 +1,36 @@
+"""What callers may get wrong in the arguments that a spec does not have."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """The value, if it is a whole number from `least` up."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        kind = "positive whole" if least == 1 else "whole"
+        raise ValueError(
+            f"{name}: must be a {kind} number (given: {value!r}). "
+            f"Allowed: a whole number from {least} up."
+        )
+    return int(value)
+
+
+def how_to_run(executor: Any, threads: Any, progress: Any) -> None:
+    """Whether tasks can be run so."""
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            f"executor: must be a concurrent.futures.Executor (given: {executor!r}). Allowed: a "
+            "ProcessPoolExecutor, dask.distributed.Client(...).get_executor() and the like; the "
+            "number of threads is threads="
+        )
+    if threads is not None:
+        whole("threads", threads)
+    if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
+        raise TypeError(
+            f"progress: must be True, False or a function (given: {progress!r}). Allowed: a "
+            "function is called with a soma.Progress."
+        )
