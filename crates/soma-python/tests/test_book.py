@@ -18,13 +18,20 @@ def blocks(page):
     return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-def test_python_page():
+@pytest.mark.filterwarnings("error")
+def test_python_page(capsys, tmp_path, monkeypatch):
+    """Nothing warns, and what the page says that it prints is what it prints."""
+    monkeypatch.chdir(tmp_path)
     names = {}
     for block in blocks("python.md"):
         block = block.replace("draws=2000", "warmup=20, draws=20")
         exec(compile(block, "docs/python.md", "exec"), names)
-    assert isinstance(names["posterior"], soma.Posterior)
-    assert names["posterior"].summary()["rhat"].max() < 1.05
+    assert soma.diagnose(names["posterior"]).trusted
+    gain = re.search(r"([\d.]+) without transport, ([\d.]+) with it", capsys.readouterr().out)
+    assert float(gain[2]) > 10 * float(gain[1])
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert gain[0] in text
+    assert soma.diagnose(names["posterior"]).reason in text
 
 
 def test_distributed_page(release, model, tmp_path):

@@ -60,6 +60,12 @@ def test_summary_is_a_frame(release, model):
     assert (summary["q5"] < summary["q95"]).all()
 
 
+def test_all_columns_are_shown(release, model):
+    posterior = soma.fit(release, model, chains=2, warmup=100, draws=200)
+    for text in (repr(posterior), str(posterior), repr(soma.diagnose(posterior))):
+        assert "..." not in text and all(name in text for name in posterior.summary().columns)
+
+
 def test_fixed_parameters_give_draws_of_the_records(release):
     model = soma.Normal(
         prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0),

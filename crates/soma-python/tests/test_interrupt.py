@@ -57,6 +57,19 @@ def test_without_a_draw_there_is_nothing_to_return():
     assert done.stdout == "there was no draw yet\n", done.stderr
 
 
+def test_a_calibration_says_how_much_of_it_was_done():
+    done = run("""
+        def interrupt(progress):
+            if progress.done > 5:
+                _thread.interrupt_main()
+        found = soma.calibrate(release, model, replications=100_000, progress=interrupt)
+        assert found.interrupted and 5 < len(found.ranks) < 100_000
+        assert f"{len(found.ranks)} replications of 100000, stopped before its end" in repr(found)
+        print("done")
+    """)
+    assert done.stdout == "done\n", done.stderr
+
+
 def test_a_failing_callback_stops_the_run():
     done = run("""
         def fail(progress):

@@ -17,6 +17,7 @@ from ._progress import Reporter, Show
 from .fit import Kernel, Moves, problem_of
 from .model import Model
 from .models import BuiltinModel
+from .posterior import shown
 from .release import Release
 
 
@@ -39,8 +40,13 @@ class Calibration:
     far or not far enough."""
     p_value: float
     """The smallest p-value, corrected for their number."""
-    interrupted: bool
-    """Whether the run was stopped before its end."""
+    replications: int
+    """How many replications were asked for; `len(ranks)` were made."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return len(self.ranks) < self.replications
 
     def summary(self) -> pd.DataFrame:
         """The tests, with the mean rank as a share of what it can be: 0.5 where all is right."""
@@ -48,9 +54,10 @@ class Calibration:
 
     def __repr__(self) -> str:
         verdict = "nothing wrong was found" if self.p_value >= 0.001 else "something is wrong"
+        stopped = f" of {self.replications}, stopped before its end" if self.interrupted else ""
         return (
-            f"<soma.Calibration: {len(self.ranks)} replications, p-value {self.p_value:.3g}: "
-            f"{verdict}>\n{self.summary()}"
+            f"<soma.Calibration: {len(self.ranks)} replications{stopped}, "
+            f"p-value {self.p_value:.3g}: {verdict}>\n{shown(self.summary())}"
         )
 
 
@@ -140,7 +147,7 @@ def calibrate(
         index=names,
         columns=["chi_squared", "location", "spread"],
     )
-    return Calibration(draws, ranks, tests, p_value, results.interrupted)
+    return Calibration(draws, ranks, tests, p_value, replications)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from . import _soma
 from .fit import ChainDraws
-from .posterior import Posterior, Settings
+from .posterior import Posterior, Settings, shown
 from .spec import parse_spec
 
 
@@ -54,7 +54,7 @@ class Diagnosis:
     """The judgement in a sentence, and what to do where it is not good."""
 
     def __repr__(self) -> str:
-        return f"{self.table}\n\n{self.reason}"
+        return f"{shown(self.table)}\n\n{self.reason}"
 
 
 def diagnose(source: Any) -> Diagnosis:

@@ -150,6 +150,8 @@ class Posterior:
     def summary(self) -> pd.DataFrame:
         """One row for each parameter, with the columns of `soma fit --json`.
 
+        `print(posterior)` shows all of it, rounded.
+
         >>> posterior.summary().loc["mu", ["mean", "sd"]].round(1).tolist()
         [0.4, 0.2]
         """
@@ -176,8 +178,15 @@ class Posterior:
     def __repr__(self) -> str:
         _, chains, draws = self._columns.shape
         stopped = ", stopped before its end" if self.interrupted else ""
-        return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{self.summary()}"
+        table = shown(self.summary())
+        return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}"
 
     def _repr_html_(self) -> str:
         _, chains, draws = self._columns.shape
         return f"<p>{chains} chains of {draws} draws</p>{self.summary()._repr_html_()}"
+
+
+def shown(table: pd.DataFrame) -> str:
+    """All columns of the table to four digits, whatever pandas is set to show."""
+    text: str = table.rename_axis(None).to_string(float_format=lambda value: f"{value:.4g}")
+    return text

@@ -45,6 +45,11 @@ const ACCEPTANCE: f64 = 0.3;
 /// Proposals in one step. The noise is computed once for all of them.
 const PROPOSALS: u64 = 4;
 
+/// Proposals in one step where a model of a user's own carries up to so many records: what they
+/// cost there is calls rather than records, and the rest of an iteration is many calls, too.
+const PROPOSALS_BY_CALL: u64 = 16;
+const RECORDS_BY_CALL: usize = 1000;
+
 impl NonCentred {
     /// The move for `problem`, if its model can carry records from one theta to another.
     pub(super) fn new(problem: &Problem, rng: &mut Rng) -> Outcome<Option<Self>> {
@@ -69,7 +74,7 @@ impl ThetaMove for NonCentred {
         let mut free = DVector::from_vec(way.unconstrain(&state.theta));
         let mut current =
             way.log_prior_here(free.as_slice())? + shape.log_density(state.records.residual());
-        for _ in 0..PROPOSALS {
+        for _ in 0..way.proposals(state.records.n()) {
             tally.proposed += 1;
             let step = DVector::from_fn(free.len(), |_, _| rng.sample::<f64, _>(StandardNormal));
             let proposal = &free + &self.factor * step * self.log_scale.exp();
@@ -117,6 +122,13 @@ impl<'a> Way<'a> {
         match model.transport() {
             Some(transport) => Some(Way::Noise(transport)),
             None => model.carry().map(Way::Carried),
+        }
+    }
+
+    fn proposals(&self, n: usize) -> u64 {
+        match self {
+            Way::Carried(_) if n <= RECORDS_BY_CALL => PROPOSALS_BY_CALL,
+            _ => PROPOSALS,
         }
     }
 
