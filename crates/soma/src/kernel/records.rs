@@ -182,6 +182,18 @@ impl Records {
         shift::<V, K>(&mut self.residual, old, new);
     }
 
+    /// The residual follows a record that goes from one bin to another; a bin that is not one of
+    /// the coordinates counts for nothing.
+    #[inline(always)]
+    pub(super) fn shift_bins(&mut self, from: usize, to: usize) {
+        if from < self.k {
+            self.residual[from] += self.units[from];
+        }
+        if to < self.k {
+            self.residual[to] -= self.units[to];
+        }
+    }
+
     /// Puts a record with its statistic in the place of record i; the residual stays as it is.
     #[inline(always)]
     pub(super) fn put<const K: usize>(&mut self, i: usize, record: &[f64], statistic: &[f64]) {

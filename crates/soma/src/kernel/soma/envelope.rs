@@ -89,8 +89,18 @@ impl Envelope {
     /// A cost that no record in the box can fall below: each coordinate comes as near as it can.
     #[inline(always)]
     pub(super) fn least_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
+        self.least_cost_in::<S, V, K>(&self.low, &self.high)
+    }
+
+    /// The same for the box from `low` to `high`.
+    #[inline(always)]
+    fn least_cost_in<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        low: &[f64],
+        high: &[f64],
+    ) -> f64 {
         let apart = known::<K>(&self.apart);
-        let (low, high) = (&self.low[..apart.len()], &self.high[..apart.len()]);
+        let (low, high) = (&low[..apart.len()], &high[..apart.len()]);
         let zero = V::load(&[0.0; 4]);
         sum_over!(V, apart.len(), k => {
             let apart = V::load(&apart[k..]);
@@ -98,6 +108,22 @@ impl Envelope {
             let below = V::min(V::add(apart, V::load(&high[k..])), zero);
             V::cost::<S>(V::add(above, below))
         }, S::cost((apart[k] + low[k]).max(0.0) + (apart[k] + high[k]).min(0.0)))
+    }
+
+    /// By how much a cost exceeds the least that the box allows.
+    #[inline(always)]
+    pub(super) fn excess<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
+        self.cost::<S, V, K>(old) - self.least_cost::<S, V, K>()
+    }
+
+    /// By how much, at least, for a record in the box from `low` to `high`.
+    #[inline(always)]
+    pub(super) fn excess_in<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        low: &[f64],
+        high: &[f64],
+    ) -> f64 {
+        self.least_cost_in::<S, V, K>(low, high) - self.least_cost::<S, V, K>()
     }
 
     /// A cost that no record in the box can exceed: each coordinate is as far off as it can be.

@@ -28,8 +28,9 @@ struct Node {
 
 impl Partition {
     /// Cuts space into at most `cells` cells, one after the other, each time where that lowers the
-    /// expected number of trials the most.
-    pub(super) fn grow(records: &Records, cells: usize) -> Self {
+    /// expected number of trials the most. Returned with the cells that hold the records that were
+    /// looked at.
+    pub(super) fn grow(records: &Records, cells: usize) -> (Self, Vec<Part>) {
         let n = records.n();
         let sample = (cells * SAMPLE).min(n);
         let members = (0..sample).map(|j| (j * n / sample) as u32).collect();
@@ -55,7 +56,8 @@ impl Partition {
             link(&mut nodes, leaf.parent, node);
             nodes.push(Node { at: 0.0, coordinate: 0, next: [node as u16; 2] });
         }
-        Partition { nodes, cells: leaves.len(), depth }
+        let parts = leaves.iter().map(|leaf| Part::of(records, &leaf.members)).collect();
+        (Partition { nodes, cells: leaves.len(), depth }, parts)
     }
 
     /// The number of cells.
@@ -158,15 +160,21 @@ fn best_cut(records: &Records, members: &[u32]) -> Option<Cut> {
 }
 
 /// A part of a cell: how many records, and the box around them.
-struct Part {
-    count: usize,
-    low: Vec<f64>,
-    high: Vec<f64>,
+pub(super) struct Part {
+    pub(super) count: usize,
+    pub(super) low: Vec<f64>,
+    pub(super) high: Vec<f64>,
 }
 
 impl Part {
     fn new(k: usize) -> Self {
         Part { count: 0, low: vec![f64::INFINITY; k], high: vec![f64::NEG_INFINITY; k] }
+    }
+
+    fn of(records: &Records, members: &[u32]) -> Self {
+        let mut part = Part::new(records.k());
+        members.iter().for_each(|&i| part.add(records.statistic(i as usize)));
+        part
     }
 
     fn add(&mut self, row: &[f64]) {
