@@ -136,6 +136,23 @@ impl Bins {
         Some(self.relocate(from, bin(statistic), rng))
     }
 
+    /// Every record is in its bin, and the factors are those of the residual.
+    #[cfg(test)]
+    pub(super) fn check<S: Falloff>(&self, records: &Records) {
+        assert_eq!(self.members.iter().map(Members::len).sum::<usize>(), records.n());
+        for (b, members) in self.members.iter().enumerate() {
+            for slot in 0..members.len() {
+                assert_eq!(bin(records.statistic(members.place(slot))), b);
+            }
+        }
+        for (b, &r) in records.residual().iter().enumerate() {
+            let factor = |change: f64| (S::cost(r) - S::cost(r + change)).exp();
+            let unit = records.unit(b);
+            assert!((self.leaving[b][1] / factor(unit) - 1.0).abs() < 1e-9);
+            assert!((self.arriving[b][1] / factor(-unit) - 1.0).abs() < 1e-9);
+        }
+    }
+
     /// Moves a record from one bin, drawn uniformly from it, to another; returns its place.
     #[inline(always)]
     fn relocate(&mut self, from: usize, to: usize, rng: &mut Rng) -> usize {

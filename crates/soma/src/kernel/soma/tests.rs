@@ -341,6 +341,52 @@ fn bins_have_the_law_of_the_scan() {
     }
 }
 
+/// Offers of uniform numbers for a histogram of ten bins.
+struct Tenths(f64);
+
+impl Offers for Tenths {
+    fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
+        batch.resize(size, 1, 10);
+        let (records, statistics) = batch.parts_mut();
+        statistics.fill(0.0);
+        for (x, row) in records.iter_mut().zip(statistics.chunks_exact_mut(10)) {
+            *x = rng.random();
+            row[(*x * 10.0) as usize] = self.0;
+        }
+        Ok(())
+    }
+}
+
+/// The bins keep track of the records through replacements.
+#[test]
+fn bins_follow_the_records() {
+    for noise in [Noise::DiscreteLaplace, Noise::Gaussian] {
+        let edges = vec![(0..=10).map(|e| f64::from(e) / 10.0).collect()];
+        let query = Arc::new(Histogram::new(edges).unwrap());
+        let mechanism = Mechanism::new(noise, vec![1.3; 10]).unwrap();
+        let values = (0..10).map(|b| f64::from(60 * (b % 2))).collect();
+        let release = Release::new(query, mechanism, Aggregate::Sum, 300, values).unwrap();
+        let rows = (0..300).map(|i| f64::from(i) / 300.0).collect();
+        let mut records = Records::new(&release, rows).unwrap();
+        let mut kernel = Kernel::Soma(Soma::new());
+        let mut offers = Tenths(records.unit(0));
+        let mut rng = rng::stream(13, 0);
+        for _ in 0..3 {
+            kernel.sweep(&mut records, &mut offers, noise.shape(), &mut rng).unwrap();
+        }
+        let Kernel::Soma(soma) = &kernel else { unreachable!() };
+        match noise.shape() {
+            Shape::Absolute => soma.bins.check::<Absolute>(&records),
+            Shape::Square => soma.bins.check::<Square>(&records),
+        }
+        let kept = records.residual().to_vec();
+        records.refresh();
+        for (kept, right) in kept.iter().zip(records.residual()) {
+            assert!((kept - right).abs() < 1e-9, "{kept} was kept, {right} is right");
+        }
+    }
+}
+
 /// Vector instructions and plain Rust draw the same places from the same random numbers.
 #[test]
 fn vector_and_portable_paths_agree() {
