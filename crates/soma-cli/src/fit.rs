@@ -1,6 +1,7 @@
 //! `soma fit`: draws from the posterior.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use soma::chain::{Collected, MovesChoice, Problem, Settings};
@@ -86,10 +87,11 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
     let settings =
         if args.sampler.is_certified() { certified(args, problem, settings)? } else { settings };
     let sink = match &args.out {
-        None => Sink::Memory(
-            Collected::new(settings.chains),
-            Watch::start(settings.chains, settings.warmup),
-        ),
+        None => Sink::Memory {
+            collected: Collected::new(settings.chains),
+            chosen: Mutex::new(vec![None; settings.chains]),
+            watch: Watch::start(settings.chains, settings.warmup),
+        },
         Some(folder) => {
             let options = Options {
                 spec: text.to_string(),
@@ -118,7 +120,8 @@ fn certified(args: &Args, problem: &Problem, settings: Settings) -> Result<Setti
     if !args.quiet {
         eprintln!("note: from iteration {warmup} on the chain is within 0.01 of the posterior");
     }
-    Ok(Settings { warmup, ..settings })
+    // The kernel is the one that the pairs were run with.
+    Ok(Settings { warmup, kernel: settings.kernel.settled(), ..settings })
 }
 
 /// Ends the run and reports on it.
@@ -130,9 +133,11 @@ fn close(
     outcome: soma::Outcome,
 ) -> Result<Report, Failed> {
     match sink {
-        Sink::Memory(collected, watch) => {
+        Sink::Memory { collected, chosen, watch } => {
             outcome?;
-            Report::of_draws(problem, settings, &collected.into_draws(), watch.seconds())
+            let chosen = chosen.into_inner().unwrap_or_else(|e| e.into_inner());
+            let draws = collected.into_draws();
+            Report::of_draws(problem, settings, &draws, chosen, watch.seconds())
         }
         Sink::Disk(store) => {
             let finished = store.finish(outcome.is_err());

@@ -1,7 +1,7 @@
 //! What is reported of a run.
 
 use serde::Serialize;
-use soma::chain::{Draw, Problem, Settings};
+use soma::chain::{Chosen, Draw, Problem, Settings};
 use soma::diagnostics::Summary;
 use soma::kernel::Counts;
 use soma_store::Run;
@@ -24,8 +24,11 @@ pub struct Row {
 pub struct Report {
     /// A row for each parameter.
     pub parameters: Vec<Row>,
-    /// The kernel.
+    /// The kernel that was asked for.
     pub kernel: &'static str,
+    /// Which kernel each chain took and why, where it was to find one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<Chosen>,
     /// The number of records.
     pub n: usize,
     /// Chains with draws.
@@ -54,16 +57,19 @@ impl Report {
         problem: &Problem,
         settings: &Settings,
         draws: &[Vec<Draw>],
+        chosen: Vec<Option<Chosen>>,
         seconds: (f64, f64),
     ) -> Result<Self, Failed> {
         let lengths: Vec<u64> = draws.iter().map(|chain| chain.len() as u64).collect();
         let mut counts = Counts::default();
         draws.iter().flatten().for_each(|draw| counts += draw.counts);
         let n = problem.release().n();
-        Report::new(settings, n, problem.outputs(), &lengths, counts, seconds, |k, _| {
+        let names = problem.outputs();
+        let report = Report::new(settings, n, names, &lengths, counts, seconds, |k, _| {
             let column = |chain: &Vec<Draw>| chain.iter().map(|draw| draw.values[k]).collect();
             Ok(draws.iter().map(column).collect())
-        })
+        })?;
+        Ok(report.with_chosen(chosen))
     }
 
     /// Of draws on disk, of which one parameter at a time is read.
@@ -74,9 +80,15 @@ impl Report {
         let seconds = (manifest.seconds_warmup, manifest.seconds_sampling);
         let names = manifest.parameters.clone();
         let (settings, n) = (&manifest.settings, manifest.n);
-        Report::new(settings, n, names, &manifest.draws, counts, seconds, |_, name| {
-            Ok(run.column(name)?)
-        })
+        let report =
+            Report::new(settings, n, names, &manifest.draws, counts, seconds, |_, name| {
+                Ok(run.column(name)?)
+            })?;
+        Ok(report.with_chosen(manifest.chosen.clone()))
+    }
+
+    fn with_chosen(self, chosen: Vec<Option<Chosen>>) -> Self {
+        Report { chosen: chosen.into_iter().flatten().collect(), ..self }
     }
 
     fn new(
@@ -100,6 +112,7 @@ impl Report {
         Ok(Report {
             parameters: names.into_iter().enumerate().map(row).collect::<Result<_, Failed>>()?,
             kernel: settings.kernel.name(),
+            chosen: Vec::new(),
             n,
             chains: begun.len(),
             warmup: settings.warmup,
@@ -123,7 +136,7 @@ impl Report {
         let plural = if self.chains == 1 { "" } else { "s" };
         format!(
             "{}\n\n{} chain{plural} of {} draws after {} iterations of warm-up, kernel {}, n = {}, \
-             seed {}.\nAcceptance rate {:.1}% of {} moves. Warm-up took {}, the draws {}.\n\n{}",
+             seed {}.\n{}Acceptance rate {:.1}% of {} moves. Warm-up took {}, the draws {}.\n\n{}",
             table::of(&self.parameters),
             self.chains,
             self.draws,
@@ -131,6 +144,7 @@ impl Report {
             self.kernel,
             self.n,
             self.seed,
+            kernels(&self.chosen),
             100.0 * self.acceptance_rate,
             self.moves,
             table::seconds(self.seconds_warmup),
@@ -138,4 +152,27 @@ impl Report {
             trust::sentence(self),
         )
     }
+}
+
+/// Which kernels chains took, each with the mean figures of all that were tried; nothing if they
+/// had no choice.
+fn kernels(chosen: &[Chosen]) -> String {
+    let Some(first) = chosen.first() else { return String::new() };
+    let mut names: Vec<&str> = chosen.iter().map(|one| one.kernel.as_str()).collect();
+    names.sort_unstable();
+    let counted = names.chunk_by(|a, b| a == b).map(|same| match same.len() {
+        all if all == chosen.len() => same[0].to_string(),
+        some => format!("{} in {some} chain{}", same[0], if some == 1 { "" } else { "s" }),
+    });
+    let taken = counted.collect::<Vec<String>>().join(", ");
+    if first.tried.is_empty() {
+        return format!("Kernel taken: {taken}; the warm-up was too short to try others.\n");
+    }
+    let figures = (0..first.tried.len()).map(|k| {
+        let tried = || chosen.iter().filter_map(|one| one.tried.get(k));
+        let merit = tried().map(|one| one.merit).sum::<f64>() / chosen.len() as f64;
+        format!("{} {merit:.2}", first.tried[k].kernel)
+    });
+    let figures = figures.collect::<Vec<String>>().join(", ");
+    format!("Kernel taken: {taken} (effective draws per work, the best of a chain 1: {figures}).\n")
 }

@@ -1,6 +1,8 @@
 //! A run as the program watches it: where draws go, what the bar shows, when to stop.
 
-use soma::chain::{Chain, Collected, Draw, Observer, Snapshot};
+use std::sync::Mutex;
+
+use soma::chain::{Chain, Chosen, Collected, Draw, Observer, Snapshot};
 use soma::{Outcome, chain};
 use soma_store::{Store, Watch};
 
@@ -9,8 +11,8 @@ use crate::progress::Progress;
 
 /// Where the draws go.
 pub enum Sink {
-    /// Into memory.
-    Memory(Collected, Watch),
+    /// Into memory, with the kernel that each chain took where it was to find one.
+    Memory { collected: Collected, chosen: Mutex<Vec<Option<Chosen>>>, watch: Watch },
     /// Into a folder.
     Disk(Box<Store>),
 }
@@ -46,7 +48,7 @@ impl Session {
 impl Observer for Session {
     fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
         let snapshot = match &self.sink {
-            Sink::Memory(_, watch) => {
+            Sink::Memory { watch, .. } => {
                 watch.begin(chain, 0);
                 None
             }
@@ -63,7 +65,7 @@ impl Observer for Session {
             bar.draw(chain, &draw.values);
         }
         match &self.sink {
-            Sink::Memory(collected, _) => collected.draw(chain, draw, state),
+            Sink::Memory { collected, .. } => collected.draw(chain, draw, state),
             Sink::Disk(store) => store.draw(chain, draw, state),
         }
     }
@@ -73,7 +75,7 @@ impl Observer for Session {
             bar.advance(1);
         }
         match &self.sink {
-            Sink::Memory(_, watch) => watch.step(chain, state.iteration()),
+            Sink::Memory { watch, .. } => watch.step(chain, state.iteration()),
             Sink::Disk(store) => store.step(chain, state)?,
         }
         Ok(())
@@ -81,7 +83,11 @@ impl Observer for Session {
 
     fn end(&self, chain: usize, state: &Chain) -> Outcome {
         match &self.sink {
-            Sink::Memory(_, watch) => watch.end(chain),
+            Sink::Memory { watch, chosen, .. } => {
+                watch.end(chain);
+                let mut chosen = chosen.lock().unwrap_or_else(|e| e.into_inner());
+                chosen[chain] = state.chosen().cloned();
+            }
             Sink::Disk(store) => store.end(chain, state)?,
         }
         Ok(())

@@ -77,3 +77,28 @@ fn wrong_options_are_refused() {
     refused(&["--mixing", "--problem", "histogram"], "no problem of the grid");
     refused(&["--mixing", "--kernel", "soma"], "--mixing");
 }
+
+#[test]
+fn coupled_moves_are_timed() {
+    let args = ["bench", "--coupled", "--n", "10", "--epsilon", "3", "--seconds", "0.01", "--json"];
+    let rows = json(soma().args(args));
+    let rows = rows.as_array().unwrap();
+    // The records of the histogram are uniform: there is no theta to move.
+    assert_eq!(rows.len(), (4 * 2 - 1) * 5);
+    for row in rows {
+        assert!(row["ratio"].as_f64().unwrap() > 0.0, "{row}");
+        let weights = row["weight_evaluations_per_coupled_move"].as_f64().unwrap();
+        assert!((2.0..=40.0).contains(&weights), "{row}");
+    }
+}
+
+#[test]
+fn auto_is_compared_with_each_kernel() {
+    let args = ["bench", "--auto", "--problem", "histogram-n20", "--seeds", "2", "--draws", "50"];
+    let rows = json(soma().args(args).arg("--json"));
+    let kernels: Vec<&str> =
+        rows.as_array().unwrap().iter().map(|row| row["kernel"].as_str().unwrap()).collect();
+    assert_eq!(kernels, ["sys-imwg", "soma", "soma-blocks", "auto"]);
+    assert_eq!(rows[3]["taken"].as_array().unwrap().len(), 2);
+    soma().args(["bench", "--auto", "--problem", "none such"]).assert().code(2);
+}

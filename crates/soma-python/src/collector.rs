@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pyo3::Python;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use soma::Outcome;
-use soma::chain::{Chain, Draw, Observer};
+use soma::chain::{Chain, Chosen, Draw, Observer};
 
 use crate::control::Control;
 
@@ -20,17 +20,20 @@ pub struct Collector<'a> {
 
 struct Inner {
     draws: Vec<Draw>,
+    chosen: Option<Chosen>,
     looked: Instant,
 }
 
 impl<'a> Collector<'a> {
     pub fn new(control: &'a Control) -> Self {
-        let inner = Inner { draws: Vec::new(), looked: Instant::now() };
+        let inner = Inner { draws: Vec::new(), chosen: None, looked: Instant::now() };
         Collector { control, inner: Mutex::new(inner) }
     }
 
-    pub fn into_draws(self) -> Vec<Draw> {
-        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).draws
+    /// The draws, and which kernel the chain took, where it was to find one.
+    pub fn into_parts(self) -> (Vec<Draw>, Option<Chosen>) {
+        let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (inner.draws, inner.chosen)
     }
 }
 
@@ -54,6 +57,12 @@ impl Observer for Collector<'_> {
 
     fn draw(&self, _: usize, draw: Draw, _: &Chain) -> Outcome {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).draws.push(draw);
+        Ok(())
+    }
+
+    fn end(&self, _: usize, state: &Chain) -> Outcome {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.chosen = state.chosen().cloned();
         Ok(())
     }
 

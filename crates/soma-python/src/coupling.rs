@@ -48,7 +48,7 @@ impl Pair {
             return Err(invalid(Invalid::new("lag", "must be positive", lag, allowed)));
         }
         let settings = PairSettings {
-            kernel: settings.0.kernel,
+            kernel: settings.0.kernel.settled(),
             lag,
             max_iterations,
             seed: settings.0.seed,

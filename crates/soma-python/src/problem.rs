@@ -63,9 +63,24 @@ impl Settings {
     }
 }
 
-/// The draws of a chain, one row for each; the acceptance rate since the draw before; and the log
-/// density of the release.
-type Draws<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+/// The draws of a chain, one row for each; the acceptance rate since the draw before; the log
+/// density of the release; and the kernel that the chain took, where it was to find one.
+type Draws<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Option<Chosen>,
+);
+
+/// The kernel that a chain took; and for each that it tried, the name, effective draws per sweep,
+/// work of an iteration, and merit.
+pub type Chosen = (String, Vec<(String, f64, f64, f64)>);
+
+/// The same from the engine's own.
+pub fn chosen(chosen: chain::Chosen) -> Chosen {
+    let tried = chosen.tried.into_iter();
+    (chosen.kernel, tried.map(|t| (t.kernel, t.draws_per_sweep, t.work, t.merit)).collect())
+}
 
 #[pymethods]
 impl Problem {
@@ -131,7 +146,7 @@ impl Problem {
             chain::run_chains(&self.0, &settings.0, only, NonZeroUsize::MIN, &collector)
         })
         .map_err(failed)?;
-        let draws = collector.into_draws();
+        let (draws, taken) = collector.into_parts();
         let values = draws.iter().flat_map(|draw| draw.values.iter().copied()).collect();
         let values = Array2::from_shape_vec((draws.len(), self.0.outputs().len()), values);
         let values = values.expect("each draw holds a value for each output");
@@ -141,6 +156,7 @@ impl Problem {
             PyArray2::from_owned_array(py, values),
             PyArray1::from_iter(py, acceptance),
             PyArray1::from_iter(py, log_density),
+            taken.map(chosen),
         ))
     }
 }

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use soma_store::{Status, StoreError};
 
-use crate::problem::Settings;
+use crate::problem::{Chosen, Settings, chosen};
 
 /// A run that `soma fit --out` stored.
 #[pyclass(frozen, module = "soma._soma")]
@@ -36,6 +36,14 @@ impl Run {
     #[getter]
     fn settings(&self) -> Settings {
         Settings(self.0.manifest().settings.clone())
+    }
+
+    /// The kernel that each chain took, where it was to find one and has.
+    #[getter]
+    fn chosen(&self) -> Vec<Option<Chosen>> {
+        let manifest = self.0.manifest();
+        let of = |chain: usize| manifest.chosen.get(chain).cloned().flatten().map(chosen);
+        (0..manifest.draws.len()).map(of).collect()
     }
 
     /// Whether all draws were made.

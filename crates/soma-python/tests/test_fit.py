@@ -35,12 +35,27 @@ def test_defaults_are_those_of_the_library(release, model):
     assert (settings.chains, settings.warmup, settings.thin, settings.seed) == (4, 1000, 1, 1)
 
 
-@pytest.mark.parametrize("kernel", ["soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"])
+KERNELS = ["auto", "soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_kernels_agree(release, model, within_error, kernel):
     options = dict(chains=4, warmup=500, draws=3000)
     one = soma.fit(release, model, kernel=kernel, seed=3, **options)
     assert one.settings.kernel == kernel
     within_error(one, soma.fit(release, model, seed=4, **options))
+
+
+def test_auto_says_what_it_took(release, model):
+    posterior = soma.fit(release, model, chains=2, warmup=100, draws=10)
+    assert posterior.settings.kernel == "auto"
+    assert len(posterior.chosen) == 2
+    for chosen in posterior.chosen:
+        assert [tried.kernel for tried in chosen.tried] == ["sys-imwg", "soma", "soma-blocks"]
+        best = max(chosen.tried, key=lambda tried: tried.merit)
+        assert best.kernel == chosen.kernel and best.merit == 1.0
+        assert all(0 < tried.draws_per_sweep <= 1 < tried.work for tried in chosen.tried)
+    assert soma.fit(release, model, kernel="soma", draws=10).chosen == ()
 
 
 def test_subset(release, model):

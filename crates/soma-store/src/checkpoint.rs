@@ -14,7 +14,7 @@ use soma::kernel::Counts;
 use crate::{StoreError, atomic};
 
 const MARK: &[u8; 8] = b"SOMA-CHK";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEAD: usize = MARK.len() + 4 + 4;
 const REMEDY: &str = "Start the run afresh in another folder, or put the file back from a copy.";
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use soma::chain::Settings;
+use soma::chain::{Chosen, Settings};
 
 use crate::{StoreError, atomic};
 
@@ -35,6 +35,9 @@ pub struct Manifest {
     pub spec: String,
     /// How the run is made, with what the command line said.
     pub settings: Settings,
+    /// Which kernel each chain took and why, where it was to find one and has.
+    #[serde(default)]
+    pub chosen: Vec<Option<Chosen>>,
     /// The number of records.
     pub n: usize,
     /// The names of the columns of draws.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use soma::Outcome;
-use soma::chain::{Chain, Draw, Observer, Problem, Settings, Snapshot};
+use soma::chain::{Chain, Chosen, Draw, Observer, Problem, Settings, Snapshot};
 use soma::kernel::Counts;
 use soma::spec::Sampler;
 
@@ -55,6 +55,8 @@ pub struct Store {
 struct ChainStore {
     draws: PartWriter,
     records: Option<RecordsStore>,
+    /// Which kernel the chain took, where it was to find one and has.
+    chosen: Option<Chosen>,
     /// Draws so far, and what the sweeps did for them.
     kept: u64,
     counts: Counts,
@@ -106,6 +108,7 @@ impl Store {
             status: Status::Running,
             spec: options.spec,
             settings: settings.clone(),
+            chosen: vec![None; settings.chains],
             n: problem.release().n(),
             parameters,
             records_thin: options.records_thin,
@@ -166,6 +169,7 @@ impl Store {
             keys: vec!["chain".into(), "draw".into(), "record".into()],
             values: (1..=dim).map(|c| format!("x{c}")).collect(),
         };
+        let chosen = |c: usize| manifest.chosen.get(c).cloned().flatten();
         let chain = |c: usize| {
             let writer = |part: &str, columns: &Columns, rows| {
                 PartWriter::new(folder.join(part), c, columns.clone(), rows)
@@ -178,6 +182,7 @@ impl Store {
             Mutex::new(ChainStore {
                 draws: writer(DRAWS, &draws, DRAWS_PER_PART),
                 records,
+                chosen: chosen(c),
                 kept: 0,
                 counts: Counts::default(),
                 saved: 0,
@@ -247,6 +252,7 @@ impl Store {
         let checkpoint = Checkpoint { snapshot, draws: store.kept, counts: store.counts };
         checkpoint.write(&self.checkpoint_path(chain))?;
         (store.saved, store.saved_counts) = (store.kept, store.counts);
+        store.chosen = state.chosen().cloned();
         store.last_checkpoint = Instant::now();
         drop(store);
         self.write_manifest(Status::Running)
@@ -256,9 +262,11 @@ impl Store {
     fn write_manifest(&self, status: Status) -> Result<(), StoreError> {
         let mut manifest = lock(&self.manifest);
         let mut counts = Counts::default();
+        manifest.chosen.resize(self.chains.len(), None);
         for (chain, store) in self.chains.iter().enumerate() {
             let store = lock(store);
             manifest.draws[chain] = store.saved;
+            manifest.chosen[chain] = store.chosen.clone();
             counts += store.saved_counts;
         }
         let (warmup, sampling) = self.watch.seconds();

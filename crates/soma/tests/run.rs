@@ -5,7 +5,10 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use soma::chain::{Chain, Collected, Draw, Observer, Problem, Settings, Snapshot, run, run_chains};
+use soma::chain::{
+    Chain, Collected, Draw, MovesChoice, Observer, Problem, Settings, Snapshot, run, run_chains,
+};
+use soma::kernel::KernelChoice;
 use soma::model::Normal;
 use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::query::Mean;
@@ -145,4 +148,56 @@ fn log_density_is_normalised() {
         }
     }
     run(&problem(), &settings(), threads(1), &Check).unwrap();
+}
+
+/// Chains that find their kernel are stored at every iteration before, in and after the trial, and
+/// go on with the same draws and the same kernel.
+#[test]
+fn a_trial_of_kernels_goes_on_bit_for_bit() {
+    let problem = problem();
+    let begin = || {
+        let chain = Chain::new(&problem, KernelChoice::Auto, 5, 0).unwrap();
+        chain.with_moves(MovesChoice::Auto, 60).unwrap()
+    };
+    let end = |mut chain: Chain| {
+        while chain.iteration() < 80 {
+            chain.step().unwrap();
+        }
+        (chain.theta().to_vec(), chain.records().all().to_vec(), chain.chosen().unwrap().clone())
+    };
+    let whole = end(begin());
+    let mut chain = begin();
+    for iteration in 1..65 {
+        chain.step().unwrap();
+        let stored = serde_json::to_string(&chain.snapshot()).unwrap();
+        let restored = Chain::restore(&problem, serde_json::from_str(&stored).unwrap()).unwrap();
+        assert_eq!(end(restored), whole, "stored after iteration {iteration}");
+        assert_eq!(chain.chosen().is_some(), iteration >= 45, "{iteration}");
+    }
+}
+
+/// Where the noise drowns everything every offer is taken: then Sys-IMwG renews all records in a
+/// sweep, and SOMA leaves (1 - 1/n)^n of them alone, blocks of 16 (15/16)^16.
+#[test]
+fn a_trial_finds_how_fast_kernels_mix() {
+    let query = Arc::new(Mean::new(vec![(-5.0, 5.0)]).unwrap());
+    let mechanism = Mechanism::new(Noise::Laplace, vec![1e6]).unwrap();
+    let release = Release::new(query, mechanism, Aggregate::Mean, 320, vec![0.4]).unwrap();
+    let model = Arc::new(Normal::new(0.0, 0.1, 2.0, 2.0).unwrap());
+    let problem =
+        Problem::new(release, model).unwrap().with_fixed(vec![0.0, 1.0], Vec::new()).unwrap();
+    let mut chain = Chain::new(&problem, KernelChoice::Auto, 5, 0)
+        .unwrap()
+        .with_moves(MovesChoice::Auto, 200)
+        .unwrap();
+    for _ in 0..200 {
+        chain.step().unwrap();
+    }
+    let chosen = chain.chosen().unwrap();
+    assert_eq!(chosen.kernel, "sys-imwg");
+    let rate = |left: f64| (1.0 - left) / (1.0 + left);
+    let right = [1.0, rate((1.0 - 1.0 / 320.0_f64).powi(320)), rate((15.0 / 16.0_f64).powi(16))];
+    for (tried, right) in chosen.tried.iter().zip(right) {
+        assert!((tried.draws_per_sweep - right).abs() < 0.06, "{tried:?}, not {right}");
+    }
 }

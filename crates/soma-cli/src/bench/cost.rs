@@ -72,9 +72,10 @@ impl Plan<'_> {
         Ok(cells)
     }
 
-    fn kernels(&self) -> Vec<&str> {
+    /// The names of what is timed; `usual` if none was named.
+    pub fn kernels<'a>(&'a self, usual: &[&'a str]) -> Vec<&'a str> {
         match self.kernels {
-            [] => USUAL.to_vec(),
+            [] => usual.to_vec(),
             named => named.iter().map(String::as_str).collect(),
         }
     }
@@ -140,7 +141,7 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     // one whichever of them has moved it.
     let mut records = Records::new(release, records)?;
     let mut offers = ModelOffers::new(problem.model(), &theta, release);
-    let mut names = plan.kernels();
+    let mut names = plan.kernels(&USUAL);
     if !names.contains(&"sys-imwg") {
         names.push("sys-imwg");
     }
@@ -150,17 +151,18 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
         .map(|(stream, name)| Contender::new(name, cell.n, rng::stream(plan.seed, stream as u64)));
     let mut contenders = contenders.collect::<Result<Vec<_>, Failure>>()?;
     let seconds = plan.seconds.unwrap_or(SECONDS);
-    let timed = interleave(&mut contenders, seconds, |contender| match &mut contender.kernel {
+    let sweep = |contender: &mut Contender| match &mut contender.kernel {
         Some(kernel) => kernel.sweep(&mut records, &mut offers, shape, &mut contender.rng),
         None => draw(cell.n, &mut offers, &mut contender.batch, &mut contender.rng),
-    })?;
+    };
+    let timed = interleave(&mut contenders, seconds, |_| Ok(()), sweep)?;
     let sys = names.iter().position(|&name| name == "sys-imwg").expect("it was put in");
     let line = |name: &&str| {
         let index = names.iter().position(|other| other == name)?;
         let strategy = contenders[index].strategy().map(Strategy::name);
         Some(Line::new(cell, name, strategy, &timed[index], &timed[sys]))
     };
-    Ok(plan.kernels().iter().filter_map(line).collect())
+    Ok(plan.kernels(&USUAL).iter().filter_map(line).collect())
 }
 
 impl Line {
@@ -202,7 +204,7 @@ impl Contender {
 }
 
 /// The kernel of this name; none for the draw alone.
-fn choice(name: &str, n: usize) -> Option<KernelChoice> {
+pub fn choice(name: &str, n: usize) -> Option<KernelChoice> {
     match name {
         "sys-imwg" => Some(KernelChoice::SysImwg),
         "ran-imwg" => Some(KernelChoice::RanImwg),

@@ -38,11 +38,12 @@ impl Timed {
     }
 }
 
-/// Times all `contenders`, each by calling `sweep`, for about so many seconds together. A move is
-/// one offer: a sweep of a pair of chains counts as many moves as one of a chain.
+/// Times all `contenders`, each by calling `sweep`, for about so many seconds together. Before each
+/// slice, `prepare` may make a contender ready, which is not timed.
 pub fn interleave<C>(
     contenders: &mut [C],
     seconds: f64,
+    mut prepare: impl FnMut(&mut C) -> Result<(), Failure>,
     mut sweep: impl FnMut(&mut C) -> Result<Counts, Failure>,
 ) -> Result<Vec<Timed>, Failure> {
     let share = seconds / (4 * contenders.len()) as f64;
@@ -50,6 +51,7 @@ pub fn interleave<C>(
     for contender in contenders.iter_mut() {
         let started = Instant::now();
         let mut made = 0;
+        prepare(contender)?;
         while made < 2 || (made < WARM && started.elapsed().as_secs_f64() < share) {
             sweep(contender)?;
             made += 1;
@@ -61,6 +63,7 @@ pub fn interleave<C>(
     let started = Instant::now();
     while all[0].nanoseconds.len() < FEWEST || started.elapsed().as_secs_f64() < seconds {
         for ((contender, timed), &sweeps) in contenders.iter_mut().zip(&mut all).zip(&sweeps) {
+            prepare(contender)?;
             let mut counts = Counts::default();
             let begun = Instant::now();
             for _ in 0..sweeps {

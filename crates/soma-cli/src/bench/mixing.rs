@@ -24,7 +24,7 @@ pub struct Plan {
     pub(super) epsilon: Vec<f64>,
     /// The number of releases of each cell, each with a chain of its own.
     #[arg(long, value_name = "S", default_value_t = 4)]
-    seeds: u64,
+    pub(super) seeds: u64,
     /// The first seed. Nothing was tuned on those from 101 up.
     #[arg(long, value_name = "S", default_value_t = 1)]
     first_seed: u64,
@@ -34,7 +34,7 @@ pub struct Plan {
     pub(super) seconds: Option<f64>,
     /// The most draws of a chain.
     #[arg(long, value_name = "D", default_value_t = 2000)]
-    draws: usize,
+    pub(super) draws: usize,
 }
 
 impl Plan {
@@ -196,17 +196,17 @@ fn sweeps_to_converge(cell: Cell, kernel: KernelChoice, seed: u64) -> Result<Opt
 
 /// The time that this thread has had on a core, where the system tells it (Linux does), so that
 /// what else the machine does is not counted; and otherwise the time on the wall.
-struct Clock {
+pub(super) struct Clock {
     wall: std::time::Instant,
     on_core: Option<f64>,
 }
 
 impl Clock {
-    fn now() -> Self {
+    pub(super) fn now() -> Self {
         Clock { wall: std::time::Instant::now(), on_core: on_core() }
     }
 
-    fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         match (self.on_core, on_core()) {
             (Some(before), Some(now)) => now - before,
             _ => self.wall.elapsed().as_secs_f64(),

@@ -1,6 +1,8 @@
 //! `soma bench`: the figures that the book rests on.
 
+mod auto;
 mod cost;
+mod coupled;
 mod grid;
 mod input;
 mod interleave;
@@ -15,6 +17,13 @@ use crate::exit::{Failed, Outcome};
 /// unless something else is named.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Effective draws per work and per second on the shipped specs, for each kernel that `auto`
+    /// tries and for `auto` itself.
+    #[arg(long, conflicts_with_all = ["coupled", "mixing", "releases"])]
+    auto: bool,
+    /// What a move of two coupled chains costs against a move of one.
+    #[arg(long, conflicts_with_all = ["mixing", "releases"])]
+    coupled: bool,
     /// Effective draws of theta per sweep and per second, for the paper's chain and the default.
     #[arg(long)]
     mixing: bool,
@@ -38,6 +47,9 @@ pub fn run(args: Args) -> Outcome {
     if args.releases {
         return mixing::releases(&args.plan);
     }
+    if args.auto {
+        return auto::run(&args.plan, args.json);
+    }
     if args.mixing {
         if !args.kernel.is_empty() {
             return Err(Failed::Input("--kernel: --mixing compares chains of its own".into()));
@@ -52,5 +64,5 @@ pub fn run(args: Args) -> Outcome {
         seconds: args.plan.seconds,
         seed: args.plan.first_seed(),
     };
-    cost::run(&plan, args.json)
+    if args.coupled { coupled::run(&plan, args.json) } else { cost::run(&plan, args.json) }
 }

@@ -18,7 +18,7 @@ const LIMIT: u64 = 100_000;
 /// posterior in total variation, two standard errors of the bound added; at least one.
 pub fn warmup(problem: &Problem, settings: &Settings, threads: usize) -> Result<u64, Failed> {
     let first = PairSettings {
-        kernel: settings.kernel,
+        kernel: settings.kernel.settled(),
         lag: 1,
         max_iterations: LIMIT,
         seed: settings.seed,

@@ -78,7 +78,7 @@ pub fn run(args: Args) -> Outcome {
         sampler.settings(problem.release().n()).map_err(|e| Failed::Input(e.to_string()))?;
     let functions = Function::all(&args.functions, &problem.outputs())?;
     let wanted = PairSettings {
-        kernel: chain.kernel,
+        kernel: chain.kernel.settled(),
         lag: args.lag.unwrap_or(1),
         max_iterations: args.max_iterations,
         seed: chain.seed,

@@ -26,7 +26,7 @@ from .models import (
     Regression,
     Uniform,
 )
-from .posterior import Posterior, Settings
+from .posterior import Chosen, Posterior, Settings, Tried
 from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
 from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
@@ -38,6 +38,7 @@ __all__ = [
     "Calibration",
     "Categorical",
     "Categories",
+    "Chosen",
     "Coupling",
     "CustomQuery",
     "Diagnosis",
@@ -66,6 +67,7 @@ __all__ = [
     "Release",
     "Settings",
     "Spec",
+    "Tried",
     "Uniform",
     "WorkerLost",
     "__version__",

@@ -1,7 +1,7 @@
 """The compiled half of the package `soma`."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -71,6 +71,8 @@ class Release:
     def scales(self) -> list[float]:
         """The scale of the noise of each released value."""
 
+_Chosen: TypeAlias = tuple[str, list[tuple[str, float, float, float]]]
+
 @final
 class Settings:
     """How a run is made."""
@@ -126,7 +128,7 @@ class Problem:
 
     def run_chain(
         self, settings: Settings, chain: int, control: Control
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, _Chosen | None]:
         """Runs chain number `chain` alone, without the GIL."""
 
 def summarise(draws: np.ndarray) -> dict[str, float]:
@@ -233,6 +235,10 @@ class Run:
     @property
     def settings(self) -> Settings:
         """How the run was made."""
+
+    @property
+    def chosen(self) -> list[_Chosen | None]:
+        """The kernel that each chain took, where it was to find one and has."""
 
     @property
     def complete(self) -> bool:

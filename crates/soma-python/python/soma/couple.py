@@ -125,7 +125,8 @@ def couple(
             it is, up to about the meeting time.
         max_iterations: the iteration up to which a meeting is waited for.
         window: (k, m), the iterations that unbiased estimates average, if these are wanted.
-        kernel, subset, order, seed, executor, threads, progress: as for `soma.fit`.
+        kernel: as for `soma.fit`, but that "auto" is "soma": pairs have no warm-up to choose in.
+        subset, order, seed, executor, threads, progress: as for `soma.fit`.
 
     >>> release = soma.Release(
     ...     query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=10,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from . import _soma
 from .fit import ChainDraws
-from .posterior import Posterior, Settings, shown
+from .posterior import Chosen, Posterior, Settings, shown
 from .spec import parse_spec
 
 
@@ -24,8 +24,17 @@ def open(folder: str | os.PathLike[str]) -> Posterior:
     names = [*run.parameters, "acceptance", "log_density"]
     by_chain = zip(*(run.column(name) for name in names))
     chains = [
-        ChainDraws(number, np.column_stack(values), acceptance, log_density, not run.complete)
-        for number, (*values, acceptance, log_density) in enumerate(by_chain)
+        ChainDraws(
+            number,
+            np.column_stack(values),
+            acceptance,
+            log_density,
+            Chosen._of(chosen),
+            not run.complete,
+        )
+        for number, (chosen, (*values, acceptance, log_density)) in enumerate(
+            zip(run.chosen, by_chain)
+        )
         if len(log_density)
     ]
     if not chains:

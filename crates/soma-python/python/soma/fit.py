@@ -17,10 +17,10 @@ from ._engine import run_tasks
 from ._progress import Reporter, Show
 from .model import Model
 from .models import BuiltinModel
-from .posterior import Posterior, Settings
+from .posterior import Chosen, Posterior, Settings
 from .release import Release
 
-Kernel = Literal["soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"]
+Kernel = Literal["auto", "soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"]
 Moves = Literal["auto", "centred", "interwoven"]
 
 
@@ -46,7 +46,9 @@ def fit(
     Args:
         release: what was published.
         model: a model that comes with SOMA, or a `soma.Model` of your own.
-        kernel: how records are imputed.
+        kernel: how records are imputed; "auto", if left out, tries "sys-imwg", "soma" and
+            "soma-blocks" in warm-up and takes the one with the most effective draws for its work:
+            see `Posterior.chosen`.
         subset: how many records an offer is weighed against, for the kernel "soma-subset".
         order: which ones, for the kernel "soma-subset".
         moves: how theta is moved: "centred" is the paper's update given the records, "interwoven"
@@ -142,6 +144,8 @@ class ChainDraws:
     values: np.ndarray
     acceptance: np.ndarray
     log_density: np.ndarray
+    chosen: Chosen | None
+    """The kernel that the chain took, where it was to find one."""
     stopped: bool
     """Whether there would have been more."""
     transports_in_vain: bool = False
@@ -160,10 +164,13 @@ class _Chain:
     def run(self, control: _soma.Control) -> ChainDraws:
         problem = problem_of(self.release, self.model)
         settings = problem.settings(self.sampler)
-        draws = problem.run_chain(settings, self.chain, control)
+        values, acceptance, log_density, chosen = problem.run_chain(settings, self.chain, control)
         return ChainDraws(
             self.chain,
-            *draws,
+            values,
+            acceptance,
+            log_density,
+            Chosen._of(chosen),
             stopped=control.stopped,
             transports_in_vain=problem.transports_in_vain,
         )

@@ -36,6 +36,35 @@ class Settings:
         return Settings(**{name: getattr(native, name) for name in names})
 
 
+@dataclasses.dataclass(frozen=True)
+class Tried:
+    """What a chain found of a kernel in warm-up."""
+
+    kernel: str
+    draws_per_sweep: float
+    """Effective draws of a record per sweep."""
+    work: float
+    """The work of an iteration, counted in passes over one record."""
+    merit: float
+    """Effective draws per work, relative to the best."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """The kernel that a chain took, and why."""
+
+    kernel: str
+    tried: tuple[Tried, ...]
+    """Empty, if the warm-up was too short to try any."""
+
+    @staticmethod
+    def _of(native: tuple[str, list[tuple[str, float, float, float]]] | None) -> Chosen | None:
+        if native is None:
+            return None
+        kernel, tried = native
+        return Chosen(kernel, tuple(Tried(*one) for one in tried))
+
+
 class Posterior:
     """Draws from the posterior of a model's parameters given a release.
 
@@ -58,6 +87,8 @@ class Posterior:
     """The model."""
     settings: Settings | None
     """How the run was made."""
+    chosen: tuple[Chosen, ...]
+    """Which kernel each chain took and why; empty unless the kernel was "auto"."""
     seconds: float
     """How long the run took."""
     interrupted: bool
@@ -73,6 +104,7 @@ class Posterior:
         release: Release | None = None,
         model: Model | BuiltinModel | None = None,
         settings: Settings | None = None,
+        chosen: Sequence[Chosen] = (),
         seconds: float = float("nan"),
         interrupted: bool = False,
     ) -> None:
@@ -85,6 +117,7 @@ class Posterior:
         self.release = release
         self.model = model
         self.settings = settings
+        self.chosen = tuple(chosen)
         self.seconds = seconds
         self.interrupted = interrupted
 
@@ -103,6 +136,7 @@ class Posterior:
         acceptance = np.stack([chain.acceptance[:length] for chain in kept])
         log_density = np.stack([chain.log_density[:length] for chain in kept])
         parameters = about.pop("parameters")
+        about["chosen"] = [chain.chosen for chain in kept if chain.chosen is not None]
         return cls(np.ascontiguousarray(columns), parameters, acceptance, log_density, **about)
 
     @classmethod

@@ -52,7 +52,7 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        let (kernel, moves) = (KernelChoice::Soma, MovesChoice::Auto);
+        let (kernel, moves) = (KernelChoice::Auto, MovesChoice::Auto);
         Plan { kernel, moves, replications: 500, warmup: 200, draws: 15, thin: 20, seed: 1 }
     }
 }

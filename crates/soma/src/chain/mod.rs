@@ -4,12 +4,15 @@ mod moves;
 mod problem;
 mod run;
 mod start;
+mod trial;
 
 use serde::{Deserialize, Serialize};
 
 pub use moves::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
+use trial::Trial;
+pub use trial::{Chosen, ITERATION_WORK, Tried};
 
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
@@ -24,6 +27,8 @@ pub struct Chain<'a> {
     problem: &'a Problem,
     state: State,
     kernel: Kernel,
+    /// Where the kernel is one that the chain finds for itself.
+    trial: Option<Trial>,
     moves: Schedule,
     rng: Rng,
     iteration: u64,
@@ -37,6 +42,7 @@ pub struct Snapshot {
     theta: Vec<f64>,
     records: Vec<f64>,
     kernel: Kernel,
+    trial: Option<Trial>,
     moves: Schedule,
     #[serde(with = "crate::rng")]
     rng: Rng,
@@ -59,17 +65,7 @@ impl<'a> Chain<'a> {
         let mut rng = rng::stream(seed, index);
         let theta = start::theta(problem, &mut rng)?;
         let records = start::records(problem, &theta, &mut rng)?;
-        let moves = Schedule::centred(problem);
-        Ok(Chain {
-            problem,
-            state: State { theta, records },
-            kernel: kernel.build(problem.release().n())?,
-            moves,
-            rng,
-            iteration: 0,
-            counts: Counts::default(),
-            taken: Counts::default(),
-        })
+        Chain::begin(problem, kernel, State { theta, records }, rng)
     }
 
     /// A chain that starts at theta and records of the caller's choice, drawing from `rng`.
@@ -81,10 +77,16 @@ impl<'a> Chain<'a> {
         rng: Rng,
     ) -> Outcome<Self> {
         let state = State { theta, records: Records::new(problem.release(), records)? };
+        Chain::begin(problem, kernel, state, rng)
+    }
+
+    fn begin(problem: &'a Problem, kernel: KernelChoice, state: State, rng: Rng) -> Outcome<Self> {
+        let n = problem.release().n();
         Ok(Chain {
             problem,
             state,
-            kernel: kernel.build(problem.release().n())?,
+            kernel: kernel.build(n)?,
+            trial: if kernel == KernelChoice::Auto { Some(Trial::new(0, n)?) } else { None },
             moves: Schedule::centred(problem),
             rng,
             iteration: 0,
@@ -94,8 +96,12 @@ impl<'a> Chain<'a> {
     }
 
     /// The same chain with the moves of theta of `choice`, which learn in the first `warmup`
-    /// iterations and are frozen from then on.
+    /// iterations and are frozen from then on. A chain with the kernel `auto` takes its kernel in
+    /// them too.
     pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
+        if self.trial.is_some() {
+            self.trial = Some(Trial::new(warmup, self.problem.release().n())?);
+        }
         self.moves = Schedule::new(self.problem, choice, warmup, &mut self.rng)?;
         Ok(self)
     }
@@ -106,8 +112,23 @@ impl<'a> Chain<'a> {
         let shape = release.mechanism().noise().shape();
         let State { theta, records } = &mut self.state;
         let mut offers = ModelOffers::new(self.problem.model(), theta, release);
-        let counts = self.kernel.sweep(records, &mut offers, shape, &mut self.rng)?;
-        self.moves.step(self.problem, &mut self.state, self.iteration, counts, &mut self.rng)?;
+        let trial = self.trial.as_mut().filter(|trial| trial.is_on(self.iteration));
+        let is_trial = trial.is_some();
+        let (counts, work) = match trial {
+            Some(trial) => trial.sweep(records, &mut offers, shape, &mut self.rng)?,
+            None => {
+                let counts = self.kernel.sweep(records, &mut offers, shape, &mut self.rng)?;
+                (counts, self.kernel.work(counts))
+            }
+        };
+        let sweep = Tally { work: work as u64, ..Tally::from(counts) };
+        let (problem, state, rng) = (self.problem, &mut self.state, &mut self.rng);
+        let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
+        if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
+            && let Some(kernel) = trial.learn(theta_work as f64)
+        {
+            self.kernel = kernel;
+        }
         self.iteration += 1;
         self.counts += counts;
         Ok(counts)
@@ -145,6 +166,11 @@ impl<'a> Chain<'a> {
         since
     }
 
+    /// Which kernel was taken and why, where the chain was to find one and has.
+    pub fn chosen(&self) -> Option<&Chosen> {
+        self.trial.as_ref().and_then(Trial::chosen)
+    }
+
     /// What the sweeps and each move of theta did after warm-up.
     pub fn moves(&self) -> Vec<MoveReport> {
         self.moves.report()
@@ -156,6 +182,7 @@ impl<'a> Chain<'a> {
             theta: self.state.theta.clone(),
             records: self.state.records.all().to_vec(),
             kernel: self.kernel.clone(),
+            trial: self.trial.clone(),
             moves: self.moves.clone(),
             rng: rng::copy(&self.rng),
             iteration: self.iteration,
@@ -166,13 +193,14 @@ impl<'a> Chain<'a> {
 
     /// The chain that was stored: it goes on exactly as the one that was not.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
-        let Snapshot { theta, records, kernel, moves, rng, iteration, counts, taken } = snapshot;
+        let Snapshot { theta, records, kernel, trial, moves, rng, iteration, counts, taken } =
+            snapshot;
         let release = problem.release();
         let fits = records.len() == release.n() * release.query().record_dim();
         if !fits || theta.len() != problem.model().parameters().len() {
             return Err("the stored state of the chain is of another problem".into());
         }
         let state = State { theta, records: Records::new(release, records)? };
-        Ok(Chain { problem, state, kernel, moves, rng, iteration, counts, taken })
+        Ok(Chain { problem, state, kernel, trial, moves, rng, iteration, counts, taken })
     }
 }

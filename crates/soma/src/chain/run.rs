@@ -36,7 +36,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let (kernel, moves) = (KernelChoice::Soma, MovesChoice::Auto);
+        let (kernel, moves) = (KernelChoice::Auto, MovesChoice::Auto);
         Settings { kernel, moves, chains: 4, warmup: 1000, draws: 1000, thin: 1, seed: 1 }
     }
 }

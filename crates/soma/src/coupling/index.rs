@@ -28,21 +28,25 @@ pub(super) fn maximal_slots(
     }
     let rest = u - common;
     let beyond = |own: &[f64], own_scale: f64, other: &[f64], other_scale: f64| {
-        let mut left = rest;
+        let excess = |slot: usize| (own[slot] * own_scale - other[slot] * other_scale).max(0.0);
+        let open = |slot: usize| f64::from(u8::from(!is_matched(slot)));
+        // Without a branch, which could not be foretold: the part of the unmatched slots.
+        let unmatched: f64 = (0..own.len()).map(|slot| open(slot) * excess(slot)).sum();
+        let wanted = rest >= unmatched;
+        let mut left = if wanted { rest - unmatched } else { rest };
         let mut chosen = None;
-        for wanted in [false, true] {
-            for (slot, (w, v)) in own.iter().zip(other).enumerate() {
-                let excess = w * own_scale - v * other_scale;
-                if excess > 0.0 && is_matched(slot) == wanted {
-                    chosen = Some(slot);
-                    left -= excess;
-                    if left < 0.0 {
-                        return chosen;
-                    }
+        for slot in 0..own.len() {
+            let part = excess(slot);
+            if part > 0.0 && is_matched(slot) == wanted {
+                chosen = Some(slot);
+                left -= part;
+                if left < 0.0 {
+                    return chosen;
                 }
             }
         }
-        chosen
+        // Rounding may leave a little: then the last slot there is, of either kind.
+        chosen.or_else(|| (0..own.len()).rfind(|&slot| excess(slot) > 0.0))
     };
     let [a, b] = scales;
     // Where rounding has left nothing beyond the common part, the choices are the same.

@@ -1,5 +1,6 @@
 //! The kernels on two chains at once.
 
+use pulp::Arch;
 use rand::RngExt;
 
 use super::index::maximal_slots;
@@ -7,7 +8,10 @@ use super::offers::CoupledOffers;
 use super::pair::{Offer, Pair};
 use super::rejection::{self, Envelope};
 use crate::error::{Invalid, Outcome};
-use crate::kernel::shape::{Absolute, Falloff, Square, log_density, log_weight};
+use crate::kernel::exp::exp;
+use crate::kernel::shape::{Falloff, log_density_with, log_weight_with, outlasts};
+use crate::kernel::specialise::{Work, specialised};
+use crate::kernel::vector::Vector;
 use crate::kernel::{Counts, KernelChoice, Records, SomaBlocks, Subset};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
@@ -79,7 +83,7 @@ impl CoupledKernel {
     pub fn new(choice: KernelChoice, n: usize) -> Result<Self, Invalid> {
         choice.build(n)?;
         Ok(CoupledKernel {
-            choice,
+            choice: choice.settled(),
             soma: if n <= SCAN { Choice::Maximal } else { Choice::Adaptive { left: 0, next: 1 } },
             aligns: true,
             next: 0,
@@ -117,10 +121,9 @@ impl CoupledKernel {
         pair.first.refresh();
         pair.second.refresh();
         let before = pair.distance();
-        let counts = match shape {
-            Shape::Absolute => self.sweep_shaped::<Absolute>(pair, offers, rng),
-            Shape::Square => self.sweep_shaped::<Square>(pair, offers, rng),
-        };
+        let k = pair.first.k();
+        let sweep = Sweep { kernel: self, pair, offers, rng };
+        let counts = specialised(sweep, shape, k, Arch::new());
         self.soma.learn(before, pair.distance());
         counts
     }
@@ -128,136 +131,232 @@ impl CoupledKernel {
     /// Whether the law of the kernel is the same for any order of the records.
     fn treats_places_alike(&self) -> bool {
         match self.choice {
-            KernelChoice::Soma | KernelChoice::RanImwg => true,
+            KernelChoice::Auto | KernelChoice::Soma | KernelChoice::RanImwg => true,
             KernelChoice::SomaSubset { subset, .. } => subset == Subset::Random,
             KernelChoice::SomaBlocks { .. } | KernelChoice::SysImwg => false,
         }
     }
+}
 
-    fn sweep_shaped<S: Falloff>(
-        &mut self,
-        pair: &mut Pair,
-        offers: &mut CoupledOffers<'_>,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
+struct Sweep<'a, 'o> {
+    kernel: &'a mut CoupledKernel,
+    pair: &'a mut Pair,
+    offers: &'a mut CoupledOffers<'o>,
+    rng: &'a mut Rng,
+}
+
+impl Work for Sweep<'_, '_> {
+    type Output = Outcome<Counts>;
+
+    #[inline(always)]
+    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+        let Sweep { kernel, pair, offers, rng } = self;
         let n = pair.n();
-        let by_rejection = self.choice == KernelChoice::Soma && self.soma.by_rejection();
+        let by_rejection = kernel.choice == KernelChoice::Soma && kernel.soma.by_rejection();
         if by_rejection {
-            self.envelopes = pair.records().map(Envelope::new);
+            kernel.envelopes = pair.records().map(Envelope::new);
         }
-        let CoupledKernel { next, order, scratch, envelopes, .. } = self;
-        let mut counts = Counts::default();
-        offers.for_each(n, rng, |turn, offer, rng| {
-            let evaluations = &mut counts.evaluations;
-            let (taken, relabel) = match self.choice {
-                KernelChoice::Soma if by_rejection => {
-                    let taken =
-                        rejection::soma::<S>(pair, envelopes, offer, scratch, evaluations, rng);
+        let mut counts = Counts { moves: 2 * n as u64, ..Counts::default() };
+        let mut currents = currents::<S, V, K>(pair);
+        let mut done = 0;
+        while done < n {
+            let size = offers.draw(n - done, rng)?;
+            for j in 0..size {
+                let offer = offers.offer(j);
+                let evaluations = &mut counts.evaluations;
+                let (taken, relabel) = if by_rejection {
+                    let CoupledKernel { envelopes, scratch, .. } = &mut *kernel;
+                    let taken = rejection::soma::<S, V, K>(
+                        pair,
+                        currents,
+                        envelopes,
+                        &offer,
+                        scratch,
+                        evaluations,
+                        rng,
+                    );
                     (taken, true)
+                } else {
+                    let turn = done + j;
+                    kernel.place::<S, V, K>(pair, currents, turn, &offer, evaluations, rng)
+                };
+                for side in 0..2 {
+                    if let Some((_, weight)) = taken[side] {
+                        currents[side] = weight;
+                        counts.accepted += 1;
+                    }
                 }
-                KernelChoice::Soma => {
-                    (soma::<S>(pair, n, |slot| slot, offer, scratch, evaluations, rng), true)
-                }
-                KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => {
-                    let start = std::mem::replace(next, (*next + size) % n);
-                    let place = |slot| (start + slot) % n;
-                    let taken = soma::<S>(pair, size, place, offer, scratch, evaluations, rng);
-                    (taken, n.is_multiple_of(size))
-                }
-                KernelChoice::SomaSubset { size, subset: Subset::Random } => {
-                    (0..size).for_each(|i| order.swap(i, rng.random_range(i..n)));
-                    let place = |slot: usize| order[slot];
-                    (soma::<S>(pair, size, place, offer, scratch, evaluations, rng), true)
-                }
-                KernelChoice::SomaBlocks { size } => {
-                    let size = size.unwrap_or(SomaBlocks::usual_size(n));
-                    let start = turn - turn % size;
-                    let place = |slot| start + slot;
-                    let size = size.min(n - start);
-                    let taken = soma::<S>(pair, size, place, offer, scratch, evaluations, rng);
-                    (taken, false)
-                }
-                KernelChoice::RanImwg => {
-                    let place = rng.random_range(0..n);
-                    (metropolis::<S>(pair, place, offer, evaluations, rng), true)
-                }
-                KernelChoice::SysImwg => {
-                    (metropolis::<S>(pair, turn, offer, evaluations, rng), false)
-                }
-            };
-            counts.moves += 2;
-            counts.accepted += taken.iter().flatten().count() as u64;
-            pair.put(offer, taken, relabel);
-        })?;
+                pair.put::<V, K>(&offer, [place(taken[0]), place(taken[1])], relabel);
+            }
+            done += size;
+        }
         Ok(counts)
     }
 }
 
+impl CoupledKernel {
+    /// Where each chain takes its offer in move number `turn` of a sweep, and whether the second
+    /// chain may then be relabelled.
+    #[inline(always)]
+    fn place<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        pair: &Pair,
+        currents: [f64; 2],
+        turn: usize,
+        offer: &Offer<'_>,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> ([Taken; 2], bool) {
+        let n = pair.n();
+        let CoupledKernel { next, order, scratch, .. } = self;
+        let (start, size, relabel) = match self.choice {
+            KernelChoice::RanImwg => {
+                let place = rng.random_range(0..n);
+                let taken = metropolis::<S, V, K>(pair, currents, place, offer, evaluations, rng);
+                return (taken, true);
+            }
+            KernelChoice::SysImwg => {
+                let taken = metropolis::<S, V, K>(pair, currents, turn, offer, evaluations, rng);
+                return (taken, false);
+            }
+            KernelChoice::SomaSubset { size, subset: Subset::Random } => {
+                for i in 0..size {
+                    order.swap(i, rng.random_range(i..n));
+                }
+                let place = |slot: usize| order[slot];
+                let taken =
+                    soma::<S, V, K>(pair, currents, size, place, offer, scratch, evaluations, rng);
+                return (taken, true);
+            }
+            KernelChoice::Auto | KernelChoice::Soma => (0, n, true),
+            KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => {
+                let start = std::mem::replace(next, (*next + size) % n);
+                (start, size, n.is_multiple_of(size))
+            }
+            KernelChoice::SomaBlocks { size } => {
+                let size = size.unwrap_or(SomaBlocks::usual_size(n));
+                let start = turn - turn % size;
+                (start, size.min(n - start), false)
+            }
+        };
+        let place = |slot: usize| if start + slot < n { start + slot } else { start + slot - n };
+        let taken = soma::<S, V, K>(pair, currents, size, place, offer, scratch, evaluations, rng);
+        (taken, relabel)
+    }
+}
+
+/// The place where a chain takes its offer, with the log weight there, if it takes it.
+pub(super) type Taken = Option<(usize, f64)>;
+
+/// The place alone.
+#[inline(always)]
+pub(super) fn place(taken: Taken) -> Option<usize> {
+    taken.map(|(place, _)| place)
+}
+
+/// log w_0 of both chains.
+#[inline(always)]
+pub(super) fn currents<S: Falloff, V: Vector, const K: usize>(pair: &Pair) -> [f64; 2] {
+    let [first, second] = pair.records();
+    [log_density_with::<S, V, K>(first.residual()), log_density_with::<S, V, K>(second.residual())]
+}
+
 /// One SOMA move of both chains on `size` places, by the maximal coupling: where each takes its
-/// offer.
-pub(super) fn soma<S: Falloff>(
+/// offer. `currents` are the log w_0 of both.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn soma<S: Falloff, V: Vector, const K: usize>(
     pair: &Pair,
+    currents: [f64; 2],
     size: usize,
     place: impl Fn(usize) -> usize + Copy,
     offer: &Offer<'_>,
     weights: &mut [Vec<f64>; 2],
     evaluations: &mut u64,
     rng: &mut Rng,
-) -> [Option<usize>; 2] {
-    let places = (0..size).map(place);
+) -> [Taken; 2] {
     let mut totals = [0.0; 2];
-    let mut currents = [0.0; 2];
-    for (side, records) in pair.records().into_iter().enumerate() {
-        let statistic = offer.statistics[side];
-        (totals[side], currents[side]) =
-            weigh::<S>(records, places.clone(), statistic, &mut weights[side]);
+    let mut tops = [0.0; 2];
+    let both = pair.records();
+    for side in 0..2 {
+        (totals[side], tops[side]) =
+            weigh::<S, V, K>(both[side], size, place, offer.statistics[side], &mut weights[side]);
     }
     *evaluations += 2 * size as u64;
-    let both = [weights[0].as_slice(), weights[1].as_slice()];
-    let slots = maximal_slots(both, totals, |slot| pair.is_matched(place(slot)), rng);
+    let slices = [weights[0].as_slice(), weights[1].as_slice()];
+    let slots = maximal_slots(slices, totals, |slot| pair.is_matched(place(slot)), rng);
     let u: f64 = rng.random();
-    std::array::from_fn(|side| {
-        let excess = (currents[side] - weights[side][slots[side]]).max(0.0);
-        (u < totals[side] / (totals[side] + excess)).then(|| place(slots[side]))
-    })
+    let mut taken = [None; 2];
+    for side in 0..2 {
+        let weight = weights[side][slots[side]];
+        // Beyond exp(600) an offer is refused all the same.
+        let excess = exp((currents[side] - tops[side]).min(600.0)) - weight;
+        if excess <= 0.0 || u * (totals[side] + excess) < totals[side] {
+            let at = place(slots[side]);
+            let old = both[side].statistic_known::<K>(at);
+            let residual = both[side].residual();
+            let weight = log_weight_with::<S, V, K>(residual, old, offer.statistics[side]);
+            taken[side] = Some((at, weight));
+        }
+    }
+    taken
 }
 
-/// The weights of an offer at `places`, relative to the largest of them. Returns their sum, and
-/// w_0 relative to the same; it may be infinite, and the offer is then refused.
-pub(super) fn weigh<S: Falloff>(
+/// The weights of an offer at the first `size` places, relative to the largest of them. Returns
+/// their sum, and the logarithm of the largest.
+#[inline(always)]
+pub(super) fn weigh<S: Falloff, V: Vector, const K: usize>(
     records: &Records,
-    places: impl Iterator<Item = usize>,
+    size: usize,
+    place: impl Fn(usize) -> usize,
     statistic: &[f64],
     weights: &mut Vec<f64>,
 ) -> (f64, f64) {
     let residual = records.residual();
-    weights.clear();
-    weights.extend(places.map(|i| log_weight::<S>(residual, records.statistic(i), statistic)));
-    let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut total = 0.0;
-    for weight in weights.iter_mut() {
-        *weight = (*weight - top).exp();
-        total += *weight;
+    weights.resize(size, 0.0);
+    let mut top = f64::NEG_INFINITY;
+    for (slot, weight) in weights.iter_mut().enumerate() {
+        let old = records.statistic_known::<K>(place(slot));
+        *weight = log_weight_with::<S, V, K>(residual, old, statistic);
+        top = if *weight > top { *weight } else { top };
     }
-    (total, (log_density::<S>(residual) - top).exp())
+    for weight in weights.iter_mut() {
+        *weight = exp(*weight - top);
+    }
+    // Four sums side by side need not wait for each other.
+    let mut sums = [0.0; 4];
+    let fours = weights.chunks_exact(4);
+    let rest: f64 = fours.remainder().iter().sum();
+    for four in fours {
+        for (sum, weight) in sums.iter_mut().zip(four) {
+            *sum += weight;
+        }
+    }
+    ((sums[0] + sums[1]) + (sums[2] + sums[3]) + rest, top)
 }
 
 /// One independent Metropolis step of both chains at the same place, with the same uniform.
-pub(super) fn metropolis<S: Falloff>(
+/// `currents` are the log w_0 of both.
+#[inline(always)]
+pub(super) fn metropolis<S: Falloff, V: Vector, const K: usize>(
     pair: &Pair,
+    currents: [f64; 2],
     place: usize,
     offer: &Offer<'_>,
     evaluations: &mut u64,
     rng: &mut Rng,
-) -> [Option<usize>; 2] {
+) -> [Taken; 2] {
     *evaluations += 2;
     let u: f64 = rng.random();
-    let records = pair.records();
-    std::array::from_fn(|side| {
-        let residual = records[side].residual();
-        let old = records[side].statistic(place);
-        let offered = log_weight::<S>(residual, old, offer.statistics[side]);
-        let gain = offered - log_density::<S>(residual);
-        (gain >= 0.0 || u < gain.exp()).then_some(place)
-    })
+    let both = pair.records();
+    let mut taken = [None; 2];
+    for side in 0..2 {
+        let old = both[side].statistic_known::<K>(place);
+        let residual = both[side].residual();
+        let offered = log_weight_with::<S, V, K>(residual, old, offer.statistics[side]);
+        if outlasts(currents[side] - offered, u) {
+            taken[side] = Some((place, offered));
+        }
+    }
+    taken
 }

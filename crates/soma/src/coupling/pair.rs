@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::kernel::Records;
+use crate::kernel::vector::Vector;
 
 /// The records of two chains. A place is matched if both have the same record there.
 ///
@@ -56,25 +57,35 @@ impl Pair {
     }
 
     /// Puts the offers that were taken in their places, and looks which of these now match.
-    pub(super) fn put(&mut self, offer: &Offer<'_>, taken: [Option<usize>; 2], relabel: bool) {
+    #[inline(always)]
+    pub(super) fn put<V: Vector, const K: usize>(
+        &mut self,
+        offer: &Offer<'_>,
+        taken: [Option<usize>; 2],
+        relabel: bool,
+    ) {
         if let Some(i) = taken[0] {
-            self.first.replace(i, offer.records[0], offer.statistics[0]);
+            self.first.replace_known::<V, K>(i, offer.records[0], offer.statistics[0]);
         }
         if let Some(i) = taken[1] {
-            self.second.replace(i, offer.records[1], offer.statistics[1]);
+            self.second.replace_known::<V, K>(i, offer.records[1], offer.statistics[1]);
         }
-        if let [Some(i), Some(j)] = taken
-            && i != j
-            && relabel
-            && offer.is_common
-        {
-            self.second.swap(i, j);
+        match taken {
+            [Some(i), Some(j)] if i == j && offer.is_common => self.mark(i, true),
+            [Some(i), Some(j)] if relabel && offer.is_common => {
+                self.second.swap(i, j);
+                self.mark(i, true);
+                self.recheck(j);
+            }
+            _ => taken.into_iter().flatten().for_each(|i| self.recheck(i)),
         }
-        taken.into_iter().flatten().for_each(|i| self.recheck(i));
     }
 
     fn recheck(&mut self, i: usize) {
-        let is = self.first.record(i) == self.second.record(i);
+        self.mark(i, self.first.record(i) == self.second.record(i));
+    }
+
+    fn mark(&mut self, i: usize, is: bool) {
         let was = std::mem::replace(&mut self.matched[i], is);
         self.unmatched = self.unmatched + usize::from(was) - usize::from(is);
     }
@@ -89,15 +100,20 @@ impl Pair {
         }
         let places: Vec<usize> = (0..self.n()).filter(|&i| !self.matched[i]).collect();
         let sorted = |records: &Records| {
-            let mut order = places.clone();
-            order.sort_unstable_by(|&i, &j| {
-                compare_rows((records, i), (records, j)).then_with(|| i.cmp(&j))
+            // The first coordinate, which decides nearly always, stands beside the place.
+            let key = |&i: &usize| (records.statistic(i)[0], i);
+            let mut order: Vec<(f64, usize)> = places.iter().map(key).collect();
+            order.sort_unstable_by(|&(a, i), &(b, j)| {
+                let whole = || compare_rows((records, i), (records, j));
+                a.total_cmp(&b).then_with(whole).then_with(|| i.cmp(&j))
             });
-            order
+            order.into_iter().map(|(_, i)| i).collect::<Vec<usize>>()
         };
         let (firsts, seconds) = (sorted(&self.first), sorted(&self.second));
         let mut wanted = vec![0; places.len()];
-        let rank = |i| places.binary_search(&i).expect("a place that is unmatched");
+        let mut ranks = vec![0; self.n()];
+        places.iter().enumerate().for_each(|(rank, &i)| ranks[i] = rank);
+        let rank = |i: usize| ranks[i];
         let mut rests = [Vec::new(), Vec::new()];
         let (mut firsts, mut seconds) =
             (firsts.into_iter().peekable(), seconds.into_iter().peekable());

@@ -2,10 +2,12 @@
 
 use rand::RngExt;
 
-use super::kernel::{soma as soma_by_scan, weigh};
+use super::kernel::{Taken, soma as soma_by_scan, weigh};
 use super::pair::{Offer, Pair};
 use crate::kernel::Records;
-use crate::kernel::shape::{Falloff, log_density, log_weight};
+use crate::kernel::exp::exp;
+use crate::kernel::shape::{Falloff, log_weight_with, outlasts};
+use crate::kernel::vector::Vector;
 use crate::rng::Rng;
 
 /// The smallest box that holds the statistics of a chain's records, or a larger one.
@@ -53,50 +55,62 @@ impl Envelope {
 ///
 /// An offer with w_I < w_0 is taken iff W >= (w_0 - w_I) u / (1 - u), which partial sums of the
 /// weights decide, mostly after a few terms.
-pub(super) fn soma<S: Falloff>(
+#[inline(always)]
+pub(super) fn soma<S: Falloff, V: Vector, const K: usize>(
     pair: &Pair,
+    currents: [f64; 2],
     envelopes: &mut [Envelope; 2],
     offer: &Offer<'_>,
     scratch: &mut [Vec<f64>; 2],
     evaluations: &mut u64,
     rng: &mut Rng,
-) -> [Option<usize>; 2] {
+) -> [Taken; 2] {
     let n = pair.n();
-    let records = pair.records();
-    let tops: [f64; 2] = std::array::from_fn(|side| {
-        envelopes[side].log_top::<S>(records[side].residual(), offer.statistics[side])
-    });
-    let mut places = [None; 2];
+    let both = pair.records();
+    let tops = [
+        envelopes[0].log_top::<S>(both[0].residual(), offer.statistics[0]),
+        envelopes[1].log_top::<S>(both[1].residual(), offer.statistics[1]),
+    ];
+    let mut chosen: [Taken; 2] = [None; 2];
     for _ in 0..n.div_ceil(2) {
         let candidate = rng.random_range(0..n);
-        let u = rng.random::<f64>().ln();
+        let u: f64 = rng.random();
         for side in 0..2 {
-            if places[side].is_none() {
+            if chosen[side].is_none() {
                 *evaluations += 1;
-                let old = records[side].statistic(candidate);
-                let weight = log_weight::<S>(records[side].residual(), old, offer.statistics[side]);
-                if u < weight - tops[side] {
-                    places[side] = Some((candidate, weight));
+                let old = both[side].statistic_known::<K>(candidate);
+                let residual = both[side].residual();
+                let weight = log_weight_with::<S, V, K>(residual, old, offer.statistics[side]);
+                if outlasts(tops[side] - weight, u) {
+                    chosen[side] = Some((candidate, weight));
                 }
             }
         }
-        if places.iter().all(Option::is_some) {
+        if chosen[0].is_some() && chosen[1].is_some() {
             break;
         }
     }
-    let taken = if places.iter().all(Option::is_none) {
-        soma_by_scan::<S>(pair, n, |slot| slot, offer, scratch, evaluations, rng)
+    let mut taken: [Taken; 2] = [None; 2];
+    if chosen[0].is_none() && chosen[1].is_none() {
+        let all = |slot| slot;
+        taken = soma_by_scan::<S, V, K>(pair, currents, n, all, offer, scratch, evaluations, rng);
     } else {
-        let u = rng.random();
-        std::array::from_fn(|side| {
+        let u: f64 = rng.random();
+        for side in 0..2 {
             let statistic = offer.statistics[side];
-            let (place, weight) = places[side].unwrap_or_else(|| {
-                *evaluations += n as u64;
-                choose::<S>(records[side], statistic, &mut scratch[side], rng)
-            });
-            takes::<S>(records[side], statistic, place, weight, u, evaluations).then_some(place)
-        })
-    };
+            let choice = match chosen[side] {
+                Some(choice) => choice,
+                None => {
+                    *evaluations += n as u64;
+                    choose::<S, V, K>(both[side], statistic, &mut scratch[side], rng)
+                }
+            };
+            let needed = needed(currents[side] - choice.1, u);
+            if takes::<S, V, K>(both[side], statistic, choice, needed, evaluations) {
+                taken[side] = Some(choice);
+            }
+        }
+    }
     for side in 0..2 {
         if taken[side].is_some() {
             envelopes[side].widen(offer.statistics[side]);
@@ -106,13 +120,14 @@ pub(super) fn soma<S: Falloff>(
 }
 
 /// A place drawn with probability w_i / W, by a scan, and its log weight.
-fn choose<S: Falloff>(
+#[inline(always)]
+fn choose<S: Falloff, V: Vector, const K: usize>(
     records: &Records,
     statistic: &[f64],
     weights: &mut Vec<f64>,
     rng: &mut Rng,
 ) -> (usize, f64) {
-    let (total, _) = weigh::<S>(records, 0..records.n(), statistic, weights);
+    let (total, _) = weigh::<S, V, K>(records, records.n(), |slot| slot, statistic, weights);
     let mut left = rng.random::<f64>() * total;
     let mut place = 0;
     for (i, &weight) in weights.iter().enumerate() {
@@ -124,29 +139,38 @@ fn choose<S: Falloff>(
             break;
         }
     }
-    (place, log_weight::<S>(records.residual(), records.statistic(place), statistic))
+    let old = records.statistic_known::<K>(place);
+    (place, log_weight_with::<S, V, K>(records.residual(), old, statistic))
 }
 
-/// Whether the offer is taken at `place`, where its log weight is `weight`.
-fn takes<S: Falloff>(
+/// (w_0 / w_I - 1) u / (1 - u): what W / w_I has to reach for the offer to be taken; `loss` is
+/// log w_0 - log w_I.
+#[inline(always)]
+fn needed(loss: f64, u: f64) -> f64 {
+    if loss <= 0.0 { 0.0 } else { (exp(loss.min(600.0)) - 1.0) * u / (1.0 - u) }
+}
+
+/// Whether the offer is taken at the chosen place: whether the sum of all weights, relative to the
+/// one there, reaches `needed`.
+#[inline(always)]
+fn takes<S: Falloff, V: Vector, const K: usize>(
     records: &Records,
     statistic: &[f64],
-    place: usize,
-    weight: f64,
-    u: f64,
+    (place, weight): (usize, f64),
+    needed: f64,
     evaluations: &mut u64,
 ) -> bool {
-    let residual = records.residual();
-    let loss = (log_density::<S>(residual) - weight).exp_m1();
-    let needed = loss * u / (1.0 - u);
-    let mut sum = 1.0;
-    let others = (place + 1..records.n()).chain(0..place);
-    for i in others {
-        if sum >= needed {
-            return true;
+    let (n, residual) = (records.n(), records.residual());
+    let (mut sum, mut i) = (1.0, place);
+    while sum < needed {
+        i = if i + 1 == n { 0 } else { i + 1 };
+        if i == place {
+            return false;
         }
         *evaluations += 1;
-        sum += (log_weight::<S>(residual, records.statistic(i), statistic) - weight).exp();
+        let old = records.statistic_known::<K>(i);
+        let gain = log_weight_with::<S, V, K>(residual, old, statistic) - weight;
+        sum += exp(gain.min(600.0));
     }
-    sum >= needed
+    true
 }

@@ -2,12 +2,13 @@
 
 use rand::RngExt;
 
-use super::kernel::{metropolis, soma};
+use super::kernel::{currents, metropolis, place, soma};
 use super::offers::CoupledOffers;
 use super::pair::Pair;
 use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::kernel::shape::{Absolute, Falloff, Square};
+use crate::kernel::vector::Portable;
 use crate::kernel::{Records, SingleKernel};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
@@ -67,22 +68,22 @@ impl<'a> SinglePair<'a> {
     fn advance_shaped<S: Falloff>(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
         let SinglePair { offers, kernel, pair, turn, scratch, .. } = self;
         let n = pair.n();
-        let mut result = [false; 2];
-        offers.for_each(1, rng, |_, offer, rng| {
-            let (taken, relabel) = match kernel {
-                SingleKernel::Soma => {
-                    (soma::<S>(pair, n, |slot| slot, offer, scratch, &mut 0, rng), true)
-                }
-                SingleKernel::RanImwg => {
-                    let place = rng.random_range(0..n);
-                    (metropolis::<S>(pair, place, offer, &mut 0, rng), false)
-                }
-                SingleKernel::SysImwg => (metropolis::<S>(pair, *turn, offer, &mut 0, rng), false),
-            };
-            result = taken.map(|place| place.is_some());
-            pair.put(offer, taken, relabel);
-        })?;
-        Ok(result)
+        offers.draw(1, rng)?;
+        let offer = offers.offer(0);
+        let now = currents::<S, Portable, 0>(pair);
+        let step =
+            |at, rng: &mut Rng| metropolis::<S, Portable, 0>(pair, now, at, &offer, &mut 0, rng);
+        let (taken, relabel) = match kernel {
+            SingleKernel::Soma => {
+                let all = |slot| slot;
+                let taken = soma::<S, Portable, 0>(pair, now, n, all, &offer, scratch, &mut 0, rng);
+                (taken, true)
+            }
+            SingleKernel::RanImwg => (step(rng.random_range(0..n), rng), false),
+            SingleKernel::SysImwg => (step(*turn, rng), false),
+        };
+        pair.put::<Portable, 0>(&offer, taken.map(place), relabel);
+        Ok(taken.map(|taken| taken.is_some()))
     }
 
     /// The records of the two chains, place beside place.

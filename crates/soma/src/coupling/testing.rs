@@ -125,7 +125,7 @@ fn sweep(kernel: KernelChoice, state: State, theta: &[f64]) -> Law {
     for turn in 0..N {
         // With one place SOMA is the Metropolis step of the IMwG kernels.
         law = match kernel {
-            KernelChoice::Soma => soma(&law, theta, &[0, 1, 2]),
+            KernelChoice::Auto | KernelChoice::Soma => soma(&law, theta, &[0, 1, 2]),
             KernelChoice::RanImwg => mixture((0..N).map(|i| soma(&law, theta, &[i]))),
             KernelChoice::SysImwg => soma(&law, theta, &[turn]),
             KernelChoice::SomaBlocks { size } => {

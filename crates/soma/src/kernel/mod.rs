@@ -9,7 +9,7 @@
 
 mod blocks;
 mod columns;
-mod exp;
+pub(crate) mod exp;
 mod masses;
 mod offers;
 mod ran_imwg;
@@ -18,11 +18,12 @@ mod scan;
 pub(crate) mod shape;
 mod single;
 mod soma;
-mod specialise;
+pub(crate) mod specialise;
 mod subset;
 mod sys_imwg;
 mod target;
-mod vector;
+pub(crate) mod vector;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,8 @@ impl std::ops::Sub for Counts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelChoice {
+    /// The one of sys-imwg, soma and soma-blocks that warm-up finds to be worth most.
+    Auto,
     /// SOMA on all records.
     Soma,
     /// SOMA on `size` records at a time.
@@ -106,12 +109,18 @@ pub enum KernelChoice {
 
 impl KernelChoice {
     /// The names of all kernels, as a user writes them.
-    pub const NAMES: [&'static str; 5] =
-        ["soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"];
+    pub const NAMES: [&'static str; 6] =
+        ["auto", "soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"];
+
+    /// This kernel; `soma` in the place of `auto`, where there is no warm-up to choose in.
+    pub fn settled(self) -> Self {
+        if self == KernelChoice::Auto { KernelChoice::Soma } else { self }
+    }
 
     /// The name, as a user writes it.
     pub fn name(self) -> &'static str {
         match self {
+            KernelChoice::Auto => "auto",
             KernelChoice::Soma => "soma",
             KernelChoice::SomaSubset { .. } => "soma-subset",
             KernelChoice::SomaBlocks { .. } => "soma-blocks",
@@ -125,14 +134,18 @@ impl KernelChoice {
         match self {
             KernelChoice::SomaSubset { size, .. } => SomaSubset::check(n, size),
             KernelChoice::SomaBlocks { size } => SomaBlocks::new(n, size).map(|_| ()),
-            KernelChoice::Soma | KernelChoice::RanImwg | KernelChoice::SysImwg => Ok(()),
+            KernelChoice::Auto
+            | KernelChoice::Soma
+            | KernelChoice::RanImwg
+            | KernelChoice::SysImwg => Ok(()),
         }
     }
 
-    /// The kernel at work on `n` records.
+    /// The kernel at work on `n` records; [settled](KernelChoice::settled), since a kernel alone
+    /// has no warm-up.
     pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
         Ok(match self {
-            KernelChoice::Soma => Kernel::Soma(Soma::new()),
+            KernelChoice::Auto | KernelChoice::Soma => Kernel::Soma(Soma::new()),
             KernelChoice::SomaSubset { size, subset } => {
                 Kernel::SomaSubset(SomaSubset::new(n, size, subset)?)
             }

@@ -48,6 +48,11 @@ impl Batch {
         &self.statistics
     }
 
+    /// All records, row after row.
+    pub(crate) fn records(&self) -> &[f64] {
+        &self.records
+    }
+
     /// All records and all statistics, to be filled.
     pub fn parts_mut(&mut self) -> (&mut [f64], &mut [f64]) {
         (&mut self.records, &mut self.statistics)
@@ -80,16 +85,21 @@ impl<'a> ModelOffers<'a> {
     pub fn new(model: &'a dyn Model, theta: &'a [f64], release: &'a Release) -> Self {
         ModelOffers { model, theta, release, scales: release.sum_scales() }
     }
+
+    /// Computes the statistics of the records in `batch`.
+    pub(crate) fn complete(&self, batch: &mut Batch) -> Outcome {
+        let (records, statistics) = batch.parts_mut();
+        self.release.query().statistics(records, statistics)?;
+        to_noise_units(&self.scales, statistics);
+        Ok(())
+    }
 }
 
 impl Offers for ModelOffers<'_> {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         batch.resize(size, self.release.query().record_dim(), self.release.query().dim());
-        let (records, statistics) = batch.parts_mut();
-        self.model.propose(self.theta, records, rng)?;
-        self.release.query().statistics(records, statistics)?;
-        to_noise_units(&self.scales, statistics);
-        Ok(())
+        self.model.propose(self.theta, batch.parts_mut().0, rng)?;
+        self.complete(batch)
     }
 
     fn batch_size(&self) -> usize {

@@ -90,7 +90,7 @@ impl Records {
     }
 
     /// The length of a statistic.
-    pub(super) fn k(&self) -> usize {
+    pub(crate) fn k(&self) -> usize {
         self.k
     }
 
@@ -133,7 +133,7 @@ impl Records {
 
     /// The same where the compiler knows the length of a statistic, K (0 if it does not).
     #[inline(always)]
-    pub(super) fn statistic_known<const K: usize>(&self, i: usize) -> &[f64] {
+    pub(crate) fn statistic_known<const K: usize>(&self, i: usize) -> &[f64] {
         let k = if K == 0 { self.k } else { K };
         &self.statistics[i * k..][..k]
     }
@@ -165,7 +165,7 @@ impl Records {
 
     /// The same where the compiler knows the length of a statistic, K (0 if it does not).
     #[inline(always)]
-    pub(super) fn replace_known<V: Vector, const K: usize>(
+    pub(crate) fn replace_known<V: Vector, const K: usize>(
         &mut self,
         i: usize,
         record: &[f64],

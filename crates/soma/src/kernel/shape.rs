@@ -174,12 +174,17 @@ pub fn cost_with<S: Falloff, V: Vector, const K: usize>(apart: &[f64], old: &[f6
 }
 
 /// True with probability exp(-loss), and surely where `loss` is not positive.
+#[inline(always)]
+pub fn survives(loss: f64, rng: &mut Rng) -> bool {
+    outlasts(loss, rng.random())
+}
+
+/// Whether `uniform` is below exp(-loss).
 ///
 /// The bounds 1 - x + x^2/2 - x^3/6 <= exp(-x) <= 1 / (1 + x + x^2/2 + x^3/6) decide nearly
 /// always, and sooner than the exponential function would.
 #[inline(always)]
-pub fn survives(loss: f64, rng: &mut Rng) -> bool {
-    let uniform: f64 = rng.random();
+pub fn outlasts(loss: f64, uniform: f64) -> bool {
     let (square, cube) = (0.5 * loss * loss, loss * loss * loss * (1.0 / 6.0));
     if uniform < (1.0 - loss) + (square - cube) {
         return true;

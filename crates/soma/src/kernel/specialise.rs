@@ -16,7 +16,7 @@ use crate::release::mechanism::Shape;
 ///
 /// `run` and whatever it calls in its inner loops must be `#[inline(always)]`: only then are they
 /// compiled for the vector instructions too.
-pub(super) trait Work {
+pub(crate) trait Work {
     /// What comes of it.
     type Output;
 
@@ -41,7 +41,7 @@ impl<W: Work, S: Falloff, const K: usize> WithSimd for Case<W, S, K> {
 /// Does `work` for noise of `shape` and statistics of length `k`, on the machine `arch`.
 ///
 /// The operations and their order are the same in every case, so that the results are too.
-pub(super) fn specialised<W: Work>(work: W, shape: Shape, k: usize, arch: Arch) -> W::Output {
+pub(crate) fn specialised<W: Work>(work: W, shape: Shape, k: usize, arch: Arch) -> W::Output {
     match shape {
         Shape::Absolute => by_length::<W, Absolute>(work, k, arch),
         Shape::Square => by_length::<W, Square>(work, k, arch),

@@ -148,6 +148,18 @@ impl Model for Dirichlet {
         Ok(ln_gamma(theta.iter().sum()) + logs)
     }
 
+    fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) -> Outcome {
+        let constant = |theta: &[f64]| {
+            ln_gamma(theta.iter().sum()) - theta.iter().map(|&alpha| ln_gamma(alpha)).sum::<f64>()
+        };
+        let constant = constant(to) - constant(from);
+        for (ratio, record) in ratios.iter_mut().zip(records.chunks_exact(self.record_dim())) {
+            let parts = record.iter().zip(from).zip(to);
+            *ratio = constant + parts.map(|((x, a), b)| (b - a) * x.ln()).sum::<f64>();
+        }
+        Ok(())
+    }
+
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         self.given(records, &self.log_sums(records)).update(theta, rng)
     }

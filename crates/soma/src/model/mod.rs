@@ -78,6 +78,21 @@ pub trait Model: Debug + Send + Sync {
     /// The normalised log density of one record at theta.
     fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64>;
 
+    /// Draws records at theta in the place of `records`, which were drawn from the model at another
+    /// theta. Parts of a record whose law does not depend on theta may stay as they are.
+    fn redraw(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        self.propose(theta, records, rng)
+    }
+
+    /// log f(record | to) - log f(record | from) for each of the records, row after row. What does
+    /// not depend on theta may be left out of both.
+    fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) -> Outcome {
+        for (ratio, record) in ratios.iter_mut().zip(records.chunks_exact(self.record_dim())) {
+            *ratio = self.log_density(to, record)? - self.log_density(from, record)?;
+        }
+        Ok(())
+    }
+
     /// Moves theta so that its law given the records is left invariant: an exact draw where there
     /// is one, and otherwise a Markov move that mixes well.
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome;

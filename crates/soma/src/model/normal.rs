@@ -111,6 +111,15 @@ impl Model for Normal {
         Ok(-0.5 * (z * z / theta[1] + (2.0 * std::f64::consts::PI * theta[1]).ln()))
     }
 
+    fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) -> Outcome {
+        let constant = 0.5 * (from[1] / to[1]).ln();
+        for (ratio, x) in ratios.iter_mut().zip(records) {
+            let (a, b) = (x - from[0], x - to[0]);
+            *ratio = constant + 0.5 * (a * a / from[1] - b * b / to[1]);
+        }
+        Ok(())
+    }
+
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         self.posterior_sized(Const::<1>, records).sample(theta, rng)
     }

@@ -260,6 +260,33 @@ impl Model for Regression {
                 + (p + 1) as f64 * log_two_pi))
     }
 
+    /// The predictors have the same law at every theta: they stay.
+    fn redraw(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        let p = self.centre.len();
+        let sigma = theta[p + 1].sqrt();
+        for record in records.chunks_exact_mut(p + 1) {
+            let fitted = (0..p).fold(theta[0], |sum, j| sum + theta[1 + j] * record[j]);
+            let noise: f64 = rng.sample(StandardNormal);
+            record[p] = fitted + sigma * noise;
+        }
+        Ok(())
+    }
+
+    fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) -> Outcome {
+        let p = self.centre.len();
+        let constant = 0.5 * (from[p + 1] / to[p + 1]).ln();
+        let halves = [from, to].map(|theta| 0.5 / theta[p + 1]);
+        for (ratio, record) in ratios.iter_mut().zip(records.chunks_exact(p + 1)) {
+            let mut gaps = [record[p] - from[0], record[p] - to[0]];
+            for (j, x) in record[..p].iter().enumerate() {
+                gaps[0] -= from[1 + j] * x;
+                gaps[1] -= to[1 + j] * x;
+            }
+            *ratio = constant + halves[0] * gaps[0] * gaps[0] - halves[1] * gaps[1] * gaps[1];
+        }
+        Ok(())
+    }
+
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         match self.centre.len() {
             1 => self.posterior_sized(Const::<2>, records)?.sample(theta, rng),

@@ -86,6 +86,26 @@ pub fn assert_prior(model: &dyn Transport, draws: usize) {
     };
     let draws: Vec<Vec<f64>> = (0..draws).map(sample).collect();
     assert_density("prior", &draws, |free| model.log_prior_free(free));
+    assert_ratios(model);
+}
+
+/// Fails if log ratios are not the differences of log densities.
+fn assert_ratios(model: &dyn Model) {
+    let mut rng = stream(13, 0);
+    let mut thetas = [vec![0.0; model.parameters().len()], vec![0.0; model.parameters().len()]];
+    let d = model.record_dim();
+    let (mut records, mut ratios) = (vec![0.0; 5 * d], vec![0.0; 5]);
+    for _ in 0..20 {
+        thetas.iter_mut().for_each(|theta| model.sample_prior(theta, &mut rng).unwrap());
+        let [from, to] = &thetas;
+        model.propose(from, &mut records, &mut rng).unwrap();
+        model.log_ratios(from, to, &records, &mut ratios).unwrap();
+        for (ratio, record) in ratios.iter().zip(records.chunks_exact(d)) {
+            let [before, after] = [from, to].map(|theta| model.log_density(theta, record).unwrap());
+            let size = 1.0 + before.abs() + after.abs();
+            assert!((ratio - (after - before)).abs() < 1e-9 * size, "{ratio}: {before}, {after}");
+        }
+    }
 }
 
 /// Fails if `draws` updates of theta given `records` do not follow prior times density.

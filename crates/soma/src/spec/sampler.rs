@@ -33,7 +33,10 @@ impl From<&Settings> for Sampler {
         let (subset, order) = match settings.kernel {
             KernelChoice::SomaSubset { size, subset } => (Some(size), Some(subset)),
             KernelChoice::SomaBlocks { size } => (size, None),
-            KernelChoice::Soma | KernelChoice::RanImwg | KernelChoice::SysImwg => (None, None),
+            KernelChoice::Auto
+            | KernelChoice::Soma
+            | KernelChoice::RanImwg
+            | KernelChoice::SysImwg => (None, None),
         };
         Sampler {
             kernel: Some(settings.kernel.name()),
@@ -133,6 +136,7 @@ impl Sampler {
             ));
         }
         Ok(match self.kernel {
+            Some("auto") => Some(KernelChoice::Auto),
             Some("soma") => Some(KernelChoice::Soma),
             Some("ran-imwg") => Some(KernelChoice::RanImwg),
             Some("sys-imwg") => Some(KernelChoice::SysImwg),

@@ -57,6 +57,13 @@ pub struct Tally {
     pub work: u64,
 }
 
+/// Sweeps, of which the work is not known yet.
+impl From<Counts> for Tally {
+    fn from(counts: Counts) -> Self {
+        Tally { proposed: counts.moves, accepted: counts.accepted, work: 0 }
+    }
+}
+
 impl std::ops::AddAssign for Tally {
     fn add_assign(&mut self, other: Tally) {
         self.proposed += other.proposed;
@@ -234,26 +241,29 @@ impl Schedule {
     }
 
     /// Makes all moves. `iteration` counts from 0; the moves learn while it is below the warm-up.
-    /// `sweep` is what the sweep before them did.
+    /// `sweep` is what the sweep before them did. Returns the work of the moves.
     pub fn step(
         &mut self,
         problem: &Problem,
         state: &mut State,
         iteration: u64,
-        sweep: Counts,
+        sweep: Tally,
         rng: &mut Rng,
-    ) -> Outcome {
+    ) -> Outcome<u64> {
         if iteration < self.warmup {
             return self.step_and_learn(problem, state, iteration, sweep, rng);
         }
-        self.sweeps += sweep_tally(sweep);
+        self.sweeps += sweep;
+        let mut work = 0;
         let at = Setting { problem, sums: Sums::new(problem), chart: self.chart.as_ref() };
         for slot in &mut self.slots {
             for _ in 0..slot.repeats {
-                slot.tally += slot.made.as_move().step(&at, state, rng)?;
+                let tally = slot.made.as_move().step(&at, state, rng)?;
+                work += tally.work;
+                slot.tally += tally;
             }
         }
-        Ok(())
+        Ok(work)
     }
 
     fn step_and_learn(
@@ -261,9 +271,10 @@ impl Schedule {
         problem: &Problem,
         state: &mut State,
         iteration: u64,
-        sweep: Counts,
+        sweep: Tally,
         rng: &mut Rng,
-    ) -> Outcome {
+    ) -> Outcome<u64> {
+        let mut work = 0;
         let share = iteration as f64 / self.warmup as f64;
         let shape = problem.release().mechanism().noise().shape();
         if iteration == 0
@@ -277,6 +288,7 @@ impl Schedule {
             for _ in 0..slot.repeats {
                 let before = state.theta.clone();
                 let tally = slot.made.as_move().step(&at, state, rng)?;
+                work += tally.work;
                 slot.made.as_move().learn(&at, state, tally, share)?;
                 if let Some(pilot) = &mut self.pilot {
                     pilot.watch(problem, iteration, index, tally, &before, &state.theta);
@@ -289,7 +301,7 @@ impl Schedule {
             chart.learn(&sums, shape, &point, rng)?;
         }
         if let Some(pilot) = &mut self.pilot {
-            pilot.watch_sweep(iteration, sweep_tally(sweep));
+            pilot.watch_sweep(iteration, sweep);
             if pilot.is_over(iteration) {
                 let repeats = pilot.choose();
                 self.pilot = None;
@@ -297,7 +309,7 @@ impl Schedule {
                 self.slots.retain(|slot| slot.repeats > 0);
             }
         }
-        Ok(())
+        Ok(work)
     }
 
     /// How many iterations the moves learn in.
@@ -318,11 +330,4 @@ impl Schedule {
         };
         rows.into_iter().map(report).collect()
     }
-}
-
-/// A sweep in the unit of the moves' work: an offer takes random numbers, a record and its
-/// statistic, which is about three passes, and an evaluation of a weight is about one.
-fn sweep_tally(counts: Counts) -> Tally {
-    let work = 3 * counts.moves + counts.evaluations;
-    Tally { proposed: counts.moves, accepted: counts.accepted, work }
 }

@@ -71,7 +71,7 @@ impl Case {
         let (problem, mut state) = self.draw(&mut rng);
         let mut schedule = Schedule::new(&problem, choice, 100, &mut rng).unwrap();
         for iteration in 0..100 {
-            schedule.step(&problem, &mut state, iteration, Counts::default(), &mut rng).unwrap();
+            schedule.step(&problem, &mut state, iteration, Tally::default(), &mut rng).unwrap();
         }
         (problem, state, schedule)
     }
@@ -192,7 +192,7 @@ fn sweep_keeps_the_joint_law() {
             let mut kernel = KernelChoice::SysImwg.build(release.n())?;
             let mut offers = ModelOffers::new(at.problem.model(), &state.theta, release);
             let counts = kernel.sweep(&mut state.records, &mut offers, at.shape(), rng)?;
-            Ok(sweep_tally(counts))
+            Ok(Tally::from(counts))
         }
 
         fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {
@@ -254,11 +254,11 @@ fn constants_are_frozen_after_warmup() {
         let mut rng = rng::stream(4, 0);
         let warm = constants(&schedule);
         for iteration in 100..400 {
-            schedule.step(&problem, &mut state, iteration, Counts::default(), &mut rng).unwrap();
+            schedule.step(&problem, &mut state, iteration, Tally::default(), &mut rng).unwrap();
         }
         assert_eq!(warm, constants(&schedule));
         // One step that learns after warm-up, and the comparison fails.
-        schedule.step_and_learn(&problem, &mut state, 400, Counts::default(), &mut rng).unwrap();
+        schedule.step_and_learn(&problem, &mut state, 400, Tally::default(), &mut rng).unwrap();
         assert_ne!(warm, constants(&schedule));
     }
 }

@@ -1,0 +1,298 @@
+//! `kernel = "auto"`: the kernels are tried in warm-up, and one is taken.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Outcome;
+use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
+use crate::release::mechanism::Shape;
+use crate::rng::Rng;
+
+/// The kernels that are tried.
+const CANDIDATES: [KernelChoice; 3] =
+    [KernelChoice::SysImwg, KernelChoice::Soma, KernelChoice::SomaBlocks { size: None }];
+
+/// How many sweeps the records are followed for.
+const LAGS: usize = 8;
+
+/// The most often that each candidate gets a turn.
+const MOST_ROUNDS: u64 = 16;
+
+/// So many records are followed for each candidate, at least.
+const FOLLOWED: usize = 6000;
+
+/// Up to so many records it is their means and quantiles that are followed: what one of them loses
+/// another may have won. Of more records there would be too few sweeps to tell.
+const FEW: usize = 24;
+
+/// The mean, the extremes and the quartiles.
+const MARKS: usize = 6;
+
+/// The work of an iteration besides its sweep and the moves of theta, in passes over one record.
+pub const ITERATION_WORK: f64 = 60.0;
+
+/// What was found of a kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// The name of the kernel.
+    pub kernel: String,
+    /// Effective draws per sweep: 1 / (1 + 2 (r_1 + r_2 + ...)), where r_k is the correlation of a
+    /// record with the one in its place k sweeps later, or of means and quantiles of few records.
+    pub draws_per_sweep: f64,
+    /// The work of an iteration with this kernel, the moves of theta included, in passes over one
+    /// record.
+    pub work: f64,
+    /// Effective draws per unit of work, relative to the best candidate.
+    pub merit: f64,
+}
+
+/// Which kernel `auto` took, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The name of the kernel.
+    pub kernel: String,
+    /// All that were tried: none, if the warm-up was too short.
+    pub tried: Vec<Tried>,
+}
+
+/// A trial of kernels, from the middle of warm-up.
+///
+/// Each iteration of it makes sweeps of one candidate, all of which leave the law of the records
+/// invariant; work is counted, not clocked, so that the same seed takes the same kernel anywhere.
+/// After the trial the kernel is never changed again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Trial {
+    from: u64,
+    rounds: u64,
+    /// How often the records are followed in one turn.
+    repeats: usize,
+    candidates: Vec<Candidate>,
+    theta_work: f64,
+    iterations: u64,
+    chosen: Option<Chosen>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Candidate {
+    choice: KernelChoice,
+    kernel: Kernel,
+    sweeps: u64,
+    work: f64,
+    /// For each coordinate of a record, or each mark of it: its variance, and its covariances with
+    /// what there is 1, 2, ... sweeps later, all summed over what was followed.
+    variance: Vec<f64>,
+    covariances: Vec<[f64; LAGS]>,
+    followed: f64,
+}
+
+impl Trial {
+    /// A trial in a warm-up of so many iterations on `n` records.
+    pub(super) fn new(warmup: u64, n: usize) -> Outcome<Self> {
+        let turns = CANDIDATES.len() as u64;
+        let enough = FOLLOWED.div_ceil(n);
+        let rounds = (warmup / (4 * turns)).min(MOST_ROUNDS).min(enough.max(2) as u64);
+        let candidate = |choice: KernelChoice| -> Outcome<Candidate> {
+            Ok(Candidate {
+                choice,
+                kernel: choice.build(n)?,
+                sweeps: 0,
+                work: 0.0,
+                variance: Vec::new(),
+                covariances: Vec::new(),
+                followed: 0.0,
+            })
+        };
+        let untried = KernelChoice::Auto.settled().name().to_string();
+        let untried = Chosen { kernel: untried, tried: Vec::new() };
+        Ok(Trial {
+            from: warmup / 2,
+            rounds,
+            repeats: if rounds > 0 { enough.div_ceil(rounds as usize) } else { 0 },
+            candidates: CANDIDATES.into_iter().map(candidate).collect::<Outcome<_>>()?,
+            theta_work: 0.0,
+            iterations: 0,
+            chosen: (rounds == 0).then_some(untried),
+        })
+    }
+
+    /// Which kernel was taken, once one was.
+    pub(super) fn chosen(&self) -> Option<&Chosen> {
+        self.chosen.as_ref()
+    }
+
+    /// Whether this iteration is one of the trial.
+    pub(super) fn is_on(&self, iteration: u64) -> bool {
+        self.chosen.is_none() && iteration >= self.from
+    }
+
+    /// The sweeps of an iteration of the trial, and their work.
+    pub(super) fn sweep(
+        &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        shape: Shape,
+        rng: &mut Rng,
+    ) -> Outcome<(Counts, f64)> {
+        let turn = self.iterations as usize % self.candidates.len();
+        let candidate = &mut self.candidates[turn];
+        let before = candidate.work;
+        let mut sweeps = Sweeps { records, offers, shape, rng, counts: Counts::default() };
+        if sweeps.records.n() <= FEW {
+            candidate.follow_marks(self.repeats, &mut sweeps)?;
+        } else {
+            for _ in 0..self.repeats {
+                candidate.follow(&mut sweeps)?;
+            }
+        }
+        Ok((sweeps.counts, candidate.work - before))
+    }
+
+    /// An iteration of the trial is over, in which the moves of theta did so much work. Returns
+    /// the kernel that was taken, once all have had their turns.
+    pub(super) fn learn(&mut self, theta_work: f64) -> Option<Kernel> {
+        self.theta_work += theta_work;
+        self.iterations += 1;
+        if self.iterations < self.rounds * self.candidates.len() as u64 {
+            return None;
+        }
+        let theta = self.theta_work / self.iterations as f64;
+        let mut tried: Vec<Tried> = self.candidates.iter().map(|c| c.judged(theta)).collect();
+        let best = (0..tried.len()).max_by(|&a, &b| tried[a].merit.total_cmp(&tried[b].merit))?;
+        let most = tried[best].merit;
+        tried.iter_mut().for_each(|one| one.merit /= most);
+        self.chosen = Some(Chosen { kernel: tried[best].kernel.clone(), tried });
+        let kernel = self.candidates.swap_remove(best).kernel;
+        self.candidates.clear();
+        Some(kernel)
+    }
+}
+
+/// What the sweeps of an iteration need, and what they did.
+struct Sweeps<'a> {
+    records: &'a mut Records,
+    offers: &'a mut dyn Offers,
+    shape: Shape,
+    rng: &'a mut Rng,
+    counts: Counts,
+}
+
+impl Candidate {
+    fn sweep(&mut self, at: &mut Sweeps) -> Outcome {
+        let made = self.kernel.sweep(at.records, at.offers, at.shape, at.rng)?;
+        self.work += self.kernel.work(made);
+        self.sweeps += 1;
+        at.counts += made;
+        Ok(())
+    }
+
+    /// Makes sweeps, and compares the records after each with those before the first.
+    fn follow(&mut self, at: &mut Sweeps) -> Outcome {
+        let before = at.records.all().to_vec();
+        let n = at.records.n();
+        let d = before.len() / n;
+        self.variance.resize(d, 0.0);
+        self.covariances.resize(d, [0.0; LAGS]);
+        let means: Vec<f64> =
+            (0..d).map(|c| before[c..].iter().step_by(d).sum::<f64>() / n as f64).collect();
+        for row in before.chunks_exact(d) {
+            for column in 0..d {
+                self.variance[column] += (row[column] - means[column]).powi(2);
+            }
+        }
+        for lag in 0..LAGS {
+            self.sweep(at)?;
+            for (old, new) in before.chunks_exact(d).zip(at.records.all().chunks_exact(d)) {
+                for column in 0..d {
+                    let product = (old[column] - means[column]) * (new[column] - means[column]);
+                    self.covariances[column][lag] += product;
+                }
+            }
+        }
+        self.followed += n as f64;
+        Ok(())
+    }
+
+    /// Makes as many sweeps as `repeats` of [`follow`](Candidate::follow) would, and follows the
+    /// mean and some quantiles of each coordinate.
+    fn follow_marks(&mut self, repeats: usize, at: &mut Sweeps) -> Outcome {
+        let n = at.records.n();
+        let d = at.records.all().len() / n;
+        self.variance.resize(MARKS * d, 0.0);
+        self.covariances.resize(MARKS * d, [0.0; LAGS]);
+        let mut series = vec![Vec::with_capacity(repeats * LAGS); MARKS * d];
+        let mut sorted = Vec::with_capacity(n);
+        for _ in 0..repeats * LAGS {
+            self.sweep(at)?;
+            for (column, series) in series.chunks_exact_mut(MARKS).enumerate() {
+                sorted.clear();
+                sorted.extend(at.records.all()[column..].iter().step_by(d).copied());
+                sorted.sort_unstable_by(f64::total_cmp);
+                series[0].push(sorted.iter().sum::<f64>() / n as f64);
+                for (quarter, series) in series[1..].iter_mut().enumerate() {
+                    series.push(sorted[quarter * (n - 1) / 4]);
+                }
+            }
+        }
+        let found = self.variance.iter_mut().zip(&mut self.covariances);
+        for (series, (variance, covariances)) in series.iter_mut().zip(found) {
+            let mean = series.iter().sum::<f64>() / series.len() as f64;
+            series.iter_mut().for_each(|x| *x -= mean);
+            let pairs = |lag: usize| series.iter().zip(&series[lag..]).map(|(a, b)| a * b);
+            *variance += pairs(0).sum::<f64>();
+            for (lag, covariance) in covariances.iter_mut().enumerate() {
+                *covariance += pairs(lag + 1).sum::<f64>();
+            }
+        }
+        self.followed += (repeats * LAGS) as f64;
+        Ok(())
+    }
+
+    /// What was found, with the merit not yet relative to the best.
+    fn judged(&self, theta_work: f64) -> Tried {
+        let columns = self.variance.iter().zip(&self.covariances);
+        let slowest = columns
+            .map(|(variance, covariances)| {
+                let correlations = covariances.map(|sum| sum / variance);
+                draws_per_sweep(&correlations, self.followed)
+            })
+            .fold(1.0, f64::min);
+        let work = self.work / self.sweeps.max(1) as f64 + theta_work + ITERATION_WORK;
+        let kernel = self.choice.name().to_string();
+        Tried { kernel, draws_per_sweep: slowest, work, merit: slowest / work }
+    }
+}
+
+/// 1 / (1 + 2 (r_1 + r_2 + ...)) of the correlations, of which the first are given, estimated from
+/// so many that were `followed`. They are taken to fall as they did last from where they end, and to be
+/// nothing from where they are lost in their error.
+fn draws_per_sweep(correlations: &[f64; LAGS], followed: f64) -> f64 {
+    let error = 2.0 / followed.sqrt();
+    let mut sum = 0.0;
+    for (lag, &r) in correlations.iter().enumerate() {
+        if r < error {
+            return 1.0 / (1.0 + 2.0 * sum);
+        }
+        sum += r.min(1.0);
+        if lag + 1 == LAGS {
+            let fall = (r / correlations[LAGS / 2 - 1]).powf(2.0 / LAGS as f64).clamp(0.0, 0.99);
+            sum += r * fall / (1.0 - fall);
+        }
+    }
+    1.0 / (1.0 + 2.0 * sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Correlations that fall by a constant factor give (1 - rho) / (1 + rho).
+    #[test]
+    fn geometric_correlations_are_summed() {
+        for rho in [0.05_f64, 0.5, 0.8, 0.95] {
+            let correlations = std::array::from_fn(|lag| rho.powi(lag as i32 + 1));
+            let found = draws_per_sweep(&correlations, 1e9);
+            let right = (1.0 - rho) / (1.0 + rho);
+            assert!((found / right - 1.0).abs() < 1e-3, "{rho}: {found}, not {right}");
+        }
+        assert_eq!(draws_per_sweep(&[0.01; LAGS], 100.0), 1.0);
+    }
+}
