@@ -78,8 +78,13 @@ impl Selector for CellSelector<'_> {
     const DEFERS: bool = true;
 
     #[inline(always)]
-    fn prepare<const K: usize>(&mut self, statistics: &[f64], k: usize) {
-        self.partition.cells_of_all::<K>(statistics, k, &mut self.offers);
+    fn prepare<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        statistics: &[f64],
+        _: &mut Envelope,
+        records: &Records,
+    ) {
+        self.partition.cells_of_all::<K>(statistics, records.k(), &mut self.offers);
     }
 
     #[inline(always)]

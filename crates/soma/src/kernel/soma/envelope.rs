@@ -4,7 +4,7 @@ use crate::kernel::Records;
 use crate::kernel::shape::{Falloff, cost_with, known, sum_over};
 use crate::kernel::vector::Vector;
 
-/// A box that holds all statistics. It is widened with each replacement, and made tight again once
+/// A box that holds all statistics. It is widened as they are replaced, and made tight again once
 /// a sweep.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Envelope {
@@ -45,6 +45,11 @@ impl Envelope {
     #[inline(always)]
     pub(super) fn widen_by<V: Vector, const K: usize>(&mut self, low: &[f64], high: &[f64]) {
         widen::<V, K>(&mut self.low, &mut self.high, low, high);
+    }
+
+    /// How wide the box is, all coordinates together.
+    pub(super) fn width(&self) -> f64 {
+        self.low.iter().zip(&self.high).map(|(low, high)| high - low).sum()
     }
 
     /// The smallest values.

@@ -42,9 +42,15 @@ trait Selector {
     /// be written later, when their places in memory have come near.
     const DEFERS: bool = false;
 
-    /// Looks at the statistics, of length k, of the offers of a batch.
-    fn prepare<const K: usize>(&mut self, statistics: &[f64], k: usize) {
-        let _ = (statistics, k);
+    /// Looks at the statistics of the offers of a batch.
+    #[inline(always)]
+    fn prepare<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        statistics: &[f64],
+        envelope: &mut Envelope,
+        records: &Records,
+    ) {
+        let _ = (statistics, envelope, records);
     }
 
     /// Draws a place for an offer with statistic `offer`; `current` is the cost of the residual as
@@ -218,7 +224,7 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
     let mut current = -log_density_with::<S, V, K>(records.residual());
     let mut pending: Vec<(usize, usize)> = Vec::new();
     while let Some(places) = batches.next(rng)? {
-        selector.prepare::<K>(batches.batch().statistics(), records.k());
+        selector.prepare::<S, V, K>(batches.batch().statistics(), envelope, records);
         for j in 0..places.len() {
             let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
             let evaluations = &mut counts.evaluations;

@@ -5,6 +5,7 @@ use rand::distr::{Distribution, Uniform};
 use super::accept::{Choice, Threshold, by_weighing_all, most_trials};
 use super::{Envelope, Selector};
 use crate::kernel::Records;
+use crate::kernel::exp::exp;
 use crate::kernel::shape::{Falloff, survives};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
@@ -12,6 +13,8 @@ use crate::rng::Rng;
 /// How many places are drawn ahead, so that their statistics are on the way from memory by the
 /// time that they are looked at.
 const AHEAD: usize = 32;
+/// Statistics of fewer bytes than this are near enough not to be asked for ahead.
+const NEAR: usize = 1 << 18;
 
 /// Draws a place uniformly and keeps it with probability w_i / w_up, where w_up is the weight at
 /// the point of the box where each coordinate comes nearest to the release: then the place kept
@@ -24,6 +27,9 @@ pub(super) struct UniformSelector {
     ahead: [u32; AHEAD],
     next: usize,
     least: f64,
+    /// A bound of W / w_0 from below that holds for all offers of the batch; 0 if there is none.
+    floor: f64,
+    near: bool,
 }
 
 impl UniformSelector {
@@ -35,13 +41,16 @@ impl UniformSelector {
             *place = places.sample(rng);
             records.prefetch(*place as usize);
         }
-        UniformSelector { places, ahead, next: 0, least: 0.0 }
+        let near = size_of_val(records.statistics()) < NEAR;
+        UniformSelector { places, ahead, next: 0, least: 0.0, floor: 0.0, near }
     }
 
     #[inline(always)]
     fn place(&mut self, records: &Records, rng: &mut Rng) -> usize {
         let next = self.places.sample(rng);
-        records.prefetch(next as usize);
+        if !self.near {
+            records.prefetch(next as usize);
+        }
         let at = self.next % AHEAD;
         self.next += 1;
         std::mem::replace(&mut self.ahead[at], next) as usize
@@ -49,6 +58,22 @@ impl UniformSelector {
 }
 
 impl Selector for UniformSelector {
+    /// Widens the box to hold all offers of the batch. A replacement moves the residual, and so,
+    /// unless it bends, the cost, by no more than the box is wide.
+    #[inline(always)]
+    fn prepare<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        statistics: &[f64],
+        envelope: &mut Envelope,
+        records: &Records,
+    ) {
+        for offer in statistics.chunks_exact(records.k()) {
+            envelope.widen::<V, K>(offer);
+        }
+        let least = exp(-envelope.width());
+        self.floor = if S::BENDS { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
+    }
+
     #[inline(always)]
     fn select<S: Falloff, V: Vector, const K: usize>(
         &mut self,
@@ -85,6 +110,9 @@ impl Selector for UniformSelector {
         rng: &mut Rng,
     ) -> bool {
         let threshold = Threshold::draw(current, rng);
+        if threshold.is_met_by(self.floor) {
+            return true;
+        }
         if threshold.is_met_by_all(records, envelope.most_cost::<S, V, K>())
             || choice.cost <= current
         {
@@ -105,10 +133,10 @@ impl Selector for UniformSelector {
         &mut self,
         _: &Choice,
         _: usize,
-        new: &[f64],
-        envelope: &mut Envelope,
+        _: &[f64],
+        _: &mut Envelope,
         _: &mut Rng,
     ) {
-        envelope.widen::<V, K>(new);
+        // The box holds the offer already.
     }
 }
