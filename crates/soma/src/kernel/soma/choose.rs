@@ -15,7 +15,7 @@ const WEIGHED: usize = 64;
 const PERIOD: u64 = 256;
 /// What a move costs beside its trials when places are drawn uniformly. The unit of this and of
 /// what follows is the cost of a trial.
-const UNIFORM: f64 = 5.4;
+const UNIFORM: f64 = 6.5;
 /// What a move costs by a scan: whatever n is, and for each coordinate of each record.
 const SCAN: [f64; 2] = [10.3, 0.0055];
 /// What a move costs by way of cells: whatever their number is, with the few trials that it takes
