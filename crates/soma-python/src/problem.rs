@@ -72,14 +72,16 @@ type Draws<'py> = (
     Option<Chosen>,
 );
 
-/// The kernel that a chain took; and for each that it tried, the name, effective draws per sweep,
-/// work of an iteration, and merit.
-pub type Chosen = (String, Vec<(String, f64, f64, f64)>);
+/// The kernel that a chain took; and for each that it tried, the name, effective draws per sweep
+/// and per iteration, work of an iteration, and merit.
+pub type Chosen = (String, Vec<(String, f64, f64, f64, f64)>);
 
 /// The same from the engine's own.
 pub fn chosen(chosen: chain::Chosen) -> Chosen {
     let tried = chosen.tried.into_iter();
-    (chosen.kernel, tried.map(|t| (t.kernel, t.draws_per_sweep, t.work, t.merit)).collect())
+    let tried =
+        tried.map(|t| (t.kernel, t.draws_per_sweep, t.draws_per_iteration, t.work, t.merit));
+    (chosen.kernel, tried.collect())
 }
 
 #[pymethods]

@@ -71,7 +71,7 @@ class Release:
     def scales(self) -> list[float]:
         """The scale of the noise of each released value."""
 
-_Chosen: TypeAlias = tuple[str, list[tuple[str, float, float, float]]]
+_Chosen: TypeAlias = tuple[str, list[tuple[str, float, float, float, float]]]
 
 @final
 class Settings:

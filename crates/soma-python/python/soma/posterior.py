@@ -43,6 +43,8 @@ class Tried:
     kernel: str
     draws_per_sweep: float
     """Effective draws of a record per sweep."""
+    draws_per_iteration: float
+    """Effective draws per iteration, in which the moves of theta renew things too."""
     work: float
     """The work of an iteration, counted in passes over one record."""
     merit: float
@@ -58,7 +60,9 @@ class Chosen:
     """Empty, if the warm-up was too short to try any."""
 
     @staticmethod
-    def _of(native: tuple[str, list[tuple[str, float, float, float]]] | None) -> Chosen | None:
+    def _of(
+        native: tuple[str, list[tuple[str, float, float, float, float]]] | None,
+    ) -> Chosen | None:
         if native is None:
             return None
         kernel, tried = native

@@ -100,7 +100,10 @@ impl<'a> Chain<'a> {
     /// them too.
     pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
         if self.trial.is_some() {
-            self.trial = Some(Trial::new(warmup, self.problem.release().n())?);
+            let n = self.problem.release().n();
+            let trial = Trial::new(warmup, n)?;
+            self.kernel = trial.first().build(n)?;
+            self.trial = Some(trial);
         }
         self.moves = Schedule::new(self.problem, choice, warmup, &mut self.rng)?;
         Ok(self)
@@ -122,10 +125,11 @@ impl<'a> Chain<'a> {
             }
         };
         let sweep = Tally { work: work as u64, ..Tally::from(counts) };
+        let before = if is_trial { self.state.theta.clone() } else { Vec::new() };
         let (problem, state, rng) = (self.problem, &mut self.state, &mut self.rng);
         let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
         if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
-            && let Some(kernel) = trial.learn(theta_work as f64)
+            && let Some(kernel) = trial.learn(&before, &self.state.theta, theta_work as f64)
         {
             self.kernel = kernel;
         }

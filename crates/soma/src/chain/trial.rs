@@ -38,6 +38,8 @@ pub struct Tried {
     /// Effective draws per sweep: 1 / (1 + 2 (r_1 + r_2 + ...)), where r_k is the correlation of a
     /// record with the one in its place k sweeps later, or of means and quantiles of few records.
     pub draws_per_sweep: f64,
+    /// Effective draws per iteration, in which the moves of theta renew things too.
+    pub draws_per_iteration: f64,
     /// The work of an iteration with this kernel, the moves of theta included, in passes over one
     /// record.
     pub work: f64,
@@ -66,7 +68,7 @@ pub(super) struct Trial {
     /// How often the records are followed in one turn.
     repeats: usize,
     candidates: Vec<Candidate>,
-    theta_work: f64,
+    theta: ThetaMoves,
     iterations: u64,
     chosen: Option<Chosen>,
 }
@@ -108,7 +110,7 @@ impl Trial {
             rounds,
             repeats: if rounds > 0 { enough.div_ceil(rounds as usize) } else { 0 },
             candidates: CANDIDATES.into_iter().map(candidate).collect::<Outcome<_>>()?,
-            theta_work: 0.0,
+            theta: ThetaMoves::default(),
             iterations: 0,
             chosen: (rounds == 0).then_some(untried),
         })
@@ -146,16 +148,24 @@ impl Trial {
         Ok((sweeps.counts, candidate.work - before))
     }
 
-    /// An iteration of the trial is over, in which the moves of theta did so much work. Returns
-    /// the kernel that was taken, once all have had their turns.
-    pub(super) fn learn(&mut self, theta_work: f64) -> Option<Kernel> {
-        self.theta_work += theta_work;
+    /// The kernel to begin with.
+    pub(super) fn first(&self) -> KernelChoice {
+        match self.chosen {
+            Some(_) => KernelChoice::Auto.settled(),
+            None => CANDIDATES[0],
+        }
+    }
+
+    /// An iteration of the trial is over, in which the moves of theta led from `before` to `after`
+    /// and did so much work. Returns the kernel that was taken, once all have had their turns.
+    pub(super) fn learn(&mut self, before: &[f64], after: &[f64], work: f64) -> Option<Kernel> {
+        self.theta.watch(before, after, work);
         self.iterations += 1;
         if self.iterations < self.rounds * self.candidates.len() as u64 {
             return None;
         }
-        let theta = self.theta_work / self.iterations as f64;
-        let mut tried: Vec<Tried> = self.candidates.iter().map(|c| c.judged(theta)).collect();
+        let judged = |candidate: &Candidate| candidate.judged(&self.theta);
+        let mut tried: Vec<Tried> = self.candidates.iter().map(judged).collect();
         let best = (0..tried.len()).max_by(|&a, &b| tried[a].merit.total_cmp(&tried[b].merit))?;
         let most = tried[best].merit;
         tried.iter_mut().for_each(|one| one.merit /= most);
@@ -163,6 +173,40 @@ impl Trial {
         let kernel = self.candidates.swap_remove(best).kernel;
         self.candidates.clear();
         Some(kernel)
+    }
+}
+
+/// What the moves of theta do of themselves: how far they lead, and for how much work.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct ThetaMoves {
+    work: f64,
+    count: f64,
+    mean: Vec<f64>,
+    scatter: Vec<f64>,
+    squared_jumps: Vec<f64>,
+}
+
+impl ThetaMoves {
+    fn watch(&mut self, before: &[f64], after: &[f64], work: f64) {
+        for sums in [&mut self.mean, &mut self.scatter, &mut self.squared_jumps] {
+            sums.resize(after.len(), 0.0);
+        }
+        self.work += work;
+        self.count += 1.0;
+        for (k, (old, new)) in before.iter().zip(after).enumerate() {
+            let gap = new - self.mean[k];
+            self.mean[k] += gap / self.count;
+            self.scatter[k] += gap * (new - self.mean[k]);
+            self.squared_jumps[k] += (new - old) * (new - old);
+        }
+    }
+
+    /// The correlation of theta before and after the moves of an iteration, of the parameter with
+    /// the largest: what they leave of what was there. All of it, where theta is fixed.
+    fn left(&self) -> f64 {
+        let renewed = self.squared_jumps.iter().zip(&self.scatter).map(|(j, s)| j / (2.0 * s));
+        let least = renewed.filter(|part| part.is_finite()).fold(f64::INFINITY, f64::min);
+        if least.is_finite() { 1.0 - least.min(1.0) } else { 1.0 }
     }
 }
 
@@ -247,7 +291,7 @@ impl Candidate {
     }
 
     /// What was found, with the merit not yet relative to the best.
-    fn judged(&self, theta_work: f64) -> Tried {
+    fn judged(&self, theta: &ThetaMoves) -> Tried {
         let columns = self.variance.iter().zip(&self.covariances);
         let slowest = columns
             .map(|(variance, covariances)| {
@@ -255,9 +299,17 @@ impl Candidate {
                 draws_per_sweep(&correlations, self.followed)
             })
             .fold(1.0, f64::min);
-        let work = self.work / self.sweeps.max(1) as f64 + theta_work + ITERATION_WORK;
-        let kernel = self.choice.name().to_string();
-        Tried { kernel, draws_per_sweep: slowest, work, merit: slowest / work }
+        let left = theta.left() * (1.0 - slowest) / (1.0 + slowest);
+        let draws_per_iteration = (1.0 - left) / (1.0 + left);
+        let sweep = self.work / self.sweeps.max(1) as f64;
+        let work = sweep + theta.work / theta.count.max(1.0) + ITERATION_WORK;
+        Tried {
+            kernel: self.choice.name().to_string(),
+            draws_per_sweep: slowest,
+            draws_per_iteration,
+            work,
+            merit: draws_per_iteration / work,
+        }
     }
 }
 

@@ -196,7 +196,7 @@ fn advance_pair(
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
     let shape = release.mechanism().noise().shape();
-    let mut offers = CoupledOffers::new(model, [first, second], release);
+    let mut offers = CoupledOffers::new(model, [first, second], release).sharing(kernel.shares());
     let counts = kernel.sweep(pair, &mut offers, shape, rng)?;
     if problem.fixed().is_none() {
         let [x, y] = pair.records();

@@ -72,6 +72,7 @@ pub struct CoupledKernel {
     choice: KernelChoice,
     soma: Choice,
     aligns: bool,
+    shares: bool,
     next: usize,
     order: Vec<usize>,
     scratch: [Vec<f64>; 2],
@@ -86,6 +87,7 @@ impl CoupledKernel {
             choice: choice.settled(),
             soma: if n <= SCAN { Choice::Maximal } else { Choice::Adaptive { left: 0, next: 1 } },
             aligns: true,
+            shares: false,
             next: 0,
             order: (0..n).collect(),
             scratch: Default::default(),
@@ -105,6 +107,19 @@ impl CoupledKernel {
     pub fn with_alignment(mut self, aligns: bool) -> Self {
         self.aligns = aligns;
         self
+    }
+
+    /// The same with or without sharing parts of offers that differ: those whose law does not
+    /// depend on theta, such as the predictors of a regression. Without it chains meet sooner; the
+    /// paper's seem to be with it.
+    pub fn with_shared_parts(mut self, shares: bool) -> Self {
+        self.shares = shares;
+        self
+    }
+
+    /// Whether offers that differ share parts.
+    pub(super) fn shares(&self) -> bool {
+        self.shares
     }
 
     /// n moves of both chains. Counts both chains' moves and the weights of both.

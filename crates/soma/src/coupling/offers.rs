@@ -30,6 +30,7 @@ pub(super) struct CoupledOffers<'a> {
     rows: Vec<(usize, usize)>,
     candidates: Vec<f64>,
     size: usize,
+    shares: bool,
 }
 
 impl<'a> CoupledOffers<'a> {
@@ -46,7 +47,15 @@ impl<'a> CoupledOffers<'a> {
             rows: Vec::new(),
             candidates: Vec::new(),
             size: BATCH.max(model.batch_size()).max(release.query().batch_size()),
+            shares: false,
         }
+    }
+
+    /// The same; offers that differ have those parts in common whose law is the same at every
+    /// theta, if `shares`.
+    pub fn sharing(mut self, shares: bool) -> Self {
+        self.shares = shares;
+        self
     }
 
     /// Offer j of the batch that was drawn last.
@@ -93,7 +102,11 @@ impl<'a> CoupledOffers<'a> {
         while !rows.is_empty() {
             candidates.clear();
             rows.iter().for_each(|&(_, j)| candidates.extend_from_slice(first.record(j)));
-            model.redraw(theta[1], candidates, rng)?;
+            if self.shares {
+                model.redraw(theta[1], candidates, rng)?;
+            } else {
+                model.propose(theta[1], candidates, rng)?;
+            }
             let ratios = &mut ratios[..rows.len()];
             model.log_ratios(theta[0], theta[1], candidates, ratios)?;
             let mut tries = candidates.chunks_exact(d).zip(ratios.iter());
@@ -136,7 +149,13 @@ mod tests {
         let mechanism = Mechanism::new(Noise::Laplace, vec![0.5; 5]).unwrap();
         let release = Release::new(query, mechanism, Aggregate::Sum, 100, vec![0.0; 5]).unwrap();
         let thetas: [&[f64]; 2] = [&[0.0, 1.0, 1.0], &[0.7, 0.6, 2.0]];
-        let mut offers = CoupledOffers::new(&model, thetas, &release);
+        for shares in [false, true] {
+            check(&model, thetas, &release, shares);
+        }
+    }
+
+    fn check(model: &Regression, thetas: [&[f64]; 2], release: &Release, shares: bool) {
+        let mut offers = CoupledOffers::new(model, thetas, release).sharing(shares);
         let mut rng = rng::stream(31, 0);
         let mut noises = [Vec::new(), Vec::new()];
         let mut predictors = [Vec::new(), Vec::new()];
@@ -154,6 +173,8 @@ mod tests {
                     assert!(statistic.iter().zip(offer.statistics[side]).all(close));
                 }
                 assert_eq!(offer.is_common, offer.records[0] == offer.records[1]);
+                let same = offer.records[0][0] == offer.records[1][0];
+                assert_eq!(same, shares || offer.is_common);
                 met.push(f64::from(u8::from(offer.is_common)));
                 let [p, q] = thetas.map(|t| model.log_density(t, offer.records[0]).unwrap());
                 overlap.push((q - p).exp().min(1.0) - met[met.len() - 1]);
