@@ -1,4 +1,4 @@
-//! Keeps the draws of a chain in memory, and lets Python's signals through.
+//! Keeps the draws of a chain, in memory or in a folder, and lets Python's signals through.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use pyo3::Python;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use soma::Outcome;
-use soma::chain::{Chain, Chosen, Draw, Observer};
+use soma::chain::{Chain, Chosen, Draw, Observer, Snapshot};
+use soma_store::Store;
 
 use crate::control::Control;
 
@@ -15,6 +16,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub struct Collector<'a> {
     control: &'a Control,
+    store: Option<&'a Store>,
     inner: Mutex<Inner>,
 }
 
@@ -25,12 +27,13 @@ struct Inner {
 }
 
 impl<'a> Collector<'a> {
-    pub fn new(control: &'a Control) -> Self {
+    pub fn new(control: &'a Control, store: Option<&'a Store>) -> Self {
         let inner = Inner { draws: Vec::new(), chosen: None, looked: Instant::now() };
-        Collector { control, inner: Mutex::new(inner) }
+        Collector { control, store, inner: Mutex::new(inner) }
     }
 
-    /// The draws, and which kernel the chain took, where it was to find one.
+    /// The draws, but for those that went into a folder, and which kernel the chain took, where it
+    /// was to find one.
     pub fn into_parts(self) -> (Vec<Draw>, Option<Chosen>) {
         let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         (inner.draws, inner.chosen)
@@ -38,9 +41,19 @@ impl<'a> Collector<'a> {
 }
 
 impl Observer for Collector<'_> {
+    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+        let Some(store) = self.store else { return Ok(None) };
+        let snapshot = store.begin(chain)?;
+        self.control.advance(snapshot.as_ref().map_or(0, Snapshot::iteration));
+        Ok(snapshot)
+    }
+
     /// In a worker process the chain runs in the main thread, which alone sees Ctrl-C there.
-    fn step(&self, _: usize, _: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Chain) -> Outcome {
         self.control.count();
+        if let Some(store) = self.store {
+            store.step(chain, state)?;
+        }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.looked.elapsed() < LOOK {
             return Ok(());
@@ -55,12 +68,18 @@ impl Observer for Collector<'_> {
         })
     }
 
-    fn draw(&self, _: usize, draw: Draw, _: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+        if let Some(store) = self.store {
+            return store.draw(chain, draw, state);
+        }
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).draws.push(draw);
         Ok(())
     }
 
-    fn end(&self, _: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+        if let Some(store) = self.store {
+            store.end(chain, state)?;
+        }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.chosen = state.chosen().cloned();
         Ok(())

@@ -32,7 +32,7 @@ impl Control {
 
     /// Counts an iteration, or another piece of work.
     pub fn count(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+        self.advance(1);
     }
 
     /// What was counted so far.
@@ -43,6 +43,11 @@ impl Control {
 }
 
 impl Control {
+    /// Counts `many` iterations.
+    pub fn advance(&self, many: u64) {
+        self.done.fetch_add(many, Ordering::Relaxed);
+    }
+
     /// What `stop` sets.
     pub fn flag(&self) -> &AtomicBool {
         &self.stopped

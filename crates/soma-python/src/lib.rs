@@ -17,6 +17,7 @@ mod problem;
 mod release;
 mod run;
 mod spec;
+mod store;
 
 use pyo3::prelude::*;
 
@@ -43,6 +44,8 @@ mod _soma {
     use super::run::Run;
     #[pymodule_export]
     use super::spec::read_spec;
+    #[pymodule_export]
+    use super::store::Store;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

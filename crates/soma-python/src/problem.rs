@@ -1,7 +1,7 @@
 //! A release with a model, and how to run it.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2};
@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::custom_model::CustomModel;
 use crate::errors::{failed, invalid, unreadable};
 use crate::release::Release;
+use crate::store::Store;
 
 /// A release with a model that fits it.
 #[pyclass(frozen, module = "soma._soma")]
@@ -134,15 +135,18 @@ impl Problem {
         Ok(Settings(settings))
     }
 
-    /// Runs chain number `chain` alone, without the GIL.
+    /// Runs chain number `chain` alone, without the GIL. With a store its draws go there.
+    #[pyo3(signature = (settings, chain, control, store=None))]
     fn run_chain<'py>(
         &self,
         py: Python<'py>,
         settings: &Settings,
         chain: usize,
         control: &Control,
+        store: Option<&Store>,
     ) -> PyResult<Draws<'py>> {
-        let collector = Collector::new(control);
+        let open = store.map(|store| store.0.read().unwrap_or_else(PoisonError::into_inner));
+        let collector = Collector::new(control, open.as_ref().and_then(|store| store.as_ref()));
         py.detach(|| {
             let only = chain..chain + 1;
             chain::run_chains(&self.0, &settings.0, only, NonZeroUsize::MIN, &collector)

@@ -32,7 +32,14 @@ impl Release {
     ) -> PyResult<Release> {
         let query = CustomQuery::new(function, record_dim, bounds, integer);
         let query = query.map_err(|error| invalid(error.under("release.query")))?;
-        release::Release::parse_for(text, Arc::new(query)).map(Release).map_err(unreadable)
+        let release = release::Release::parse_for(text, Arc::new(query));
+        release.map(Release).map_err(|mut error| {
+            if !integer && error.invalid.field == "release.mechanism.kind" {
+                let remedy = "; or integer=True in the query, if its statistics are whole numbers";
+                error.invalid.allowed.push_str(remedy);
+            }
+            unreadable(error)
+        })
     }
 
     /// A name for each released value.

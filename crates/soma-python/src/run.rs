@@ -3,27 +3,23 @@
 use std::path::PathBuf;
 
 use numpy::PyArray1;
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use soma_store::{Status, StoreError};
+use soma_store::Status;
 
 use crate::problem::{Chosen, Settings, chosen};
+use crate::store::unstored;
 
-/// A run that `soma fit --out` stored.
+/// A run that `soma.fit` or `soma fit --out` stored.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Run(soma_store::Run);
-
-fn unread(error: StoreError) -> PyErr {
-    PyOSError::new_err(error.to_string())
-}
 
 #[pymethods]
 impl Run {
     /// The run in `folder`.
     #[staticmethod]
     fn open(folder: PathBuf) -> PyResult<Run> {
-        soma_store::Run::open(folder).map(Run).map_err(unread)
+        soma_store::Run::open(folder).map(Run).map_err(unstored)
     }
 
     /// The text of the spec.
@@ -66,7 +62,7 @@ impl Run {
 
     /// The draws of one parameter (or `acceptance`, or `log_density`), by chain.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
-        let chains = py.detach(|| self.0.column(name)).map_err(unread)?;
+        let chains = py.detach(|| self.0.column(name)).map_err(unstored)?;
         Ok(chains.into_iter().map(|chain| PyArray1::from_vec(py, chain)).collect())
     }
 }

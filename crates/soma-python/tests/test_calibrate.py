@@ -44,6 +44,19 @@ def test_a_wrong_update_is_found(small, own_model):
     assert "something is wrong" in repr(calibration)
 
 
+def test_a_wrong_prior_in_update_is_found_by_centred_moves(small, carried_model):
+    """A right transport and log_prior would cover it up."""
+
+    class Wrong(type(carried_model)):
+        def update(self, theta, records, rng):
+            n, mean, weight = len(records), records.mean(), 1.0 + len(records)
+            squares = ((records - mean) ** 2).sum()
+            rate = 2.0 + 0.5 * (squares + n / weight * mean**2)
+            return self._draw(n * mean / weight, weight, 2.0 + n / 2, rate, rng)
+
+    assert soma.calibrate(small, Wrong(), moves="centred", **OPTIONS).p_value < 0.001
+
+
 def test_a_wrong_transport_is_found(small, carried_model):
     class Wrong(type(carried_model)):
         def transport(self, records, theta, new_theta):

@@ -1,5 +1,7 @@
 """Draws of the models that come with SOMA."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -146,6 +148,42 @@ def test_wrong_kinds_of_arguments(release, model):
         soma.fit(release, "normal")
     with pytest.raises(ValueError, match="model.prior.rate"):
         soma.fit(release, soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=-2.0)))
+
+
+def test_priors_are_looked_at_when_a_model_is_made():
+    for make, text in [
+        (lambda: soma.Normal(), r"^Normal.prior: is missing. Allowed: prior=soma.NormalInverse"),
+        (lambda: soma.Normal(prior=soma.Gamma(1.0, 1.0)), "^Normal.prior: is of the wrong kind"),
+        (
+            lambda: soma.Categorical(soma.Dirichlet(3, prior=soma.Gamma(1.0, 1.0))),
+            r"^Categorical.prior: is of the wrong kind .*soma.DirichletPrior\(1.0\)",
+        ),
+        (lambda: soma.Regression(predictors=3), "^Regression.predictors: is of the wrong kind|prior"),
+    ]:
+        with pytest.raises(TypeError, match=text):
+            make()
+    prior = soma.NormalInverseGamma(mean=0.0, shape=1.0, rate=1.0)
+    with pytest.raises(ValueError, match="^Normal.prior: takes lambda_, not precision"):
+        soma.Normal(prior=prior)
+    with pytest.raises(ValueError, match="^Regression.prior: takes precision, not lambda_"):
+        soma.Regression(predictors=soma.Predictors(mean=[0.0]), prior=prior)
+
+
+def test_what_a_release_cannot_come_from(model):
+    release = soma.Release(
+        query=soma.Mean(clamp=(0.0, 10.0)),
+        statistic="mean",
+        n=100,
+        mechanism=soma.Laplace(epsilon=1.0),
+        values=[4.2],
+    )
+    with pytest.raises(ValueError, match=r"^release.values\[0\]: no records of the beta model"):
+        soma.fit(release, soma.Beta(prior=soma.Gamma(1.0, 0.1)))
+    with pytest.raises(ValueError, match=r"^model.dim: .*given: 3 shares.*Allowed: 1, one for"):
+        soma.fit(release, soma.Dirichlet(3, prior=soma.Gamma(1.0, 0.1)))
+    own = dataclasses.replace(release, query=soma.CustomQuery(np.cos, bounds=[(-10.0, 10.0)]))
+    with pytest.raises(TypeError, match="a soma.CustomQuery needs a soma.Model of your own"):
+        soma.fit(own, model)
 
 
 def test_model_must_fit_the_query(model):

@@ -49,6 +49,19 @@ def test_errors_name_the_field_and_what_is_allowed(changes, field):
     assert text.startswith(f"{field}") and "(given: " in text and "Allowed: " in text
 
 
+def test_what_is_missing_is_not_taken_for_something_else():
+    with pytest.raises(ValueError, match="^release.values: there is no released value"):
+        release(values=[])
+    with pytest.raises(TypeError, match=r"^release.query: .*given: the class Mean"):
+        release(query=soma.Mean)
+    with pytest.raises(TypeError, match=r"^release.mechanism: .*given: the class Laplace"):
+        release(mechanism=soma.Laplace)
+    with pytest.raises(TypeError, match="^Gaussian: has no setting epsilon. Allowed: rho or scale"):
+        soma.Gaussian(epsilon=1)
+    with pytest.raises(ValueError, match=r"did you mean mean\?$"):
+        release(statistic="means")
+
+
 def test_values_may_be_an_array():
     assert release(values=np.array([0.5])) == release()
     assert release(query=soma.Mean(clamp=[[0, 1]]), n=np.int64(10)).scales == (0.1,)
@@ -74,3 +87,13 @@ def test_bounds_of_a_custom_query_are_checked():
         release(query=soma.CustomQuery(lambda x: x, bounds=[(1.0, 0.0)]))
     with pytest.raises(TypeError, match="must be a function"):
         soma.CustomQuery("sum", bounds=[(0.0, 1.0)])
+    for bounds in ((0.0, 10.0), [(0.0, 1.0, 2.0)], 3):
+        with pytest.raises(ValueError, match="^bounds: must be a list of pairs"):
+            soma.CustomQuery(lambda x: x, bounds=bounds)
+
+
+def test_discrete_noise_needs_whole_statistics():
+    query = soma.CustomQuery(lambda x: x, bounds=[(0.0, 1.0)])
+    discrete = dict(mechanism=soma.DiscreteLaplace(epsilon=1.0), statistic="sum", values=[5])
+    with pytest.raises(ValueError, match=r"^release.mechanism.kind: .*integer=True in the query"):
+        release(query=query, **discrete)

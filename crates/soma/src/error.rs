@@ -2,7 +2,7 @@
 
 /// An input that cannot be used: which field, what was given, what is allowed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{field}: {problem} (given: {given}). Allowed: {allowed}.")]
+#[error("{field}: {problem} (given: {given}). Allowed: {allowed}{}", full_stop(.allowed))]
 pub struct Invalid {
     /// The field, as a path in the spec, such as `release.mechanism.epsilon`.
     pub field: String,
@@ -12,6 +12,11 @@ pub struct Invalid {
     pub given: String,
     /// What would be right, and so how to mend it.
     pub allowed: String,
+}
+
+/// What ends a sentence that may be a question.
+fn full_stop(sentence: &str) -> &'static str {
+    if sentence.ends_with('?') { "" } else { "." }
 }
 
 impl Invalid {

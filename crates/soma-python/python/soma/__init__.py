@@ -11,7 +11,7 @@ from ._progress import Progress
 from ._soma import __version__
 from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
-from .diagnose import Diagnosis, diagnose, open
+from .diagnose import Diagnosis, diagnose
 from .fit import fit
 from .mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism
 from .model import Model
@@ -31,6 +31,7 @@ from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
 from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
 from .spec import Spec, parse_spec, read_spec
+from .stored import open
 
 __all__ = [
     "Beta",

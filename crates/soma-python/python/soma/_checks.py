@@ -34,3 +34,13 @@ def how_to_run(executor: Any, threads: Any, progress: Any) -> None:
             f"progress: must be True, False or a function (given: {progress!r}). Allowed: a "
             "function is called with a soma.Progress."
         )
+
+
+def instance(field: str, value: Any, kind: type | tuple[type, ...], example: str) -> None:
+    """Whether the value is of a kind; the class itself is not."""
+    if isinstance(value, kind):
+        return
+    if value is None:
+        raise TypeError(f"{field}: is missing. Allowed: {example}.")
+    given = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    raise TypeError(f"{field}: is of the wrong kind (given: {given}). Allowed: {example}.")

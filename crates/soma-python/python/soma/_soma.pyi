@@ -14,6 +14,7 @@ __all__ = [
     "Release",
     "Run",
     "Settings",
+    "Store",
     "Window",
     "__version__",
     "arrow_stream",
@@ -127,9 +128,9 @@ class Problem:
         """Reads the table `[sampler]` of a spec, with defaults for what it leaves out."""
 
     def run_chain(
-        self, settings: Settings, chain: int, control: Control
+        self, settings: Settings, chain: int, control: Control, store: Store | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, _Chosen | None]:
-        """Runs chain number `chain` alone, without the GIL."""
+        """Runs chain number `chain` alone, without the GIL. With a store its draws go there."""
 
 def summarise(draws: np.ndarray) -> dict[str, float]:
     """The summary of the draws of one parameter, an array of shape (chain, draw)."""
@@ -221,8 +222,27 @@ class Calibrator:
         """What the ranks of replications say, and the p-value of all of it."""
 
 @final
+class Store:
+    """A folder that chains are written into."""
+
+    @staticmethod
+    def create(folder: str, problem: Problem, settings: Settings, spec: str) -> Store:
+        """A new run of the spec `spec`, which is that of `problem`."""
+
+    @staticmethod
+    def resume(folder: str, problem: Problem, spec: str, sampler: str) -> Store:
+        """The run in `folder`, to be taken up."""
+
+    @property
+    def settings(self) -> Settings | None:
+        """How the run is made; nothing, once it is finished."""
+
+    def finish(self, failed: bool) -> None:
+        """Ends the run."""
+
+@final
 class Run:
-    """A run that `soma fit --out` stored."""
+    """A run that `soma.fit` or `soma fit --out` stored."""
 
     @staticmethod
     def open(folder: str) -> Run:

@@ -1,4 +1,4 @@
-"""Stored runs, and whether draws can be trusted."""
+"""Whether draws can be trusted."""
 
 from __future__ import annotations
 
@@ -10,45 +10,8 @@ import numpy as np
 import pandas as pd
 
 from . import _soma
-from .fit import ChainDraws
-from .posterior import Chosen, Posterior, Settings, shown
-from .spec import parse_spec
-
-
-def open(folder: str | os.PathLike[str]) -> Posterior:
-    """Opens a run that `soma fit --out` stored, complete or not.
-
-    >>> posterior = soma.open("run")  # doctest: +SKIP
-    """
-    run = _soma.Run.open(os.fspath(folder))
-    names = [*run.parameters, "acceptance", "log_density"]
-    by_chain = zip(*(run.column(name) for name in names))
-    chains = [
-        ChainDraws(
-            number,
-            np.column_stack(values),
-            acceptance,
-            log_density,
-            Chosen._of(chosen),
-            not run.complete,
-        )
-        for number, (chosen, (*values, acceptance, log_density)) in enumerate(
-            zip(run.chosen, by_chain)
-        )
-        if len(log_density)
-    ]
-    if not chains:
-        raise ValueError(f"{os.fspath(folder)}: nothing has been drawn yet")
-    spec = parse_spec(run.spec)
-    return Posterior._of_chains(
-        chains,
-        parameters=run.parameters,
-        release=spec.release,
-        model=spec.model,
-        settings=Settings._of(run.settings),
-        seconds=run.seconds,
-        interrupted=not run.complete,
-    )
+from .posterior import Posterior, shown
+from .stored import open
 
 
 @dataclasses.dataclass(frozen=True)

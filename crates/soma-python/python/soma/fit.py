@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 import warnings
 from concurrent.futures import Executor
 from typing import Literal
-
-import numpy as np
 
 from . import _soma
 from ._checks import how_to_run
@@ -17,8 +16,9 @@ from ._engine import run_tasks
 from ._progress import Reporter, Show
 from .model import Model
 from .models import BuiltinModel
-from .posterior import Chosen, Posterior, Settings
+from .posterior import ChainDraws, Chosen, Posterior, Settings
 from .release import Release
+from .stored import finished, open_store, stored_posterior
 
 Kernel = Literal["auto", "soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"]
 Moves = Literal["auto", "centred", "interwoven"]
@@ -37,6 +37,8 @@ def fit(
     draws: int | None = None,
     thin: int | None = None,
     seed: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     executor: Executor | None = None,
     threads: int | None = None,
     progress: Show = True,
@@ -59,6 +61,9 @@ def fit(
         draws: draws kept of each chain; 1000, if left out.
         thin: one iteration in so many is kept; 1, if left out.
         seed: the same seed gives the same draws, wherever they are computed; 1, if left out.
+        out: a folder to store the run in as it is made, as `soma fit --out` does: `soma.open` and
+            the command line read it. For models that come with SOMA, without an executor.
+        resume: whether to go on with the run in the folder, from its last checkpoints.
         executor: where chains run: any `concurrent.futures.Executor`, such as a process pool or
             `dask.distributed.Client.get_executor()`. In threads of this process, if left out.
         threads: the number of threads, without an executor; one for each processor, if left out.
@@ -90,19 +95,22 @@ def fit(
     }
     sampler = f"sampler = {toml(options)}\n"
     problem = problem_of(release, model)
-    native = problem.settings(sampler)
-    settings = Settings._of(native)
-    tasks = [_Chain(release, model, sampler, chain) for chain in range(settings.chains)]
+    store = open_store(out, resume, problem, release, model, sampler, executor)
+    settings = Settings._of((store and store.settings) or problem.settings(sampler))
+    tasks = [_Chain(release, model, sampler, chain, store) for chain in range(settings.chains)]
     iterations = settings.warmup + settings.draws * settings.thin
     reporter = Reporter(progress, iterations * settings.chains, "iterations")
     start = time.monotonic()
-    results = run_tasks(
-        tasks,
-        executor,
-        threads,
-        lambda control, done: reporter(done * iterations if executor else control.done),
-    )
+    with finished(store):
+        results = run_tasks(
+            tasks,
+            executor,
+            threads,
+            lambda control, done: reporter(done * iterations if executor else control.done),
+        )
     reporter.close()
+    if out is not None:
+        return stored_posterior(out, release, model)
     pieces = [results.done[chain] for chain in sorted(results.done)]
     pieces = [piece for piece in pieces if len(piece.log_density)]
     if not pieces:
@@ -137,22 +145,6 @@ def problem_of(release: Release, model: Model | BuiltinModel) -> _soma.Problem:
 
 
 @dataclasses.dataclass(frozen=True)
-class ChainDraws:
-    """The draws of one chain."""
-
-    chain: int
-    values: np.ndarray
-    acceptance: np.ndarray
-    log_density: np.ndarray
-    chosen: Chosen | None
-    """The kernel that the chain took, where it was to find one."""
-    stopped: bool
-    """Whether there would have been more."""
-    transports_in_vain: bool = False
-    """Whether the model's `transport` never returned records that can be used."""
-
-
-@dataclasses.dataclass(frozen=True)
 class _Chain:
     """The task of running one chain."""
 
@@ -160,11 +152,14 @@ class _Chain:
     model: Model | BuiltinModel
     sampler: str
     chain: int
+    store: _soma.Store | None
 
     def run(self, control: _soma.Control) -> ChainDraws:
         problem = problem_of(self.release, self.model)
-        settings = problem.settings(self.sampler)
-        values, acceptance, log_density, chosen = problem.run_chain(settings, self.chain, control)
+        settings = (self.store and self.store.settings) or problem.settings(self.sampler)
+        values, acceptance, log_density, chosen = problem.run_chain(
+            settings, self.chain, control, self.store
+        )
         return ChainDraws(
             self.chain,
             values,

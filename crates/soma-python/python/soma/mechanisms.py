@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ._described import Described
 
@@ -17,6 +18,29 @@ class Mechanism(Described):
     """A family of noise with its scale, or with the privacy budget that the scale follows from."""
 
 
+M = TypeVar("M", bound=Mechanism)
+
+
+def _with_known_settings(cls: type[M]) -> type[M]:
+    """The class; a setting that it does not have is an error that names those it has."""
+    initialise = cls.__init__
+    names = [field.name for field in dataclasses.fields(cls)]
+
+    @functools.wraps(initialise)
+    def checked(self: M, *arguments: Any, **settings: Any) -> None:
+        for name in settings:
+            if name not in names:
+                raise TypeError(
+                    f"{cls.__name__}: has no setting {name}. Allowed: {names[0]} or {names[1]}; "
+                    f"and {names[2]}."
+                )
+        initialise(self, *arguments, **settings)
+
+    setattr(cls, "__init__", checked)
+    return cls
+
+
+@_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
 class Laplace(Mechanism):
     """Laplace noise: density proportional to exp(-\\|r\\| / scale).
@@ -37,6 +61,7 @@ class Laplace(Mechanism):
     sensitivity: float | None = None
 
 
+@_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
 class Gaussian(Mechanism):
     """Gaussian noise: density proportional to exp(-r^2 / (2 scale^2)).
@@ -56,6 +81,7 @@ class Gaussian(Mechanism):
     sensitivity: float | None = None
 
 
+@_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
 class DiscreteLaplace(Mechanism):
     """Whole numbers, with probability proportional to exp(-\\|r\\| / scale): for counts.
@@ -70,6 +96,7 @@ class DiscreteLaplace(Mechanism):
     sensitivity: float | None = None
 
 
+@_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
 class DiscreteGaussian(Mechanism):
     """Whole numbers, with probability proportional to exp(-r^2 / (2 scale^2)): for counts.

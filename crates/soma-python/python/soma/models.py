@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import _soma
+from ._checks import instance, whole
 from ._described import Described, toml
 from .priors import DirichletPrior, Gamma, NormalInverseGamma
+from .queries import CustomQuery, LogSum, Mean
 from .release import Release
 
 
@@ -24,10 +26,36 @@ class BuiltinModel(Described):
             and probabilities of quantiles.
     """
 
+    priors: ClassVar[tuple[type, str] | None] = None
+    """The kind of prior that this model takes, and an example of it."""
+
     fixed: Mapping[str, float] | None = dataclasses.field(default=None, kw_only=True)
     summaries: Sequence[str | float] | None = dataclasses.field(default=None, kw_only=True)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.priors is None:
+            return
+        kind, example = self.priors
+        prior = getattr(self, "prior", None)
+        if prior is not None or self.fixed is None:
+            instance(f"{type(self).__name__}.prior", prior, kind, f"prior={example}")
+
+    def _needs(self, setting: str, without: str, example: str) -> None:
+        """Of the two settings of a normal-inverse-gamma prior, this model needs one."""
+        prior = getattr(self, "prior", None)
+        if prior is None or (getattr(prior, setting) is not None and getattr(prior, without) is None):
+            return
+        raise ValueError(
+            f"{type(self).__name__}.prior: takes {setting}, not {without} (given: {prior!r}). "
+            f"Allowed: prior={example}."
+        )
+
     def _problem(self, release: Release) -> _soma.Problem:
+        if isinstance(release.query, CustomQuery):
+            raise TypeError(
+                f"model: a soma.CustomQuery needs a soma.Model of your own (given: {self!r})"
+            )
         return _soma.Problem.parse(f"{release._text()}model = {toml(self)}\n")
 
 
@@ -40,7 +68,15 @@ class Normal(BuiltinModel):
     """
 
     kind: ClassVar[str] = "normal"
+    priors = (
+        NormalInverseGamma,
+        "soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0)",
+    )
     prior: NormalInverseGamma | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._needs("lambda_", "precision", self.priors[1])
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -68,8 +104,18 @@ class Regression(BuiltinModel):
     """
 
     kind: ClassVar[str] = "regression"
+    priors = (
+        NormalInverseGamma,
+        "soma.NormalInverseGamma(mean=0.0, precision=0.5, shape=10.0, rate=10.0)",
+    )
     predictors: Predictors
     prior: NormalInverseGamma | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        example = "predictors=soma.Predictors(mean=[0.0, 0.0]), a mean for each predictor"
+        instance("Regression.predictors", self.predictors, Predictors, example)
+        self._needs("precision", "lambda_", self.priors[1])
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -83,21 +129,27 @@ class Dirichlet(BuiltinModel):
     """
 
     kind: ClassVar[str] = "dirichlet"
+    priors = (Gamma, "soma.Gamma(1.0, 0.1)")
     dim: int | None = None
     prior: Gamma | None = None
 
     def _table(self) -> dict[str, Any]:
         return {key: value for key, value in super()._table().items() if key != "dim"}
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dim is not None:
+            whole("Dirichlet.dim", self.dim, 2)
+
     def _problem(self, release: Release) -> _soma.Problem:
-        problem = super()._problem(release)
-        shares = problem.record_dim
-        if self.dim not in (None, shares):
+        shares = len(release.values)
+        if self.dim not in (None, shares) and isinstance(release.query, (LogSum, Mean)):
             raise ValueError(
-                "model.dim: the number of shares does not fit the release "
-                f"(given: {self.dim}). Allowed: {shares}, as the query has it."
+                "model.dim: the number of shares does not fit the release (given: "
+                f"{self.dim} shares). Allowed: {shares}, one for each released value; a release of "
+                "compositions has a value for each share, as soma.LogSum does."
             )
-        return problem
+        return super()._problem(release)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -108,6 +160,7 @@ class Beta(BuiltinModel):
     """
 
     kind: ClassVar[str] = "beta"
+    priors = (Gamma, "soma.Gamma(1.0, 0.1)")
     prior: Gamma | None = None
 
 
@@ -119,6 +172,7 @@ class Exponential(BuiltinModel):
     """
 
     kind: ClassVar[str] = "exponential"
+    priors = (Gamma, "soma.Gamma(1.0, 1.0)")
     prior: Gamma | None = None
 
 
@@ -130,6 +184,7 @@ class Categorical(BuiltinModel):
     """
 
     kind: ClassVar[str] = "categorical"
+    priors = (DirichletPrior, "soma.DirichletPrior(1.0)")
     prior: DirichletPrior | None = None
 
 

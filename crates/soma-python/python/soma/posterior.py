@@ -13,7 +13,6 @@ from . import _soma
 from .release import Release
 
 if TYPE_CHECKING:
-    from .fit import ChainDraws
     from .model import Model
     from .models import BuiltinModel
 
@@ -67,6 +66,22 @@ class Chosen:
             return None
         kernel, tried = native
         return Chosen(kernel, tuple(Tried(*one) for one in tried))
+
+
+@dataclasses.dataclass(frozen=True)
+class ChainDraws:
+    """The draws of one chain."""
+
+    chain: int
+    values: np.ndarray
+    acceptance: np.ndarray
+    log_density: np.ndarray
+    chosen: Chosen | None
+    """The kernel that the chain took, where it was to find one."""
+    stopped: bool
+    """Whether there would have been more."""
+    transports_in_vain: bool = False
+    """Whether the model's `transport` never returned records that can be used."""
 
 
 class Posterior:

@@ -127,3 +127,11 @@ class CustomQuery:
         if not callable(self.function):
             raise TypeError(f"function: must be a function of an array (given: {self.function!r})")
         object.__setattr__(self, "bounds", frozen(self.bounds))
+        pairs = isinstance(self.bounds, tuple) and all(
+            isinstance(pair, tuple) and len(pair) == 2 for pair in self.bounds
+        )
+        if not pairs:
+            raise ValueError(
+                f"bounds: must be a list of pairs (given: {self.bounds!r}). Allowed: (low, high) "
+                "for each coordinate of the statistic, such as [(0.0, 10.0)] for one."
+            )

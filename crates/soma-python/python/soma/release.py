@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from . import _soma
+from ._checks import instance
 from ._described import frozen, toml
 from .mechanisms import Mechanism
 from .queries import CustomQuery, Query
@@ -37,7 +38,16 @@ class Release:
     statistic: Literal["sum", "mean"]
 
     def __post_init__(self) -> None:
+        queries = "a query with its settings, such as soma.Mean(clamp=(0.0, 10.0))"
+        instance("release.query", self.query, (Query, CustomQuery), queries)
+        noise = "a mechanism with its settings, such as soma.Laplace(epsilon=1.0)"
+        instance("release.mechanism", self.mechanism, Mechanism, noise)
         object.__setattr__(self, "values", frozen(self.values))
+        if self.values == ():
+            raise ValueError(
+                "release.values: there is no released value (given: []). Allowed: a number for "
+                "each statistic of the query."
+            )
         self._native()
 
     @property

@@ -63,6 +63,10 @@ impl Model for Beta {
         Ok(())
     }
 
+    fn check_release(&self, release: &Release) -> Result<(), Invalid> {
+        release.check_reach_of(self.kind(), &[(0.0, 1.0)])
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         for (shape, prior) in theta.iter_mut().zip(&self.priors) {
             *shape = prior.sample(rng)?;

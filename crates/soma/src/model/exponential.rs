@@ -53,6 +53,10 @@ impl Model for Exponential {
         Ok(())
     }
 
+    fn check_release(&self, release: &Release) -> Result<(), Invalid> {
+        release.check_reach_of(self.kind(), &[(0.0, f64::INFINITY)])
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         theta[0] = self.prior.sample(rng)?;
         Ok(())

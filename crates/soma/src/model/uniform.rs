@@ -4,6 +4,7 @@ use rand::RngExt;
 
 use super::Model;
 use crate::error::{Invalid, Outcome, interval};
+use crate::release::Release;
 use crate::rng::Rng;
 
 /// Each coordinate of a record is uniform on a range of its own. There is no parameter: the
@@ -42,6 +43,10 @@ impl Model for Uniform {
 
     fn parameters(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    fn check_release(&self, release: &Release) -> Result<(), Invalid> {
+        release.check_reach_of(self.kind(), &self.ranges)
     }
 
     fn sample_prior(&self, _theta: &mut [f64], _rng: &mut Rng) -> Outcome {

@@ -19,9 +19,42 @@ impl Release {
     /// exp(-z) / 2 for noise of Laplace's kind, and of erfc(z / sqrt 2) / 2 for Gauss's. The
     /// smallest of these over the K values, times K, must not be less than 10^-12.
     pub fn check_reach(&self) -> Result<(), Invalid> {
+        self.check_bounds(&self.query.bounds(), "no data could have come near", || {
+            "see whether statistic, n, query and mechanism are those of the release".into()
+        })
+    }
+
+    /// The same for records that lie in `ranges`, one for each coordinate, as those of a `model`
+    /// do: its means may be out of reach where those of other records are not. Of other queries
+    /// than means nothing is known.
+    pub fn check_reach_of(&self, model: &str, ranges: &[(f64, f64)]) -> Result<(), Invalid> {
+        if self.query.kind() != "mean" {
+            return Ok(());
+        }
+        let bounds = self.query.bounds();
+        let within = |((low, high), range): (&(f64, f64), &(f64, f64))| {
+            (range.0.clamp(*low, *high), range.1.clamp(*low, *high))
+        };
+        let bounds: Vec<_> = bounds.iter().zip(ranges).map(within).collect();
+        let shown: Vec<String> =
+            ranges.iter().map(|(low, high)| format!("({low}, {high})")).collect();
+        let shown = shown.join(", ");
+        let problem = format!("no records of the {model} model, which lie in {shown}, come near");
+        self.check_bounds(&bounds, &problem, || {
+            format!("the release cannot come from a {model} model: take another, or see whether the records were in another unit")
+        })
+        .map_err(|invalid| invalid.under("release"))
+    }
+
+    fn check_bounds(
+        &self,
+        bounds: &[(f64, f64)],
+        problem: &str,
+        remedy: impl Fn() -> String,
+    ) -> Result<(), Invalid> {
         let per_record = self.n as f64 / self.unit();
         let shape = self.mechanism.noise().shape();
-        let all = self.values.iter().zip(self.query.bounds()).zip(self.mechanism.scales());
+        let all = self.values.iter().zip(bounds).zip(self.mechanism.scales());
         for (k, ((&value, (low, high)), &scale)) in all.enumerate() {
             let (low, high) = (low * per_record, high * per_record);
             let outside = (low - value).max(value - high).max(0.0) / scale;
@@ -32,13 +65,13 @@ impl Release {
             if tail * (self.values.len() as f64) < LEAST {
                 return Err(Invalid::new(
                     format!("values[{k}]"),
-                    format!("no data could have come near: {outside:.0} noise scales out of reach"),
+                    format!("{problem}: {outside:.0} noise scales out of reach"),
                     value,
                     format!(
                         "about {low} to {high} for n = {}, give or take some noise of scale \
-                         {scale}; see whether statistic, n, query and mechanism are those of the \
-                         release",
-                        self.n
+                         {scale}; {}",
+                        self.n,
+                        remedy()
                     ),
                 ));
             }

@@ -1,0 +1,122 @@
+"""Runs in folders, as the command line stores them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+
+import numpy as np
+
+from . import _soma
+from ._described import toml
+from .model import Model
+from .models import BuiltinModel
+from .posterior import ChainDraws, Chosen, Posterior, Settings
+from .release import Release
+
+Folder = str | os.PathLike[str]
+
+
+def open(folder: Folder) -> Posterior:
+    """Opens a run that `soma.fit(out=...)` or `soma fit --out` stored, complete or not.
+
+    >>> posterior = soma.open("run")  # doctest: +SKIP
+    """
+    from .spec import parse_spec
+
+    spec = parse_spec(_soma.Run.open(os.fspath(folder)).spec)
+    posterior = _read(folder, spec.release, spec.model)
+    if posterior is None:
+        raise ValueError(f"{os.fspath(folder)}: nothing has been drawn yet")
+    return posterior
+
+
+def stored_posterior(
+    folder: Folder, release: Release, model: Model | BuiltinModel
+) -> Posterior:
+    """The run that was just stored, with the objects that it was made of."""
+    posterior = _read(folder, release, model)
+    if posterior is None:
+        raise KeyboardInterrupt("there was no draw yet; resume=True goes on from here")
+    return posterior
+
+
+def _read(
+    folder: Folder, release: Release, model: Model | BuiltinModel | None
+) -> Posterior | None:
+    run = _soma.Run.open(os.fspath(folder))
+    names = [*run.parameters, "acceptance", "log_density"]
+    by_chain = zip(*(run.column(name) for name in names))
+    chains = [
+        ChainDraws(
+            number,
+            np.column_stack(values),
+            acceptance,
+            log_density,
+            Chosen._of(chosen),
+            not run.complete,
+        )
+        for number, (chosen, (*values, acceptance, log_density)) in enumerate(
+            zip(run.chosen, by_chain)
+        )
+        if len(log_density)
+    ]
+    if not chains:
+        return None
+    return Posterior._of_chains(
+        chains,
+        parameters=run.parameters,
+        release=release,
+        model=model,
+        settings=Settings._of(run.settings),
+        seconds=run.seconds,
+        interrupted=not run.complete,
+    )
+
+
+def open_store(
+    folder: Folder | None,
+    resume: bool,
+    problem: _soma.Problem,
+    release: Release,
+    model: Model | BuiltinModel,
+    sampler: str,
+    executor: Executor | None,
+) -> _soma.Store | None:
+    """Where a run is to be stored, if it is."""
+    if folder is None:
+        if resume:
+            raise ValueError("resume: there is no run to go on with. Allowed: out=, its folder.")
+        return None
+    if isinstance(model, Model):
+        raise ValueError(
+            f"out: a run of a model of your own cannot be stored (given: {type(model).__name__}). "
+            "Allowed: models that come with SOMA; store the draws of others as a table, with "
+            "pyarrow.parquet.write_table(pyarrow.table(posterior), path)."
+        )
+    if executor is not None:
+        raise ValueError(
+            f"out: chains that are stored run in this process (given: executor={executor!r}). "
+            "Allowed: threads=."
+        )
+    path = os.fspath(folder)
+    spec = f"{release._text()}model = {toml(model)}\n"
+    if resume and (Path(path) / "manifest.json").exists():
+        return _soma.Store.resume(path, problem, spec, sampler)
+    return _soma.Store.create(path, problem, problem.settings(sampler), spec)
+
+
+@contextlib.contextmanager
+def finished(store: _soma.Store | None) -> Iterator[None]:
+    """Ends the run that is stored, well or ill."""
+    try:
+        yield
+    except BaseException:
+        if store is not None:
+            store.finish(failed=True)
+        raise
+    if store is not None:
+        store.finish(failed=False)
