@@ -177,30 +177,13 @@ fn noise_ten_percent_off_is_caught() {
     }
 }
 
-/// The default sampler on every model, more finely: 1,000 replications with enough warm-up for
-/// the moves of theta to learn in, and releases sharp enough that they matter. A few minutes:
+/// The default sampler, more finely: 1,000 replications with enough warm-up for the moves of theta
+/// to learn in, and releases sharp enough that they matter. Minutes for each model:
 ///
-/// `cargo test --release -p soma-mcmc --test calibration -- --ignored --nocapture default_sampler`
-#[test]
-#[ignore = "takes minutes"]
-fn default_sampler_finely() {
-    let mut problems = Vec::new();
-    for noise in CONTINUOUS {
-        let model = Normal::new(0.5, 1.0, 4.0, 3.0).unwrap();
-        problems.push(problem(Mean::new(vec![(-3.0, 4.0)]).unwrap(), noise, 0.5, 6, model));
-        let model = Beta::new(gamma(6.0, 2.0), gamma(8.0, 2.0));
-        problems.push(problem(Mean::new(vec![(0.0, 1.0)]).unwrap(), noise, 0.2, 5, model));
-        let model = Exponential::new(gamma(4.0, 3.0));
-        problems.push(problem(Mean::new(vec![(0.0, 3.0)]).unwrap(), noise, 0.5, 5, model));
-        problems.push(regression_problem(noise, 0.3, 8));
-        let model = Dirichlet::new(vec![gamma(6.0, 2.0), gamma(4.0, 2.0), gamma(5.0, 1.0)]);
-        let query = LogSum::new(3, (0.02, 1.0)).unwrap();
-        problems.push(problem(query, noise, 0.5, 5, model.unwrap()));
-        problems.push(categorical_problem(noise, 1.0, 6));
-        let query = Histogram::with_equal_bins(&[((0.0, 1.0), 4)]).unwrap();
-        problems.push(problem(query, noise, 0.8, 6, Uniform::new(vec![(0.0, 1.0)]).unwrap()));
-    }
-    for (number, problem) in problems.iter().enumerate() {
+/// `cargo test --release --workspace --test calibration -- --ignored --nocapture default_sampler`
+fn finely(number: u64, problem_with: impl Fn(Noise) -> Problem) {
+    for (i, noise) in CONTINUOUS.into_iter().enumerate() {
+        let problem = problem_with(noise);
         let plan = Plan {
             kernel: KernelChoice::Soma,
             moves: MovesChoice::Auto,
@@ -208,11 +191,68 @@ fn default_sampler_finely() {
             warmup: 120,
             draws: 19,
             thin: 10,
-            seed: 1000 + number as u64,
+            seed: 1000 + 7 * i as u64 + number,
         };
-        let p = run(problem, None, &plan).p_value();
-        let (model, noise) = (problem.model().kind(), problem.release().mechanism().noise());
-        println!("{model} with {} noise: p = {p:.3}", noise.name());
-        assert!(p > 1e-3, "{model} with {} noise: p = {p}", noise.name());
+        let p = run(&problem, None, &plan).p_value();
+        let (model, noise) = (problem.model().kind(), noise.name());
+        println!("{model} with {noise} noise: p = {p:.3}");
+        assert!(p > 1e-3, "{model} with {noise} noise: p = {p}");
     }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_normal() {
+    finely(0, |noise| {
+        let model = Normal::new(0.5, 1.0, 4.0, 3.0).unwrap();
+        problem(Mean::new(vec![(-3.0, 4.0)]).unwrap(), noise, 0.5, 6, model)
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_beta() {
+    finely(1, |noise| {
+        let model = Beta::new(gamma(6.0, 2.0), gamma(8.0, 2.0));
+        problem(Mean::new(vec![(0.0, 1.0)]).unwrap(), noise, 0.2, 5, model)
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_exponential() {
+    finely(2, |noise| {
+        let model = Exponential::new(gamma(4.0, 3.0));
+        problem(Mean::new(vec![(0.0, 3.0)]).unwrap(), noise, 0.5, 5, model)
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_regression() {
+    finely(3, |noise| regression_problem(noise, 0.3, 8));
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_dirichlet() {
+    finely(4, |noise| {
+        let model = Dirichlet::new(vec![gamma(6.0, 2.0), gamma(4.0, 2.0), gamma(5.0, 1.0)]);
+        problem(LogSum::new(3, (0.02, 1.0)).unwrap(), noise, 0.5, 5, model.unwrap())
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_categorical() {
+    finely(5, |noise| categorical_problem(noise, 1.0, 6));
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn default_sampler_uniform() {
+    finely(6, |noise| {
+        let query = Histogram::with_equal_bins(&[((0.0, 1.0), 4)]).unwrap();
+        problem(query, noise, 0.8, 6, Uniform::new(vec![(0.0, 1.0)]).unwrap())
+    });
 }

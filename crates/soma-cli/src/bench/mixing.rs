@@ -1,7 +1,7 @@
 //! Effective draws of theta, per sweep and per second.
 
 use serde::Serialize;
-use soma::chain::{Chain, MoveReport, MovesChoice};
+use soma::chain::{Chain, MoveReport, MovesChoice, Problem};
 use soma::diagnostics::{ess_bulk, rhat};
 use soma::error::Failure;
 use soma::kernel::KernelChoice;
@@ -28,7 +28,7 @@ pub struct Plan {
     /// The first seed. Nothing was tuned on those from 101 up.
     #[arg(long, value_name = "S", default_value_t = 1)]
     first_seed: u64,
-    /// The most seconds that a chain may sample for, warm-up not counted: 5 if not given. Without
+    /// The most seconds that a chain may sample for, warm-up not counted: 1 if not given. Without
     /// --mixing, the seconds that the kernels are timed for on each problem.
     #[arg(long, value_name = "T", value_parser = super::input::seconds)]
     pub(super) seconds: Option<f64>,
@@ -48,7 +48,7 @@ impl Plan {
     }
 
     fn seconds(&self) -> f64 {
-        self.seconds.unwrap_or(5.0)
+        self.seconds.unwrap_or(1.0)
     }
 
     /// The first seed.
@@ -74,6 +74,9 @@ const WARMUP: u64 = 400;
 /// Draws between two looks at the clock.
 const BETWEEN_LOOKS: usize = 25;
 
+/// Seconds that a chain is run for before it is the next one's turn.
+const SLICE: f64 = 0.02;
+
 /// One line of the answer: means over the seeds, and their standard errors.
 #[derive(Serialize)]
 struct Line {
@@ -87,12 +90,15 @@ struct Line {
     ess_per_second: f64,
     ess_per_second_se: f64,
     seeds: u64,
-    /// Sweeps until R-hat of eight half-chains fell below 1.01: the default's only.
+    /// Effective draws per second over those of the centred chain with the soma kernel: the
+    /// default's only.
+    times_centred: Option<f64>,
+    /// Sweeps after which the next 400 of four chains have R-hat below 1.01: the default's only.
     sweeps_to_converge: Option<u64>,
     made: Vec<MoveReport>,
 }
 
-/// Measures and prints.
+/// Measures and prints, cell by cell as they come.
 pub fn run(plan: &Plan, json: bool) -> Outcome {
     let mut lines = Vec::new();
     let cells = plan.cells();
@@ -101,94 +107,149 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
             "no problem of the grid is as --problem, --n and --epsilon say".into(),
         ));
     }
+    if !json {
+        exit::print(&format!(
+            "At most {} draws and {} s of a chain, {} releases from seed {}.\n\n{HEADER}",
+            plan.draws,
+            plan.seconds(),
+            plan.seeds,
+            plan.first_seed
+        ))?;
+    }
     for cell in cells {
-        for (moves, kernel) in CHAINS {
-            let line = measure(plan, cell, moves, kernel);
-            lines.push(line.map_err(|error| Failed::Run(error.to_string()))?);
+        let measured = measure(plan, cell).map_err(|error| Failed::Run(error.to_string()))?;
+        if !json {
+            measured.iter().try_for_each(|line| exit::print(&row(line)))?;
         }
+        lines.extend(measured);
     }
-    if json {
-        return exit::print(&exit::json(&lines));
-    }
-    exit::print(&table(&lines))
+    if json { exit::print(&exit::json(&lines)) } else { Ok(()) }
 }
 
-fn measure(
-    plan: &Plan,
-    cell: Cell,
-    moves: MovesChoice,
-    kernel: KernelChoice,
-) -> Result<Line, Failure> {
-    let (mut per_sweep, mut per_second) = (Vec::new(), Vec::new());
-    let mut made = Vec::new();
-    for seed in plan.seeds() {
-        let problem = cell.simulate(seed)?.problem;
-        let mut chain = Chain::new(&problem, kernel, seed, 0)?.with_moves(moves, WARMUP)?;
+/// A chain that is measured.
+struct Runner<'a> {
+    chain: Chain<'a>,
+    draws: Vec<Vec<f64>>,
+    seconds: f64,
+}
+
+impl<'a> Runner<'a> {
+    /// After its warm-up.
+    fn new(
+        problem: &'a Problem,
+        (moves, kernel): (MovesChoice, KernelChoice),
+        seed: u64,
+        most: f64,
+    ) -> Result<Self, Failure> {
+        let mut chain = Chain::new(problem, kernel, seed, 0)?.with_moves(moves, WARMUP)?;
         let started = Clock::now();
         // The default learns in all of its warm-up; the paper's chain may be stopped in it.
         let must_finish = moves == MovesChoice::Auto;
-        while chain.iteration() < WARMUP && (must_finish || started.seconds() < plan.seconds()) {
+        while chain.iteration() < WARMUP && (must_finish || started.seconds() < most) {
             chain.step()?;
         }
-        let mut draws: Vec<Vec<f64>> = vec![Vec::new(); chain.theta().len()];
+        let draws = vec![Vec::new(); chain.theta().len()];
+        Ok(Runner { chain, draws, seconds: 0.0 })
+    }
+
+    /// Goes on for a slice of time. Returns whether there is more to do.
+    fn go_on(&mut self, plan: &Plan) -> Result<bool, Failure> {
         let started = Clock::now();
-        while draws[0].len() < plan.draws && started.seconds() < plan.seconds() {
+        let left = |draws: &Vec<Vec<f64>>| draws[0].len() < plan.draws;
+        while left(&self.draws) && started.seconds() < SLICE {
             // Looking at the clock takes as long as a sweep of few records.
             for _ in 0..BETWEEN_LOOKS {
-                chain.step()?;
-                draws.iter_mut().zip(chain.theta()).for_each(|(all, value)| all.push(*value));
+                self.chain.step()?;
+                let both = self.draws.iter_mut().zip(self.chain.theta());
+                both.for_each(|(all, value)| all.push(*value));
             }
         }
-        let seconds = started.seconds();
-        let smallest = draws.iter().map(|all| ess_bulk(&[all])).fold(f64::INFINITY, f64::min);
-        per_sweep.push(smallest / draws[0].len() as f64);
-        per_second.push(smallest / seconds);
-        made = chain.moves();
+        self.seconds += started.seconds();
+        Ok(left(&self.draws) && self.seconds < plan.seconds())
     }
-    let (ess_per_sweep, ess_per_sweep_se) = mean(&per_sweep);
-    let (ess_per_second, ess_per_second_se) = mean(&per_second);
-    let sweeps_to_converge = match moves {
-        MovesChoice::Auto => sweeps_to_converge(cell, kernel, plan.first_seed)?,
-        _ => None,
-    };
-    Ok(Line {
-        problem: cell.problem,
-        n: cell.n,
-        epsilon: cell.epsilon,
-        moves: moves.name(),
-        kernel: kernel.name(),
-        ess_per_sweep,
-        ess_per_sweep_se,
-        ess_per_second,
-        ess_per_second_se,
-        seeds: plan.seeds,
-        sweeps_to_converge,
-        made,
-    })
+
+    /// The smallest effective number of draws over the parameters.
+    fn smallest(&self) -> f64 {
+        self.draws.iter().map(|all| ess_bulk(&[all])).fold(f64::INFINITY, f64::min)
+    }
 }
 
-/// Four chains from their starts: the first multiple of twenty sweeps at which R-hat of all halves
-/// of the last half is below 1.01 for every parameter.
+/// All chains on each release of a cell, in turn for a slice of time each, so that whatever slows
+/// the machine down slows all alike.
+fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
+    let mut per_sweep = vec![Vec::new(); CHAINS.len()];
+    let mut per_second = per_sweep.clone();
+    let mut made = vec![Vec::new(); CHAINS.len()];
+    for seed in plan.seeds() {
+        let problem = cell.simulate(seed)?.problem;
+        let runners = CHAINS.iter().map(|kind| Runner::new(&problem, *kind, seed, plan.seconds()));
+        let mut runners = runners.collect::<Result<Vec<_>, Failure>>()?;
+        let mut busy = vec![true; runners.len()];
+        while busy.contains(&true) {
+            for (runner, busy) in runners.iter_mut().zip(&mut busy).filter(|(_, busy)| **busy) {
+                *busy = runner.go_on(plan)?;
+            }
+        }
+        for (index, runner) in runners.iter().enumerate() {
+            let smallest = runner.smallest();
+            per_sweep[index].push(smallest / runner.draws[0].len() as f64);
+            per_second[index].push(smallest / runner.seconds);
+            made[index] = runner.chain.moves();
+        }
+    }
+    let sweeps = sweeps_to_converge(cell, CHAINS[2].1, plan.first_seed)?;
+    let rival = mean(&per_second[1]).0;
+    let line = |(index, made): (usize, Vec<MoveReport>)| {
+        let (moves, kernel) = CHAINS[index];
+        let is_default = moves == MovesChoice::Auto;
+        let (ess_per_sweep, ess_per_sweep_se) = mean(&per_sweep[index]);
+        let (ess_per_second, ess_per_second_se) = mean(&per_second[index]);
+        Line {
+            problem: cell.problem,
+            n: cell.n,
+            epsilon: cell.epsilon,
+            moves: moves.name(),
+            kernel: kernel.name(),
+            ess_per_sweep,
+            ess_per_sweep_se,
+            ess_per_second,
+            ess_per_second_se,
+            seeds: plan.seeds,
+            times_centred: is_default.then(|| ess_per_second / rival),
+            sweeps_to_converge: sweeps.filter(|_| is_default),
+            made,
+        }
+    };
+    Ok(made.into_iter().enumerate().map(line).collect())
+}
+
+/// Four chains from their starts: after how many sweeps, in tens, the next 400 have R-hat of their
+/// eight halves below 1.01 for every parameter. R-hat below 1.01 takes some hundreds of effective
+/// draws to show, which is why the window is as long.
 fn sweeps_to_converge(cell: Cell, kernel: KernelChoice, seed: u64) -> Result<Option<u64>, Failure> {
-    const MOST: u64 = 800;
+    const WINDOW: usize = 400;
+    const MOST: usize = 400;
+    const EVERY: usize = 10;
     let problem = cell.simulate(seed)?.problem;
     let chains = (0..4).map(|index| {
         Chain::new(&problem, kernel, seed, index)?.with_moves(MovesChoice::Auto, WARMUP)
     });
     let mut chains = chains.collect::<Result<Vec<_>, Failure>>()?;
     let mut draws = vec![vec![Vec::new(); 4]; chains[0].theta().len()];
-    for sweep in 1..=MOST {
+    for sweep in 1..=MOST + WINDOW {
         for (index, chain) in chains.iter_mut().enumerate() {
             chain.step()?;
             draws.iter_mut().zip(chain.theta()).for_each(|(all, v)| all[index].push(*v));
         }
-        let from = sweep as usize / 2;
-        let good = |all: &Vec<Vec<f64>>| {
-            let halves: Vec<&[f64]> = all.iter().map(|chain| &chain[from..]).collect();
-            rhat(&halves) < 1.01
+        let Some(from) = sweep.checked_sub(WINDOW).filter(|from| from % EVERY == 0) else {
+            continue;
         };
-        if sweep % 20 == 0 && draws.iter().all(good) {
-            return Ok(Some(sweep));
+        let good = |all: &Vec<Vec<f64>>| {
+            let window: Vec<&[f64]> = all.iter().map(|chain| &chain[from..]).collect();
+            rhat(&window) < 1.01
+        };
+        if draws.iter().all(good) {
+            return Ok(Some(from as u64));
         }
     }
     Ok(None)
@@ -228,34 +289,33 @@ fn mean(values: &[f64]) -> (f64, f64) {
     (mean, if n > 1.0 { (squares / (n * (n - 1.0))).sqrt() } else { f64::NAN })
 }
 
-fn table(lines: &[Line]) -> String {
-    let mut text = String::from(
-        "| problem | n | epsilon | moves | kernel | ESS per sweep | ESS per second | converged after | made |\n\
-         |---|---:|---:|---|---|---:|---:|---:|---|\n",
-    );
-    for line in lines {
-        let made = line.made.iter().map(|made| {
-            let rate = 100.0 * made.tally.accepted as f64 / made.tally.proposed.max(1) as f64;
-            let share = 100.0 * made.share;
-            format!("{} x{}: {rate:.0}% taken, {share:.0}% of work", made.name, made.repeats)
-        });
-        let made: Vec<String> = made.collect();
-        text += &format!(
-            "| {} | {} | {} | {} | {} | {:.4} +- {:.4} | {:.1} +- {:.1} | {} | {} |\n",
-            line.problem,
-            line.n,
-            line.epsilon,
-            line.moves,
-            line.kernel,
-            line.ess_per_sweep,
-            line.ess_per_sweep_se,
-            line.ess_per_second,
-            line.ess_per_second_se,
-            line.sweeps_to_converge.map_or("-".into(), |sweeps| sweeps.to_string()),
-            made.join("; "),
-        );
-    }
-    text
+const HEADER: &str = "\
+| problem | n | epsilon | moves | kernel | ESS per sweep | ESS per second | times centred soma | \
+converged after | made |
+|---|---:|---:|---|---|---:|---:|---:|---:|---|";
+
+fn row(line: &Line) -> String {
+    let made = line.made.iter().map(|made| {
+        let rate = 100.0 * made.tally.accepted as f64 / made.tally.proposed.max(1) as f64;
+        let share = 100.0 * made.share;
+        format!("{} x{}: {rate:.0}% taken, {share:.0}% of work", made.name, made.repeats)
+    });
+    let made: Vec<String> = made.collect();
+    format!(
+        "| {} | {} | {} | {} | {} | {:.4} +- {:.4} | {:.1} +- {:.1} | {} | {} | {} |",
+        line.problem,
+        line.n,
+        line.epsilon,
+        line.moves,
+        line.kernel,
+        line.ess_per_sweep,
+        line.ess_per_sweep_se,
+        line.ess_per_second,
+        line.ess_per_second_se,
+        line.times_centred.map_or("-".into(), |times| format!("{times:.1}")),
+        line.sweeps_to_converge.map_or("-".into(), |sweeps| sweeps.to_string()),
+        made.join("; "),
+    )
 }
 
 /// One release of the grid, for other programs.

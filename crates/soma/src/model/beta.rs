@@ -3,7 +3,7 @@
 use rand_distr::Distribution;
 use statrs::function::beta::ln_beta;
 
-use super::beta_quantile::BetaQuantile;
+use super::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
 use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Transport};
@@ -141,6 +141,10 @@ impl Transport for Beta {
 
     fn log_prior_free(&self, free: &[f64]) -> f64 {
         free.iter().zip(&self.priors).map(|(&free, prior)| prior.log_density_free(free)).sum()
+    }
+
+    fn rows_at_once(&self) -> usize {
+        TABLE_ROWS
     }
 
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {

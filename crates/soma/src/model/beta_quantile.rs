@@ -18,6 +18,9 @@ pub(super) struct BetaQuantile {
     upper: Half,
 }
 
+/// How many records one table should serve at the least: it takes as long as some hundred of them.
+pub(super) const TABLE_ROWS: usize = 4096;
+
 const DEGREE: usize = 14;
 const TOLERANCE: f64 = 1e-12;
 const END: f64 = -9.0;

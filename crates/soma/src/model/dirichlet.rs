@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::{digamma, ln_gamma};
 
-use super::beta_quantile::BetaQuantile;
+use super::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Transport};
 use crate::coupling::CoupledUpdate;
@@ -228,6 +228,10 @@ impl Transport for Dirichlet {
 
     fn log_prior_free(&self, free: &[f64]) -> f64 {
         free.iter().zip(&self.priors).map(|(&free, prior)| prior.log_density_free(free)).sum()
+    }
+
+    fn rows_at_once(&self) -> usize {
+        TABLE_ROWS
     }
 
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {

@@ -156,6 +156,33 @@ pub trait Transport: Model {
     /// The log prior density with respect to the unconstrained theta, up to a constant.
     fn log_prior_free(&self, free: &[f64]) -> f64;
 
+    /// The gradient of [`log_prior_free`](Transport::log_prior_free): by differences, unless the
+    /// model knows better.
+    fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
+        const STEP: f64 = 1e-4;
+        let mut moved = free.to_vec();
+        for (c, slope) in gradient.iter_mut().enumerate() {
+            moved[c] = free[c] + STEP;
+            let above = self.log_prior_free(&moved);
+            moved[c] = free[c] - STEP;
+            *slope = (above - self.log_prior_free(&moved)) / (2.0 * STEP);
+            moved[c] = free[c];
+        }
+    }
+
+    /// The record as an affine function of its noise, x = shift + factor e, the factor lower
+    /// triangular and row after row. `false`, and nothing written, where it is none.
+    fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {
+        let _ = (theta, shift, factor);
+        false
+    }
+
+    /// How many records [`forward`](Transport::forward) is best asked for at a time: many, where
+    /// theta takes work before the first record.
+    fn rows_at_once(&self) -> usize {
+        self.batch_size()
+    }
+
     /// How many standard normals make one record: D, unless a record has fewer degrees of
     /// freedom than coordinates, as shares that sum to one do.
     fn noise_dim(&self) -> usize {

@@ -131,6 +131,24 @@ where
         -power * log_sigma2 - (self.rate + 0.5 * self.quadratic(beta)) * (-log_sigma2).exp()
     }
 
+    /// The gradient of [`log_density_free`](Self::log_density_free) at the coefficients and the
+    /// logarithm of the variance.
+    pub(super) fn log_density_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
+        let q = self.mean.len();
+        let (beta, log_sigma2) = (&free[..q], free[q]);
+        let per_sigma2 = (-log_sigma2).exp();
+        gradient.fill(0.0);
+        let mut quadratic = 0.0;
+        for j in 0..q {
+            let column = (j..q).map(|i| self.factor[(i, j)] * (beta[i] - self.mean[i]));
+            let whitened: f64 = column.sum();
+            quadratic += whitened * whitened;
+            (j..q).for_each(|i| gradient[i] -= per_sigma2 * self.factor[(i, j)] * whitened);
+        }
+        let power = self.shape + 0.5 * q as f64;
+        gradient[q] = (self.rate + 0.5 * quadratic) * per_sigma2 - power;
+    }
+
     /// The normalised log density at theta: the coefficients and then the variance.
     pub fn log_density(&self, theta: &[f64]) -> f64 {
         let q = self.mean.len();

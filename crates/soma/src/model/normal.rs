@@ -168,6 +168,15 @@ impl Transport for Normal {
         self.prior().log_density_free(&free[..1], free[1])
     }
 
+    fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
+        self.prior().log_density_free_gradient(free, gradient);
+    }
+
+    fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {
+        (shift[0], factor[0]) = (theta[0], theta[1].sqrt());
+        true
+    }
+
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
         let sigma = theta[1].sqrt();
         records.iter_mut().zip(noise).for_each(|(x, e)| *x = theta[0] + sigma * e);

@@ -362,6 +362,28 @@ impl Transport for Regression {
         self.prior.log_density_free(beta, *log_sigma2)
     }
 
+    fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
+        self.prior.log_density_free_gradient(free, gradient);
+    }
+
+    fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {
+        let p = self.centre.len();
+        let d = p + 1;
+        factor.fill(0.0);
+        shift[p] = theta[0];
+        for i in 0..p {
+            shift[i] = self.centre[i];
+            shift[p] += theta[1 + i] * self.centre[i];
+            for j in 0..=i {
+                let entry = self.factor[i * p + j];
+                factor[i * d + j] = entry;
+                factor[p * d + j] += theta[1 + i] * entry;
+            }
+        }
+        factor[p * d + p] = theta[d].sqrt();
+        true
+    }
+
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
         records.copy_from_slice(noise);
         self.transform_rows(theta, records);

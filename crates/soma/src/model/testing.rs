@@ -142,6 +142,8 @@ pub fn assert_jacobian(model: &dyn Transport, thetas: &[Vec<f64>]) {
             let mut back = theta.clone();
             model.constrain(&free, &mut back);
             theta.iter().zip(&back).for_each(|(a, b)| assert!((a - b).abs() < 1e-12 * a.abs()));
+            let mut gradient = vec![0.0; free.len()];
+            model.log_prior_free_gradient(&free, &mut gradient);
             let mut jacobian = 0.0;
             for c in 0..free.len() {
                 let h = 1e-5;
@@ -152,6 +154,13 @@ pub fn assert_jacobian(model: &dyn Transport, thetas: &[Vec<f64>]) {
                     theta[c]
                 };
                 jacobian += ((at(h) - at(-h)) / (2.0 * h)).ln();
+                let log_prior = |step: f64| {
+                    let mut moved = free.clone();
+                    moved[c] += step;
+                    model.log_prior_free(&moved)
+                };
+                let slope = (log_prior(h) - log_prior(-h)) / (2.0 * h);
+                assert!((gradient[c] - slope).abs() < 1e-5 * (1.0 + slope.abs()));
             }
             model.log_prior_free(&free) - model.log_prior(theta).unwrap() - jacobian
         })

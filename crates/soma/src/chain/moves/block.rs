@@ -1,29 +1,31 @@
 //! theta and the frame of the noise together, given its pattern.
 
-use nalgebra::DVector;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::chart::{draw_variances, log_gaussian, normals};
+use super::chart::{Chart, Local, Work, fill_normals};
+use super::dense;
 use super::sums::{Scratch, Sums};
 use super::trial::Trial;
 use super::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
+use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
-/// Moves theta and the frame by one Hamiltonian trajectory, holding the pattern.
+/// Moves theta and the frame by Hamiltonian trajectories, holding the pattern.
 ///
 /// In the coordinates (theta, frame, pattern) the joint posterior is
-/// p(theta) p(frame) p(pattern) eta(s_dp | S), see [frame](super::frame). The variances v of the
-/// noise's scale mixture are drawn given the residual, so that eta is Gaussian given v. Then a
-/// leapfrog trajectory in the whitened coordinates of (theta, frame), with fresh momentum m:
-/// its [force](Force) is a function of the coordinates, the pattern, v and frozen constants, so that the trajectory preserves volume and, the momentum
-/// turned, leads back to where it came from; whether the force is a gradient of anything does not
-/// matter. It is taken with probability min(1, exp(H' - H)), where
-/// H = log p(theta) + log p(frame) + log eta(s_dp | S, v) - |m|^2 / 2 is computed from the records
-/// themselves. This leaves the posterior given pattern and v invariant, and so the posterior.
+/// p(theta) p(frame) p(pattern) eta(s_dp | S), see [frame](super::frame). A leapfrog trajectory is
+/// made in coordinates y that are whitened by the chart's spread, with fresh momentum m: its
+/// [force](Force) is a function of the coordinates, the pattern and frozen constants, so that the
+/// trajectory preserves volume and, the momentum turned, leads back to where it came from; whether
+/// the force is a gradient of anything does not matter. (At the kink of Laplace noise it is
+/// smoothed.) It is taken with probability min(1, exp(H' - H)), where
+/// H = log p(theta) + log p(frame) + log eta(s_dp | S) - |m|^2 / 2 is computed from all records.
+/// This leaves the posterior given the pattern invariant, and so the posterior.
 ///
-/// A trajectory costs three passes over the records, and those of the force.
+/// The first trajectory of a step costs three passes over the records, the others one, and each
+/// those of the force.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Block {
     force: Force,
@@ -37,40 +39,52 @@ pub(super) struct Block {
 pub(super) enum Force {
     /// The gradient on the chart: one pass for the whole trajectory.
     Chart,
-    /// The gradient on the chart with the slope of the pattern at hand: 1 + D + dim(theta) passes.
+    /// The gradient on the chart with the slope of the pattern at hand: that of the residual's
+    /// derivatives in addition.
     OwnSlope,
-    /// The gradient itself: 1 + D + dim(theta) passes for every step, good for few records.
+    /// The gradient itself: the residual's derivatives at every step, good for few records.
     Exact,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Memory {
     pattern: Vec<f64>,
-    noise: Vec<f64>,
+    point: Vec<f64>,
+    residual: Vec<f64>,
+    theta: Vec<f64>,
     scratch: Scratch,
+    path: Path,
     trial: Trial,
 }
 
-/// The acceptance rate that the step is tuned to.
-const ACCEPTANCE: f64 = 0.75;
+/// Where a trajectory is.
+#[derive(Debug, Clone, Default)]
+struct Path {
+    y: Vec<f64>,
+    momentum: Vec<f64>,
+    point: Vec<f64>,
+    residual: Vec<f64>,
+    /// The gradient with respect to the point, and to y.
+    raw: Vec<f64>,
+    pull: Vec<f64>,
+    of_prior: Vec<f64>,
+    slope: Vec<f64>,
+    work: Work,
+}
 
-/// The length of a trajectory in whitened coordinates: about a quarter of a turn.
-const LENGTH: f64 = 1.5;
+/// The acceptance rate that the step is tuned to.
+const ACCEPTANCE: f64 = 0.85;
+
+/// The length of a trajectory in whitened coordinates: more than a quarter of a turn, since the
+/// posterior is wider than the chart has it, but less than half of one.
+const LENGTH: f64 = 2.2;
+
+/// How near to the kink of Laplace noise the force is smoothed, in noise units.
+const SMOOTHED: f64 = 0.3;
 
 impl Block {
     pub(super) fn new(force: Force) -> Self {
         Block { force, log_step: (0.5_f64).ln(), memory: Memory::default() }
-    }
-
-    fn work(&self, sums: &Sums) -> u64 {
-        let (leapfrogs, n) = (self.leapfrogs() as u64, sums.n as u64);
-        // Multiplications on the chart, about fifty of which take as long as a pass.
-        let algebra = leapfrogs * (sums.k * sums.dim() * sums.dim() / 50) as u64;
-        match self.force {
-            Force::Chart => (3 + sums.passes(false)) * n + algebra,
-            Force::OwnSlope => (3 + sums.passes(true)) * n + algebra,
-            Force::Exact => (3 + (1 + leapfrogs) * sums.passes(true)) * n + algebra / 10,
-        }
     }
 
     fn leapfrogs(&self) -> usize {
@@ -79,49 +93,61 @@ impl Block {
 }
 
 impl ThetaMove for Block {
-    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally> {
         let (Some(sums), Some(chart)) = (&at.sums, at.chart) else { return Ok(Tally::default()) };
-        let leapfrogs = self.leapfrogs();
-        let mut tally = Tally { proposed: 1, accepted: 0, work: self.work(sums) };
-        let Memory { pattern, noise, scratch, trial } = &mut self.memory;
-        let Some(point) = sums.split(state, pattern)? else { return Ok(tally) };
-        let variances = draw_variances(at.shape(), state.records.residual(), rng);
-        let mut x = chart.coordinates(&point);
-        let mut momentum = normals(x.len(), rng);
-        let before = sums.log_prior(point.as_slice())
-            + log_gaussian(state.records.residual(), &variances)
-            - 0.5 * momentum.norm_squared();
-        let step = self.log_step.exp() * rng.random_range(0.8..1.2);
-        let reached = match self.force {
-            Force::Exact => leapfrog(leapfrogs, step, &mut x, &mut momentum, |x| {
-                chart.gradient(sums, x, &variances, pattern, scratch)
-            })?,
-            force => {
-                let own_slope = force == Force::OwnSlope;
-                let Some(local) = chart.at(sums, pattern, own_slope, scratch)? else {
-                    return Ok(tally);
-                };
-                let mut bend = local.bend();
-                leapfrog(leapfrogs, step, &mut x, &mut momentum, |x| {
-                    Ok(Some(local.gradient(sums, x, &variances, &mut bend)))
-                })?
-            }
-        };
-        let next = chart.point(&x);
-        let log_prior = sums.log_prior(next.as_slice());
-        if !reached || !log_prior.is_finite() || !momentum.iter().all(|m| m.is_finite()) {
+        let work = self.work(at, times);
+        let mut tally = Tally { proposed: times, accepted: 0, work };
+        let (leapfrogs, force) = (self.leapfrogs(), self.force);
+        let length = self.log_step.exp();
+        let Memory { pattern, point, residual, theta, scratch, path, trial } = &mut self.memory;
+        if !sums.split(state, pattern, scratch, point)? {
             return Ok(tally);
         }
-        let mut theta = state.theta.clone();
-        trial.build(at.problem, &state.records, |records| {
-            sums.join(next.as_slice(), pattern, &mut theta, noise, records)
-        })?;
-        let after =
-            log_prior + log_gaussian(trial.residual(), &variances) - 0.5 * momentum.norm_squared();
-        if rng.random::<f64>().ln() < after - before {
+        let local = match force {
+            Force::Exact => None,
+            force => match chart.at(sums, pattern, force == Force::OwnSlope, scratch)? {
+                Some(local) => Some(local),
+                None => return Ok(tally),
+            },
+        };
+        let course = Course { sums, chart, local: local.as_ref(), pattern, shape: at.shape() };
+        let energy = |point: &[f64], residual: &[f64], momentum: &[f64]| {
+            sums.log_prior(point) + course.shape.log_density(residual)
+                - 0.5 * dense::dot(momentum, momentum)
+        };
+        residual.clear();
+        residual.extend_from_slice(state.records.residual());
+        for _ in 0..times {
+            path.begin(chart, point, rng);
+            let before = energy(point, residual, &path.momentum);
+            let step = length * rng.random_range(0.8..1.2);
+            if !path.follow(&course, leapfrogs, step, scratch)?
+                || !sums.log_prior(&path.point).is_finite()
+                || (force != Force::Exact
+                    && !sums.residual(&path.point, pattern, scratch, &mut path.residual)?)
+            {
+                continue;
+            }
+            let after = energy(&path.point, &path.residual, &path.momentum);
+            if rng.random::<f64>().ln() < after - before {
+                std::mem::swap(point, &mut path.point);
+                std::mem::swap(residual, &mut path.residual);
+                tally.accepted += 1;
+            }
+        }
+        if tally.accepted > 0 {
+            theta.resize(sums.p, 0.0);
+            trial.build(at.problem, &state.records, |records| {
+                sums.join(point, pattern, scratch, theta, records)
+            })?;
             trial.take(&mut state.records);
-            state.theta = theta;
-            tally.accepted = 1;
+            state.theta.copy_from_slice(theta);
         }
         Ok(tally)
     }
@@ -129,26 +155,108 @@ impl ThetaMove for Block {
     fn learn(&mut self, _: &Setting, _: &State, last: Tally, share: f64) -> Outcome {
         let rate = last.accepted as f64 / last.proposed.max(1) as f64;
         let pace = 0.5 * (1.0 - share).max(0.1);
-        self.log_step = (self.log_step + pace * (rate - ACCEPTANCE)).clamp(-3.0, 0.4);
+        self.log_step = (self.log_step + pace * (rate - ACCEPTANCE)).clamp(-3.0, 0.41);
         Ok(())
+    }
+
+    fn work(&self, at: &Setting, times: u64) -> u64 {
+        let Some(sums) = &at.sums else { return 0 };
+        let n = sums.n as f64;
+        let gradients = (1 + self.leapfrogs()) as f64;
+        let (pass, slopes) = (sums.passes(false) * n, sums.passes(true) * n);
+        let dim = sums.dim() as f64;
+        let chart = sums.k as f64 * dim * dim;
+        let (once, each) = match self.force {
+            Force::Chart => (pass, gradients * chart * PER_CHART + pass),
+            Force::OwnSlope => (slopes, gradients * chart * PER_CHART + pass),
+            Force::Exact => (0.0, gradients * slopes),
+        };
+        let algebra = gradients * (2.0 * dim * dim * PER_CHART + FIXED);
+        (3.0 * n + once + times as f64 * (each + algebra)) as u64
     }
 }
 
-/// The trajectory. `false` where it leaves the space.
-fn leapfrog(
-    steps: usize,
-    step: f64,
-    x: &mut DVector<f64>,
-    momentum: &mut DVector<f64>,
-    mut force: impl FnMut(&DVector<f64>) -> Outcome<Option<DVector<f64>>>,
-) -> Outcome<bool> {
-    let Some(mut pull) = force(x)? else { return Ok(false) };
-    for _ in 0..steps {
-        momentum.axpy(0.5 * step, &pull, 1.0);
-        x.axpy(step, momentum, 1.0);
-        let Some(next) = force(x)? else { return Ok(false) };
-        pull = next;
-        momentum.axpy(0.5 * step, &pull, 1.0);
+/// The price of a multiplication on the chart, and of what a gradient takes whatever the sizes
+/// are, in passes over one record.
+const PER_CHART: f64 = 0.05;
+const FIXED: f64 = 60.0;
+
+/// What a trajectory follows, all of it held.
+struct Course<'a> {
+    sums: &'a Sums<'a>,
+    chart: &'a Chart,
+    local: Option<&'a Local<'a>>,
+    pattern: &'a [f64],
+    shape: Shape,
+}
+
+impl Course<'_> {
+    /// Minus the derivative of the log density of the noise, but for its kink.
+    #[inline]
+    fn spring(&self, r: f64) -> f64 {
+        match self.shape {
+            Shape::Absolute => r / (r * r + SMOOTHED * SMOOTHED).sqrt(),
+            Shape::Square => r,
+        }
     }
-    Ok(true)
+}
+
+impl Path {
+    /// At `point`, with fresh momentum.
+    fn begin(&mut self, chart: &Chart, point: &[f64], rng: &mut Rng) {
+        self.y.clear();
+        self.y.extend(point.iter().zip(&chart.reference).map(|(x, m)| x - m));
+        dense::solve_lower(&chart.spread, &mut self.y);
+        self.momentum.resize(point.len(), 0.0);
+        fill_normals(&mut self.momentum, rng);
+        self.point.clear();
+        self.point.extend_from_slice(point);
+    }
+
+    /// Leapfrog steps. `false` where they leave the space.
+    fn follow(
+        &mut self,
+        course: &Course,
+        leapfrogs: usize,
+        step: f64,
+        scratch: &mut Scratch,
+    ) -> Outcome<bool> {
+        if !self.set_pull(course, scratch)? {
+            return Ok(false);
+        }
+        for _ in 0..leapfrogs {
+            dense::axpy(0.5 * step, &self.pull, &mut self.momentum);
+            dense::axpy(step, &self.momentum, &mut self.y);
+            dense::times_lower(&course.chart.spread, &self.y, &mut self.point);
+            dense::axpy(1.0, &course.chart.reference, &mut self.point);
+            if !self.set_pull(course, scratch)? {
+                return Ok(false);
+            }
+            dense::axpy(0.5 * step, &self.pull, &mut self.momentum);
+        }
+        Ok(self.momentum.iter().chain(&self.point).all(|x| x.is_finite()))
+    }
+
+    /// The force at the point.
+    fn set_pull(&mut self, course: &Course, scratch: &mut Scratch) -> Outcome<bool> {
+        let Path { point, residual, raw, pull, of_prior, slope, work, .. } = self;
+        let &Course { sums, pattern, .. } = course;
+        let spring = |_: usize, r: f64| course.spring(r);
+        raw.resize(point.len(), 0.0);
+        pull.resize(point.len(), 0.0);
+        residual.resize(sums.k, 0.0);
+        match course.local {
+            Some(local) => local.gradient(sums, point, spring, work, raw),
+            None => {
+                if !sums.residual_and_pull(point, pattern, spring, scratch, residual, slope, raw)? {
+                    return Ok(false);
+                }
+                of_prior.resize(point.len(), 0.0);
+                sums.log_prior_gradient(point, of_prior);
+                dense::axpy(1.0, of_prior, raw);
+            }
+        }
+        dense::times_lower_transposed(&course.chart.spread, raw, pull);
+        Ok(true)
+    }
 }

@@ -16,9 +16,21 @@ use crate::rng::Rng;
 pub(super) struct Centred;
 
 impl ThetaMove for Centred {
-    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
-        at.problem.model().update(&mut state.theta, state.records.all(), rng)?;
-        Ok(Tally { proposed: 1, accepted: 1, work: state.records.n() as u64 })
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally> {
+        for _ in 0..times {
+            at.problem.model().update(&mut state.theta, state.records.all(), rng)?;
+        }
+        Ok(Tally { proposed: times, accepted: times, work: self.work(at, times) })
+    }
+
+    fn work(&self, at: &Setting, times: u64) -> u64 {
+        times * at.problem.release().n() as u64
     }
 
     fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {

@@ -1,75 +1,98 @@
 //! A map of the residual near the posterior: what the block and the refresh steer by.
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use std::borrow::Cow;
+
+use nalgebra::DVector;
 use rand::RngExt;
 use rand_distr::{Distribution, InverseGaussian, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use super::frame::Frame;
+use super::dense;
+use super::frame::{self, Frame};
 use super::learned::Learned;
 use super::sums::{Scratch, Sums};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
-/// The residual to second order around a reference point, in coordinates x in which the posterior
-/// is nearly standard normal: point = reference + whitening x.
+/// The residual to second order around a reference point, a function of delta = point - reference.
 ///
 /// Learned in warm-up and then frozen. Nothing here needs to be right for a move to be valid: a
 /// poor map makes poor proposals, which are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Chart {
-    reference: DVector<f64>,
-    whitening: DMatrix<f64>,
-    unwhitening: DMatrix<f64>,
-    /// Derivatives of the residual with respect to x, as an average over patterns.
-    slope: DMatrix<f64>,
-    /// Second derivatives: rows k P to (k + 1) P are those of residual k.
-    curvature: DMatrix<f64>,
-    /// Minus the second derivatives of the log prior with respect to x.
-    prior_precision: DMatrix<f64>,
+    pub(super) reference: Vec<f64>,
+    /// Derivatives of the residual, as an average over patterns: a row for each statistic.
+    slope: Vec<f64>,
+    /// Second derivatives: a symmetric matrix for each statistic.
+    curvature: Vec<f64>,
+    /// Minus the second derivatives of the log prior.
+    prior_precision: Vec<f64>,
+    /// The lower Cholesky factor of the posterior's covariance given the pattern, to first order
+    /// of the residual.
+    pub(super) spread: Vec<f64>,
     learned: Learned,
 }
 
 /// The chart at one pattern.
 pub(super) struct Local<'a> {
     chart: &'a Chart,
-    residual: DVector<f64>,
-    slope: std::borrow::Cow<'a, DMatrix<f64>>,
+    residual: Vec<f64>,
+    slope: Cow<'a, [f64]>,
 }
 
-/// The variance that stands for the noise where its scale mixture has not been drawn.
-fn variance(shape: Shape) -> f64 {
+/// Memory that is used again from one evaluation on the chart to the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Work {
+    delta: Vec<f64>,
+    bend: Vec<f64>,
+    residual: Vec<f64>,
+    rows: Vec<f64>,
+    precision: Vec<f64>,
+    gradient: Vec<f64>,
+    of_prior: Vec<f64>,
+}
+
+/// A normal or Student law: its centre and a lower Cholesky factor.
+pub(super) struct Law {
+    pub(super) centre: Vec<f64>,
+    pub(super) lower: Vec<f64>,
+}
+
+/// The precision that stands for that of the noise where its scale mixture has not been drawn: one
+/// over its variance.
+fn noise_precision(shape: Shape) -> f64 {
     match shape {
-        Shape::Absolute => 2.0,
+        Shape::Absolute => 0.5,
         Shape::Square => 1.0,
     }
 }
 
-/// Standard normal numbers.
-pub(super) fn normals(count: usize, rng: &mut Rng) -> DVector<f64> {
-    DVector::from_fn(count, |_, _| rng.sample(StandardNormal))
+/// Fills with standard normal numbers.
+pub(super) fn fill_normals(out: &mut [f64], rng: &mut Rng) {
+    out.iter_mut().for_each(|x| *x = rng.sample(StandardNormal));
 }
 
-/// Draws variances v given a residual such that, with v, the noise is Gaussian: Laplace noise is
-/// N(0, v) with v exponential of mean 2, so that 1/v given r is inverse Gaussian with mean 1/|r|
-/// and shape 1 (Park and Casella 2008). A move that draws v and then leaves the posterior given v
-/// invariant leaves the posterior invariant.
-pub(super) fn draw_variances(shape: Shape, residual: &[f64], rng: &mut Rng) -> DVector<f64> {
+/// Draws precisions 1/v given a residual such that, with v, the noise is Gaussian: Laplace noise
+/// is N(0, v) with v exponential of mean 2, so that 1/v given r is inverse Gaussian with mean
+/// 1/|r| and shape 1 (Park and Casella 2008). A move that draws v and then leaves the posterior
+/// given v invariant leaves the posterior invariant.
+pub(super) fn draw_precisions(shape: Shape, residual: &[f64], out: &mut Vec<f64>, rng: &mut Rng) {
     let draw = |r: &f64| match shape {
         Shape::Square => 1.0,
         Shape::Absolute => {
             let law = InverseGaussian::new(1.0 / r.abs().max(1e-9), 1.0).expect("positive");
-            1.0 / law.sample(rng).clamp(1e-12, 1e12)
+            law.sample(rng).clamp(1e-12, 1e12)
         }
     };
-    DVector::from_iterator(residual.len(), residual.iter().map(draw))
+    out.clear();
+    out.extend(residual.iter().map(draw));
 }
 
-/// The log density of Gaussian noise with variances v, up to a constant.
-pub(super) fn log_gaussian(residual: &[f64], variances: &DVector<f64>) -> f64 {
-    -0.5 * residual.iter().zip(variances.iter()).map(|(r, v)| r * r / v).sum::<f64>()
+/// The log density of Gaussian noise with these precisions, up to a constant.
+pub(super) fn log_gaussian(residual: &[f64], precisions: &[f64]) -> f64 {
+    -0.5 * residual.iter().zip(precisions).map(|(r, w)| r * r * w).sum::<f64>()
 }
 
 impl Chart {
@@ -82,33 +105,35 @@ impl Chart {
         rng: &mut Rng,
     ) -> Outcome<Option<Chart>> {
         let (mut pattern, mut scratch) = (Vec::new(), Scratch::default());
-        let Some(mut point) = sums.split(state, &mut pattern)? else { return Ok(None) };
-        let mut residual = DVector::zeros(sums.k);
-        let mut slope = DMatrix::zeros(sums.k, sums.dim());
-        let value = |point: &DVector<f64>, residual: &DVector<f64>| {
-            sums.log_prior(point.as_slice()) - 0.5 * residual.norm_squared() / variance(shape)
+        let mut point = Vec::new();
+        if !sums.split(state, &mut pattern, &mut scratch, &mut point)? {
+            return Ok(None);
+        }
+        let (k, dim) = (sums.k, sums.dim());
+        let (mut residual, mut slope) = (vec![0.0; k], vec![0.0; k * dim]);
+        let value = |point: &[f64], residual: &[f64]| {
+            sums.log_prior(point) - 0.5 * noise_precision(shape) * dense::dot(residual, residual)
         };
         for _ in 0..MOST_NEWTON_STEPS {
-            let exists = sums.residual(
-                point.as_slice(),
-                &pattern,
-                &mut scratch,
-                &mut residual,
-                Some(&mut slope),
-            )?;
+            let exists =
+                sums.residual_and_slope(&point, &pattern, &mut scratch, &mut residual, &mut slope)?;
             if !exists {
                 return Ok(None);
             }
             let before = value(&point, &residual);
-            let Some(precision) = precision(sums, &point, &slope, shape) else { return Ok(None) };
-            let gradient = sums.log_prior_gradient(point.as_slice())
-                - slope.tr_mul(&residual) / variance(shape);
-            let step = precision.solve(&gradient);
+            let prior = sums.log_prior_precision(&point);
+            let Some(lower) = precision(sums, &prior, &slope, shape) else { return Ok(None) };
+            let mut step = vec![0.0; dim];
+            sums.log_prior_gradient(&point, &mut step);
+            residual.iter_mut().for_each(|r| *r *= -noise_precision(shape));
+            dense::add_rows(&slope, &residual, &mut step);
+            dense::solve_lower(&lower, &mut step);
+            dense::solve_lower_transposed(&lower, &mut step);
             let mut gain = 0.0;
             for halving in 0..MOST_HALVINGS {
-                let next = &point + &step * 0.5_f64.powi(halving);
-                let exists =
-                    sums.residual(next.as_slice(), &pattern, &mut scratch, &mut residual, None)?;
+                let mut next = point.clone();
+                dense::axpy(0.5_f64.powi(halving), &step, &mut next);
+                let exists = sums.residual(&next, &pattern, &mut scratch, &mut residual)?;
                 if exists && value(&next, &residual) > before {
                     gain = value(&next, &residual) - before;
                     point = next;
@@ -122,9 +147,13 @@ impl Chart {
         let Some(chart) = Chart::around(sums, shape, point, rng, &mut scratch)? else {
             return Ok(None);
         };
-        let point = chart.point(&(normals(sums.dim(), rng) * DISPERSION));
-        if sums.log_prior(point.as_slice()).is_finite() {
-            sums.place(point.as_slice(), &pattern, state)?;
+        let (mut noise, mut start) = (vec![0.0; dim], vec![0.0; dim]);
+        fill_normals(&mut noise, rng);
+        noise.iter_mut().for_each(|x| *x *= DISPERSION);
+        dense::times_lower(&chart.spread, &noise, &mut start);
+        dense::axpy(1.0, &chart.reference, &mut start);
+        if sums.log_prior(&start).is_finite() {
+            sums.place(&start, &pattern, &mut scratch, state)?;
         }
         Ok(Some(chart))
     }
@@ -133,88 +162,61 @@ impl Chart {
     fn around(
         sums: &Sums,
         shape: Shape,
-        reference: DVector<f64>,
+        reference: Vec<f64>,
         rng: &mut Rng,
         scratch: &mut Scratch,
     ) -> Outcome<Option<Chart>> {
-        let dim = sums.dim();
+        let (k, dim) = (sums.k, sums.dim());
         let patterns = (RECORDS_FOR_AVERAGE / sums.n).clamp(1, 16);
-        let mut slope = DMatrix::zeros(sums.k, dim);
+        let share = 1.0 / patterns as f64;
+        let mut slope = vec![0.0; k * dim];
         let mut drawn = Vec::new();
-        let (mut residual, mut one) = (DVector::zeros(sums.k), DMatrix::zeros(sums.k, dim));
+        let (mut residual, mut one) = (vec![0.0; k], vec![0.0; k * dim]);
         for _ in 0..patterns {
             let Some(pattern) = fresh_pattern(sums, rng) else { return Ok(None) };
-            let exists = sums.residual(
-                reference.as_slice(),
-                &pattern,
-                scratch,
-                &mut residual,
-                Some(&mut one),
-            )?;
-            if !exists {
+            if !sums.residual_and_slope(&reference, &pattern, scratch, &mut residual, &mut one)? {
                 return Ok(None);
             }
-            slope += &one / patterns as f64;
+            dense::axpy(share, &one, &mut slope);
             drawn.push(pattern);
         }
-        let Some(precision) = precision(sums, &reference, &slope, shape) else { return Ok(None) };
-        let unwhitening = precision.l().transpose();
-        let Some(whitening) = unwhitening.solve_upper_triangular(&DMatrix::identity(dim, dim))
-        else {
+        let prior_precision = sums.log_prior_precision(&reference);
+        let lower = precision(sums, &prior_precision, &slope, shape);
+        let Some(spread) = lower.and_then(|lower| factor_of_inverse(&lower, dim)) else {
             return Ok(None);
         };
-        let mut raw = DMatrix::zeros(sums.k * dim, dim);
+        let mut curvature = vec![0.0; k * dim * dim];
         let mut other = one.clone();
-        for pattern in &drawn {
-            for i in 0..dim {
-                let width = 0.3 * whitening.row(i).norm();
+        for i in 0..dim {
+            let row = &spread[i * dim..][..=i];
+            let width = 0.3 * dense::dot(row, row).sqrt();
+            for pattern in &drawn {
                 let mut moved = reference.clone();
                 moved[i] += width;
-                let mut exists = sums.residual(
-                    moved.as_slice(),
-                    pattern,
-                    scratch,
-                    &mut residual,
-                    Some(&mut one),
-                )?;
+                let mut exists =
+                    sums.residual_and_slope(&moved, pattern, scratch, &mut residual, &mut one)?;
                 moved[i] -= 2.0 * width;
-                exists &= sums.residual(
-                    moved.as_slice(),
-                    pattern,
-                    scratch,
-                    &mut residual,
-                    Some(&mut other),
-                )?;
+                exists &=
+                    sums.residual_and_slope(&moved, pattern, scratch, &mut residual, &mut other)?;
                 // Next to the edge of the space there is no second side to look at.
                 if !exists {
                     continue;
                 }
-                for k in 0..sums.k {
+                for k in 0..k {
+                    let block = &mut curvature[k * dim * dim..][..dim * dim];
                     for j in 0..dim {
-                        let second = (one[(k, j)] - other[(k, j)]) / (2.0 * width);
-                        raw[(k * dim + i, j)] += 0.5 * second / patterns as f64;
-                        raw[(k * dim + j, i)] += 0.5 * second / patterns as f64;
+                        let change = one[k * dim + j] - other[k * dim + j];
+                        let second = 0.5 * share * change / (2.0 * width);
+                        block[i * dim + j] += second;
+                        block[j * dim + i] += second;
                     }
                 }
             }
         }
-        let mut curvature = DMatrix::zeros(sums.k * dim, dim);
-        for k in 0..sums.k {
-            let of_one = whitening.tr_mul(&(raw.rows(k * dim, dim) * &whitening));
-            curvature.rows_mut(k * dim, dim).copy_from(&of_one);
-        }
-        let prior = sums.log_prior_precision(reference.as_slice());
-        let chart = Chart {
-            slope: slope * &whitening,
-            curvature,
-            prior_precision: whitening.tr_mul(&(prior * &whitening)),
-            learned: Learned::new(dim),
-            reference,
-            whitening,
-            unwhitening,
-        };
-        let finite = |m: &DMatrix<f64>| m.iter().all(|x| x.is_finite());
-        Ok((finite(&chart.slope) && finite(&chart.curvature)).then_some(chart))
+        let finite = slope.iter().chain(&curvature).all(|x| x.is_finite());
+        let learned = Learned::new(dim);
+        let chart = Chart { reference, slope, curvature, prior_precision, spread, learned };
+        Ok(finite.then_some(chart))
     }
 
     /// Learns from one more point that the chain has passed.
@@ -222,13 +224,13 @@ impl Chart {
         &mut self,
         sums: &Sums,
         shape: Shape,
-        point: &DVector<f64>,
+        point: &[f64],
         rng: &mut Rng,
     ) -> Outcome {
-        if !self.learned.push(point) {
+        if !self.learned.push(&DVector::from_column_slice(point)) {
             return Ok(());
         }
-        let mean = self.learned.mean().clone();
+        let mean = self.learned.mean().as_slice().to_vec();
         if let Some(chart) = Chart::around(sums, shape, mean, rng, &mut Scratch::default())? {
             *self = Chart { learned: self.learned.clone(), ..chart };
         }
@@ -244,48 +246,17 @@ impl Chart {
         own_slope: bool,
         scratch: &mut Scratch,
     ) -> Outcome<Option<Local<'_>>> {
-        let reference = self.reference.as_slice();
-        let mut residual = DVector::zeros(sums.k);
+        let mut residual = vec![0.0; sums.k];
         if !own_slope {
-            let exists = sums.residual(reference, pattern, scratch, &mut residual, None)?;
-            let slope = std::borrow::Cow::Borrowed(&self.slope);
+            let exists = sums.residual(&self.reference, pattern, scratch, &mut residual)?;
+            let slope = Cow::Borrowed(self.slope.as_slice());
             return Ok(exists.then_some(Local { chart: self, residual, slope }));
         }
-        let mut raw = DMatrix::zeros(sums.k, sums.dim());
-        let exists = sums.residual(reference, pattern, scratch, &mut residual, Some(&mut raw))?;
-        let slope = std::borrow::Cow::Owned(raw * &self.whitening);
-        Ok(exists.then_some(Local { chart: self, residual, slope }))
-    }
-
-    /// The gradient with respect to x of the log posterior with Gaussian noise of variances v, by
-    /// the residual itself. `None` where there is no such point.
-    pub(super) fn gradient(
-        &self,
-        sums: &Sums,
-        x: &DVector<f64>,
-        variances: &DVector<f64>,
-        pattern: &[f64],
-        scratch: &mut Scratch,
-    ) -> Outcome<Option<DVector<f64>>> {
-        let point = self.point(x);
-        let mut residual = DVector::zeros(sums.k);
-        let mut slope = DMatrix::zeros(sums.k, sums.dim());
-        let (point, to) = (point.as_slice(), Some(&mut slope));
-        if !sums.residual(point, pattern, scratch, &mut residual, to)? {
-            return Ok(None);
-        }
-        let pull = slope.tr_mul(&residual.component_div(variances));
-        Ok(Some(self.whitening.tr_mul(&(sums.log_prior_gradient(point) - pull))))
-    }
-
-    /// The point at x.
-    pub(super) fn point(&self, x: &DVector<f64>) -> DVector<f64> {
-        &self.reference + &self.whitening * x
-    }
-
-    /// x at a point.
-    pub(super) fn coordinates(&self, point: &DVector<f64>) -> DVector<f64> {
-        &self.unwhitening * (point - &self.reference)
+        let mut slope = vec![0.0; sums.k * sums.dim()];
+        let reference = &self.reference;
+        let exists =
+            sums.residual_and_slope(reference, pattern, scratch, &mut residual, &mut slope)?;
+        Ok(exists.then_some(Local { chart: self, residual, slope: Cow::Owned(slope) }))
     }
 }
 
@@ -301,149 +272,159 @@ const RECORDS_FOR_AVERAGE: usize = 1000;
 /// The pattern of fresh noise.
 fn fresh_pattern(sums: &Sums, rng: &mut Rng) -> Option<Vec<f64>> {
     let mut noise = vec![0.0; sums.n * sums.d];
-    noise.iter_mut().for_each(|e| *e = rng.sample(StandardNormal));
+    fill_normals(&mut noise, rng);
     Frame::split(&mut noise, sums.d).map(|_| noise)
 }
 
-/// The precision of the posterior at a point, to first order of the residual.
-fn precision(
-    sums: &Sums,
-    point: &DVector<f64>,
-    slope: &DMatrix<f64>,
-    shape: Shape,
-) -> Option<Cholesky<f64, nalgebra::Dyn>> {
-    let mut matrix =
-        slope.tr_mul(slope) / variance(shape) + sums.log_prior_precision(point.as_slice());
-    (0..point.len()).for_each(|i| matrix[(i, i)] *= 1.0 + 1e-9);
-    Cholesky::new(matrix)
+/// The lower Cholesky factor of the precision of the posterior, to first order of the residual.
+fn precision(sums: &Sums, prior: &[f64], slope: &[f64], shape: Shape) -> Option<Vec<f64>> {
+    let dim = sums.dim();
+    let mut matrix = Vec::new();
+    let weights = vec![noise_precision(shape); sums.k];
+    dense::add_weighted_gram(slope, &weights, prior, &mut matrix);
+    (0..dim).for_each(|i| matrix[i * (dim + 1)] *= 1.0 + 1e-9);
+    dense::cholesky(&mut matrix, dim).then_some(matrix)
+}
+
+/// The lower Cholesky factor of the inverse of LL', given L.
+fn factor_of_inverse(lower: &[f64], dim: usize) -> Option<Vec<f64>> {
+    let mut columns = vec![0.0; dim * dim];
+    for (c, column) in columns.chunks_exact_mut(dim).enumerate() {
+        column[c] = 1.0;
+        dense::solve_lower(lower, column);
+        dense::solve_lower_transposed(lower, column);
+    }
+    dense::cholesky(&mut columns, dim).then_some(columns)
 }
 
 impl Local<'_> {
-    /// The residual at x, to second order. `bend` is filled with the curvature times x.
-    pub(super) fn residual(&self, x: &DVector<f64>, bend: &mut DVector<f64>) -> DVector<f64> {
-        bend.gemv(1.0, &self.chart.curvature, x, 0.0);
-        let mut residual = self.residual.clone();
-        residual.gemv(1.0, &self.slope, x, 1.0);
-        for (r, bend) in residual.iter_mut().zip(bend.as_slice().chunks_exact(x.len())) {
-            *r += 0.5 * bend.iter().zip(x.iter()).map(|(b, x)| b * x).sum::<f64>();
-        }
-        residual
+    /// The residual at the point that is `delta` from the reference, to second order, into
+    /// `work.residual`; `work.bend` has the curvature times delta.
+    fn residual(&self, work: &mut Work) {
+        let Work { delta, bend, residual, .. } = work;
+        let dim = delta.len();
+        bend.resize(self.slope.len(), 0.0);
+        dense::times_each(&self.chart.curvature, delta, bend);
+        residual.clear();
+        let rows = self.slope.chunks_exact(dim).zip(bend.chunks_exact(dim));
+        residual.extend(self.residual.iter().zip(rows).map(|(r, (slope, bend))| {
+            r + dense::dot(slope, delta) + 0.5 * dense::dot(bend, delta)
+        }));
     }
 
-    /// Room for [`residual`](Self::residual)'s `bend`.
-    pub(super) fn bend(&self) -> DVector<f64> {
-        DVector::zeros(self.chart.curvature.nrows())
-    }
-
-    /// The derivatives of the residual with respect to x.
-    fn derivatives(&self, bend: &DVector<f64>) -> DMatrix<f64> {
-        let dim = self.slope.ncols();
-        let mut all = self.slope.clone().into_owned();
-        for (k, bend) in bend.as_slice().chunks_exact(dim).enumerate() {
-            bend.iter().enumerate().for_each(|(i, b)| all[(k, i)] += b);
-        }
-        all
-    }
-
-    /// The gradient at x of the log posterior with Gaussian noise of variances v.
+    /// The gradient at a point of the log posterior, the log density of the noise having the
+    /// derivatives `-pull(r_k)`.
     pub(super) fn gradient(
         &self,
         sums: &Sums,
-        x: &DVector<f64>,
-        variances: &DVector<f64>,
-        bend: &mut DVector<f64>,
-    ) -> DVector<f64> {
-        let pull = self.residual(x, bend).component_div(variances);
-        let prior = sums.log_prior_gradient(self.chart.point(x).as_slice());
-        let mut gradient = self.chart.whitening.tr_mul(&prior);
-        gradient.gemv_tr(-1.0, &self.slope, &pull, 1.0);
-        for (pull, bend) in pull.iter().zip(bend.as_slice().chunks_exact(x.len())) {
-            gradient.iter_mut().zip(bend).for_each(|(g, b)| *g -= pull * b);
+        point: &[f64],
+        pull: impl Fn(usize, f64) -> f64,
+        work: &mut Work,
+        gradient: &mut [f64],
+    ) {
+        let dim = point.len();
+        work.delta.clear();
+        work.delta.extend(point.iter().zip(&self.chart.reference).map(|(x, m)| x - m));
+        self.residual(work);
+        sums.log_prior_gradient(point, gradient);
+        let rows = self.slope.chunks_exact(dim).zip(work.bend.chunks_exact(dim));
+        for (k, ((slope, bend), r)) in rows.zip(&work.residual).enumerate() {
+            let by = -pull(k, *r);
+            gradient.iter_mut().zip(slope).zip(bend).for_each(|((g, s), b)| *g += by * (s + b));
         }
-        gradient
     }
 
-    /// A Gaussian stand-in for the law of theta at this pattern, given variances v: its mode and
-    /// the lower Cholesky factor of its covariance.
+    /// A Gaussian stand-in for the law of theta at this pattern, given the noise's precisions: its
+    /// mode and the lower Cholesky factor of its covariance.
     pub(super) fn theta_law(
         &self,
         sums: &Sums,
-        variances: &DVector<f64>,
-    ) -> Option<(DVector<f64>, DMatrix<f64>)> {
-        let chart = self.chart;
-        let mut x = DVector::zeros(chart.reference.len());
-        let mut bend = self.bend();
-        let mut factor = None;
+        precisions: &[f64],
+        work: &mut Work,
+    ) -> Option<Law> {
+        let (dim, p) = (self.chart.reference.len(), sums.p);
+        let mut point = self.chart.reference.clone();
+        let mut step = vec![0.0; dim];
         for _ in 0..JOINT_STEPS {
-            let gradient = self.gradient(sums, &x, variances, &mut bend);
-            let derivatives = self.derivatives(&bend);
-            let precision =
-                derivatives.tr_mul(&weighted(&derivatives, variances)) + &chart.prior_precision;
-            let cholesky = Cholesky::new(precision)?;
-            x += cholesky.solve(&gradient);
-            factor = Some(cholesky);
+            self.gradient(sums, &point, |k, r| precisions[k] * r, work, &mut step);
+            work.rows.clear();
+            work.rows.extend(self.slope.iter().zip(&work.bend).map(|(s, b)| s + b));
+            let (rows, prior) = (&work.rows, &self.chart.prior_precision);
+            dense::add_weighted_gram(rows, precisions, prior, &mut work.precision);
+            if !dense::cholesky(&mut work.precision, dim) {
+                return None;
+            }
+            dense::solve_lower(&work.precision, &mut step);
+            dense::solve_lower_transposed(&work.precision, &mut step);
+            point.iter_mut().zip(&step).for_each(|(x, s)| *x += s);
         }
-        let rows = chart.whitening.rows(0, sums.p);
-        let half = factor?.l().solve_lower_triangular(&rows.transpose())?;
-        let covariance = Cholesky::new(half.tr_mul(&half))?;
-        let mode = chart.point(&x).rows(0, sums.p).clone_owned();
-        mode.iter().all(|t| t.is_finite()).then_some((mode, covariance.unpack()))
+        let mut half = vec![0.0; p * dim];
+        for (c, column) in half.chunks_exact_mut(dim).enumerate() {
+            column[c] = 1.0;
+            dense::solve_lower(&work.precision, column);
+        }
+        let mut lower = vec![0.0; p * p];
+        for i in 0..p {
+            for j in 0..=i {
+                lower[i * p + j] = dense::dot(&half[i * dim..][..dim], &half[j * dim..][..dim]);
+            }
+        }
+        point.truncate(p);
+        let exists = dense::cholesky(&mut lower, p) && point.iter().all(|x| x.is_finite());
+        exists.then_some(Law { centre: point, lower })
     }
 
-    /// A Gaussian stand-in for the law of the frame given theta at this pattern, given variances
-    /// v: its centre and the lower Cholesky factor of its precision. The last step towards the
-    /// centre is by the residual itself, at the cost of one pass.
+    /// A Gaussian stand-in for the law of the frame given theta at this pattern, given the noise's
+    /// precisions: its centre and the lower Cholesky factor of its precision. The last step
+    /// towards the centre is by the residual itself, at the cost of one pass.
     pub(super) fn frame_law(
         &self,
         sums: &Sums,
         free: &[f64],
-        variances: &DVector<f64>,
+        precisions: &[f64],
         pattern: &[f64],
         scratch: &mut Scratch,
-    ) -> Outcome<Option<(DVector<f64>, DMatrix<f64>)>> {
-        let p = sums.p;
-        let q = sums.dim() - p;
+        work: &mut Work,
+    ) -> Outcome<Option<Law>> {
+        let (dim, p) = (sums.dim(), sums.p);
+        let q = dim - p;
         let mut point = self.chart.reference.clone();
-        point.as_mut_slice()[..p].copy_from_slice(free);
-        let mut bend = self.bend();
-        let mut lower = DMatrix::zeros(0, 0);
+        point[..p].copy_from_slice(free);
+        let mut base = vec![0.0; q * q];
         for step in 0..=FRAME_STEPS {
-            let x = self.chart.coordinates(&point);
-            let mut residual = self.residual(&x, &mut bend);
+            work.delta.clear();
+            work.delta.extend(point.iter().zip(&self.chart.reference).map(|(x, m)| x - m));
+            self.residual(work);
             let last = step == FRAME_STEPS;
-            if last && !sums.residual(point.as_slice(), pattern, scratch, &mut residual, None)? {
+            if last && !sums.residual(&point, pattern, scratch, &mut work.residual)? {
                 return Ok(None);
             }
-            let derivatives = self.derivatives(&bend) * self.chart.unwhitening.columns(p, q);
-            let scaled = weighted(&derivatives, variances);
-            let mut precision = derivatives.tr_mul(&scaled);
-            let mut gradient = -scaled.tr_mul(&residual);
-            let (mut slope, mut curve) = (vec![0.0; q], vec![0.0; q]);
-            let coordinates = &point.as_slice()[p..];
-            super::frame::log_prior_shape(sums.n, sums.d, coordinates, &mut slope, &mut curve);
-            for i in 0..q {
-                precision[(i, i)] += curve[i];
-                gradient[i] += slope[i];
+            work.rows.clear();
+            let both = self.slope.chunks_exact(dim).zip(work.bend.chunks_exact(dim));
+            for (slope, bend) in both {
+                work.rows.extend(slope[p..].iter().zip(&bend[p..]).map(|(s, b)| s + b));
             }
-            let Some(cholesky) = Cholesky::new(precision) else { return Ok(None) };
-            let mut coordinates = point.rows_mut(p, q);
-            coordinates += cholesky.solve(&gradient);
-            lower = cholesky.unpack();
+            work.of_prior.resize(q, 0.0);
+            frame::log_prior_precision(sums.n, sums.d, &point[p..], &mut work.of_prior);
+            work.of_prior.iter().enumerate().for_each(|(i, x)| base[i * (q + 1)] = *x);
+            dense::add_weighted_gram(&work.rows, precisions, &base, &mut work.precision);
+            work.gradient.resize(q, 0.0);
+            frame::log_prior_gradient(sums.n, sums.d, &point[p..], &mut work.gradient);
+            work.residual.iter_mut().zip(precisions).for_each(|(r, w)| *r *= -w);
+            dense::add_rows(&work.rows, &work.residual, &mut work.gradient);
+            if !dense::cholesky(&mut work.precision, q) {
+                return Ok(None);
+            }
+            dense::solve_lower(&work.precision, &mut work.gradient);
+            dense::solve_lower_transposed(&work.precision, &mut work.gradient);
+            point[p..].iter_mut().zip(&work.gradient).for_each(|(x, s)| *x += s);
         }
-        let centre = point.rows(p, q).clone_owned();
-        Ok(centre.iter().all(|x| x.is_finite()).then_some((centre, lower)))
+        let centre = point.split_off(p);
+        let exists = centre.iter().all(|x| x.is_finite());
+        Ok(exists.then(|| Law { centre, lower: work.precision.clone() }))
     }
 }
 
 /// Newton steps on the chart towards the joint mode, and towards the frame's given theta.
 const JOINT_STEPS: usize = 3;
 const FRAME_STEPS: usize = 3;
-
-/// Each row divided by its variance.
-fn weighted(rows: &DMatrix<f64>, variances: &DVector<f64>) -> DMatrix<f64> {
-    let mut scaled = rows.clone();
-    for (mut row, v) in scaled.row_iter_mut().zip(variances.iter()) {
-        row /= *v;
-    }
-    scaled
-}

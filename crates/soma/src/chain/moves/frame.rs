@@ -13,12 +13,31 @@
 //! move the pattern.
 
 use std::f64::consts::FRAC_1_SQRT_2;
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::dense;
 
 /// The mean of the noise and the lower Cholesky factor of its covariance, row after row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Frame {
     pub(super) centre: Vec<f64>,
     pub(super) factor: Vec<f64>,
+}
+
+struct Split<'a> {
+    noise: &'a mut [f64],
+    d: usize,
+}
+
+impl WithSimd for Split<'_> {
+    type Output = Option<Frame>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Option<Frame> {
+        Frame::split_columns(self.noise, self.d)
+    }
 }
 
 /// The number of a frame's coordinates, for noise of length `d`.
@@ -32,70 +51,54 @@ fn degrees(n: usize, j: usize) -> f64 {
 }
 
 impl Frame {
-    /// Splits the noise: the frame is returned, the pattern is left in the place of the noise.
-    /// `None` where the covariance is singular, as it is for n <= D.
+    /// Splits the noise, given coordinate after coordinate (first those of all records, then the
+    /// second ones, and so on): the frame is returned, the pattern is left in the place of the
+    /// noise. `None` where the covariance is singular, as it is for n <= D.
     pub(super) fn split(noise: &mut [f64], d: usize) -> Option<Frame> {
-        match d {
-            1 => Frame::split_sized(1, noise),
-            2 => Frame::split_sized(2, noise),
-            3 => Frame::split_sized(3, noise),
-            d => Frame::split_sized(d, noise),
-        }
-    }
-
-    /// With `d` known where it is called, the compiler unrolls the inner loops.
-    #[inline(always)]
-    fn split_sized(d: usize, noise: &mut [f64]) -> Option<Frame> {
-        let n = (noise.len() / d) as f64;
-        let mut centre = vec![0.0; d];
-        for row in noise.chunks_exact(d) {
-            centre.iter_mut().zip(row).for_each(|(m, e)| *m += e);
-        }
-        centre.iter_mut().for_each(|m| *m /= n);
-        let mut factor = vec![0.0; d * d];
-        for row in noise.chunks_exact_mut(d) {
-            row.iter_mut().zip(&centre).for_each(|(e, m)| *e -= m);
-            for j in 0..d {
-                for k in 0..=j {
-                    factor[j * d + k] += row[j] * row[k];
-                }
-            }
-        }
-        factor.iter_mut().for_each(|c| *c /= n);
-        cholesky(&mut factor, d)?;
-        let reciprocal: Vec<f64> = (0..d).map(|j| 1.0 / factor[j * d + j]).collect();
-        for row in noise.chunks_exact_mut(d) {
-            for j in 0..d {
-                let mut value = row[j];
-                for k in 0..j {
-                    value -= factor[j * d + k] * row[k];
-                }
-                row[j] = value * reciprocal[j];
-            }
-        }
-        Some(Frame { centre, factor })
-    }
-
-    /// The noise with this frame and the given pattern.
-    pub(super) fn join(&self, pattern: &[f64], noise: &mut [f64]) {
-        match self.centre.len() {
-            1 => self.join_sized(1, pattern, noise),
-            2 => self.join_sized(2, pattern, noise),
-            3 => self.join_sized(3, pattern, noise),
-            d => self.join_sized(d, pattern, noise),
-        }
+        Arch::new().dispatch(Split { noise, d })
     }
 
     #[inline(always)]
-    fn join_sized(&self, d: usize, pattern: &[f64], noise: &mut [f64]) {
-        let (centre, factor) = (&self.centre[..d], &self.factor[..d * d]);
-        for (z, e) in pattern.chunks_exact(d).zip(noise.chunks_exact_mut(d)) {
-            for j in 0..d {
-                let mut value = centre[j];
+    fn split_columns(noise: &mut [f64], d: usize) -> Option<Frame> {
+        let n = noise.len() / d;
+        let per_n = 1.0 / n as f64;
+        let mut frame = Frame { centre: vec![0.0; d], factor: vec![0.0; d * d] };
+        for (column, centre) in noise.chunks_exact_mut(n).zip(&mut frame.centre) {
+            *centre = sum_of_products(column, None) * per_n;
+            column.iter_mut().for_each(|e| *e -= *centre);
+        }
+        for j in 0..d {
+            for k in 0..=j {
+                let (of_j, of_k) = (&noise[j * n..][..n], &noise[k * n..][..n]);
+                frame.factor[j * d + k] = sum_of_products(of_j, Some(of_k)) * per_n;
+            }
+        }
+        if !dense::cholesky(&mut frame.factor, d) {
+            return None;
+        }
+        for j in 0..d {
+            let (done, rest) = noise.split_at_mut(j * n);
+            let column = &mut rest[..n];
+            for (k, other) in done.chunks_exact(n).enumerate() {
+                dense::axpy(-frame.factor[j * d + k], other, column);
+            }
+            let reciprocal = 1.0 / frame.factor[j * d + j];
+            column.iter_mut().for_each(|e| *e *= reciprocal);
+        }
+        Some(frame)
+    }
+
+    /// The noise with this frame of the records `rows`, row after row, given the whole pattern.
+    pub(super) fn join(&self, pattern: &[f64], rows: Range<usize>, noise: &mut [f64]) {
+        let d = self.centre.len();
+        let n = pattern.len() / d;
+        for j in 0..d {
+            for (row, i) in noise.chunks_exact_mut(d).zip(rows.clone()) {
+                let mut value = self.centre[j];
                 for k in 0..=j {
-                    value += factor[j * d + k] * z[k];
+                    value += self.factor[j * d + k] * pattern[k * n + i];
                 }
-                e[j] = value;
+                row[j] = value;
             }
         }
     }
@@ -137,15 +140,14 @@ impl Frame {
     }
 
     /// The derivatives of the frame's entries with respect to their coordinates.
-    pub(super) fn units(&self, n: usize) -> Vec<f64> {
+    pub(super) fn units(&self, n: usize, units: &mut [f64]) {
         let d = self.centre.len();
-        let mut units = vec![1.0 / (n as f64).sqrt(); frame_dim(d)];
+        units.fill(1.0 / (n as f64).sqrt());
         for_each_coordinate(d, |at, diagonal| {
             if let Some(j) = diagonal {
                 units[at] = self.factor[j * d + j] / (2.0 * degrees(n, j)).sqrt();
             }
         });
-        units
     }
 }
 
@@ -163,22 +165,26 @@ pub(super) fn log_prior(n: usize, d: usize, coordinates: &[f64]) -> f64 {
     log_prior
 }
 
-/// The gradient of [`log_prior`], and minus its second derivatives, which are diagonal.
-pub(super) fn log_prior_shape(
-    n: usize,
-    d: usize,
-    coordinates: &[f64],
-    gradient: &mut [f64],
-    precision: &mut [f64],
-) {
+/// The gradient of [`log_prior`].
+pub(super) fn log_prior_gradient(n: usize, d: usize, coordinates: &[f64], gradient: &mut [f64]) {
     for_each_coordinate(d, |at, diagonal| {
         let x = coordinates[at];
-        (gradient[at], precision[at]) = match diagonal {
-            None => (-x, 1.0),
+        gradient[at] = match diagonal {
+            None => -x,
             Some(j) => {
-                let (nu, square) = (degrees(n, j), chi(n, j, x).powi(2));
-                ((nu - square) / (2.0 * nu).sqrt(), square / nu)
+                let nu = degrees(n, j);
+                (nu - chi(n, j, x).powi(2)) / (2.0 * nu).sqrt()
             }
+        };
+    });
+}
+
+/// Minus the second derivatives of [`log_prior`], which are diagonal.
+pub(super) fn log_prior_precision(n: usize, d: usize, coordinates: &[f64], precision: &mut [f64]) {
+    for_each_coordinate(d, |at, diagonal| {
+        precision[at] = match diagonal {
+            None => 1.0,
+            Some(j) => chi(n, j, coordinates[at]).powi(2) / degrees(n, j),
         };
     });
 }
@@ -202,24 +208,27 @@ fn chi(n: usize, j: usize, x: f64) -> f64 {
     nu.sqrt() * (x / (2.0 * nu).sqrt()).exp()
 }
 
-/// The lower Cholesky factor of the lower triangle, in place.
-fn cholesky(a: &mut [f64], d: usize) -> Option<()> {
-    for j in 0..d {
-        for k in 0..=j {
-            let mut value = a[j * d + k];
-            for l in 0..k {
-                value -= a[j * d + l] * a[k * d + l];
+/// The sum of the products of two columns, or of one: four sums side by side.
+#[inline(always)]
+fn sum_of_products(x: &[f64], y: Option<&[f64]>) -> f64 {
+    let mut sums = [0.0; 4];
+    let whole = x.len() - x.len() % 4;
+    let mut rest = 0.0;
+    match y {
+        Some(y) => {
+            for (x, y) in x.chunks_exact(4).zip(y.chunks_exact(4)) {
+                (0..4).for_each(|lane| sums[lane] += x[lane] * y[lane]);
             }
-            if j > k {
-                a[j * d + k] = value / a[k * d + k];
-            } else if value > 0.0 {
-                a[j * d + j] = value.sqrt();
-            } else {
-                return None;
+            (whole..x.len()).for_each(|i| rest += x[i] * y[i]);
+        }
+        None => {
+            for x in x.chunks_exact(4) {
+                (0..4).for_each(|lane| sums[lane] += x[lane]);
             }
+            (whole..x.len()).for_each(|i| rest += x[i]);
         }
     }
-    Some(())
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
 }
 
 #[cfg(test)]
@@ -243,8 +252,12 @@ mod tests {
             let mut again = Frame::default();
             assert!(again.set(n, d, &coordinates));
             let mut joined = vec![0.0; n * d];
-            again.join(&pattern, &mut joined);
-            assert!(noise.iter().zip(&joined).all(|(a, b)| (a - b).abs() < 1e-12));
+            again.join(&pattern, 0..n, &mut joined);
+            for (i, row) in joined.chunks_exact(d).enumerate() {
+                for (j, e) in row.iter().enumerate() {
+                    assert!((noise[j * n + i] - e).abs() < 1e-12);
+                }
+            }
         }
     }
 
@@ -286,7 +299,8 @@ mod tests {
         let q = frame_dim(d);
         let x: Vec<f64> = (0..q).map(|i| 0.3 - 0.17 * i as f64).collect();
         let (mut gradient, mut precision) = (vec![0.0; q], vec![0.0; q]);
-        log_prior_shape(n, d, &x, &mut gradient, &mut precision);
+        log_prior_gradient(n, d, &x, &mut gradient);
+        log_prior_precision(n, d, &x, &mut precision);
         for i in 0..q {
             let at = |by: f64| {
                 let mut moved = x.clone();

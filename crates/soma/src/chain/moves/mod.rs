@@ -8,9 +8,11 @@
 //! constants in warm-up and from then on hold them: a move that goes on learning from the chain it
 //! moves leaves nothing invariant.
 
+mod affine;
 mod block;
 mod centred;
 mod chart;
+mod dense;
 mod frame;
 mod learned;
 mod non_centred;
@@ -29,7 +31,7 @@ use chart::Chart;
 use non_centred::NonCentred;
 use pilot::Pilot;
 use refresh::Refresh;
-use sums::Sums;
+use sums::{Scratch, Sums};
 
 use super::Problem;
 use crate::error::Outcome;
@@ -88,8 +90,17 @@ impl Setting<'_> {
 
 /// A move that leaves the joint posterior of theta and the records invariant.
 trait ThetaMove {
-    /// Moves the state. Its constants are the same before and after.
-    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally>;
+    /// Moves the state so many times. Its constants are the same before and after.
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally>;
+
+    /// The work of a step of so many times.
+    fn work(&self, at: &Setting, times: u64) -> u64;
 
     /// Learns from the state and from what the last step did: called in warm-up only, `share` of
     /// which has passed.
@@ -215,11 +226,13 @@ impl Schedule {
         schedule.warmup = warmup;
         // Counts jump, so that a chart of them has no slopes to show.
         let smooth = problem.release().query().bins().is_none();
-        if choice == MovesChoice::Auto && smooth && Sums::new(problem).is_some() {
-            let mut forces = vec![Force::Chart, Force::OwnSlope];
-            if problem.release().n() <= FEW_RECORDS {
-                forces.push(Force::Exact);
-            }
+        let sums = Sums::new(problem).filter(|_| choice == MovesChoice::Auto && smooth);
+        if let Some(sums) = sums {
+            let forces = match (sums.has_quick_slopes(), sums.n <= FEW_RECORDS) {
+                (true, _) => vec![Force::Exact],
+                (false, true) => vec![Force::Chart, Force::OwnSlope, Force::Exact],
+                (false, false) => vec![Force::Chart, Force::OwnSlope],
+            };
             let slopes = [false, true];
             schedule.pilot = Some(Pilot::new(problem, warmup, forces.len(), slopes.len()));
             let blocks = forces.into_iter().map(|force| Move::Block(Box::new(Block::new(force))));
@@ -257,11 +270,9 @@ impl Schedule {
         let mut work = 0;
         let at = Setting { problem, sums: Sums::new(problem), chart: self.chart.as_ref() };
         for slot in &mut self.slots {
-            for _ in 0..slot.repeats {
-                let tally = slot.made.as_move().step(&at, state, rng)?;
-                work += tally.work;
-                slot.tally += tally;
-            }
+            let tally = slot.made.as_move().step(&at, state, slot.repeats, rng)?;
+            work += tally.work;
+            slot.tally += tally;
         }
         Ok(work)
     }
@@ -284,29 +295,31 @@ impl Schedule {
             self.chart = Chart::begin(&sums, shape, state, rng)?;
         }
         let at = Setting { problem, sums: Sums::new(problem), chart: self.chart.as_ref() };
-        for (index, slot) in self.slots.iter_mut().enumerate() {
-            for _ in 0..slot.repeats {
-                let before = state.theta.clone();
-                let tally = slot.made.as_move().step(&at, state, rng)?;
-                work += tally.work;
-                slot.made.as_move().learn(&at, state, tally, share)?;
-                if let Some(pilot) = &mut self.pilot {
-                    pilot.watch(problem, iteration, index, tally, &before, &state.theta);
-                }
+        for (index, slot) in self.slots.iter_mut().enumerate().filter(|(_, s)| s.repeats > 0) {
+            let before = state.theta.clone();
+            let made = slot.made.as_move();
+            let tally = made.step(&at, state, slot.repeats, rng)?;
+            work += tally.work;
+            made.learn(&at, state, tally, share)?;
+            if let Some(pilot) = &mut self.pilot {
+                let again = made.work(&at, 2) - made.work(&at, 1);
+                pilot.watch(problem, iteration, index, (tally, again), &before, &state.theta);
             }
         }
-        if let (Some(chart), Some(sums)) = (&mut self.chart, Sums::new(problem))
-            && let Some(point) = sums.split(state, &mut Vec::new())?
-        {
-            chart.learn(&sums, shape, &point, rng)?;
+        if let (Some(chart), Some(sums)) = (&mut self.chart, Sums::new(problem)) {
+            let mut point = Vec::new();
+            if sums.split(state, &mut Vec::new(), &mut Scratch::default(), &mut point)? {
+                chart.learn(&sums, shape, &point, rng)?;
+            }
         }
         if let Some(pilot) = &mut self.pilot {
-            pilot.watch_sweep(iteration, sweep);
-            if pilot.is_over(iteration) {
-                let repeats = pilot.choose();
-                self.pilot = None;
+            pilot.watch_iteration(problem, iteration, sweep, &state.theta);
+            if let Some((repeats, is_over)) = pilot.plan(iteration) {
                 self.slots.iter_mut().zip(repeats).for_each(|(slot, times)| slot.repeats = times);
-                self.slots.retain(|slot| slot.repeats > 0);
+                if is_over {
+                    self.pilot = None;
+                    self.slots.retain(|slot| slot.repeats > 0);
+                }
             }
         }
         Ok(work)

@@ -64,17 +64,24 @@ impl NonCentred {
 }
 
 impl ThetaMove for NonCentred {
-    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally> {
         let problem = at.problem;
         let Some(way) = Way::of(problem) else { return Ok(Tally::default()) };
+        let work = self.work(at, times);
         let Scratch { trial, noise } = &mut self.scratch;
         let shape = at.shape();
-        let n = state.records.n() as u64;
-        let mut tally = Tally { work: way.begin(state, noise)? * n, ..Tally::default() };
+        way.begin(state, noise)?;
+        let mut tally = Tally { work, ..Tally::default() };
         let mut free = DVector::from_vec(way.unconstrain(&state.theta));
         let mut current =
             way.log_prior_here(free.as_slice())? + shape.log_density(state.records.residual());
-        for _ in 0..way.proposals(state.records.n()) {
+        for _ in 0..way.proposals(state.records.n()) * times {
             tally.proposed += 1;
             let step = DVector::from_fn(free.len(), |_, _| rng.sample::<f64, _>(StandardNormal));
             let proposal = &free + &self.factor * step * self.log_scale.exp();
@@ -86,7 +93,6 @@ impl ThetaMove for NonCentred {
             let log_eta = trial.build(problem, &state.records, |records| {
                 way.rebuild(&theta, state, noise, records)
             })?;
-            tally.work += n;
             let offered = log_prior + log_eta;
             if rng.random::<f64>().ln() < offered - current {
                 trial.take(&mut state.records);
@@ -95,6 +101,12 @@ impl ThetaMove for NonCentred {
             }
         }
         Ok(tally)
+    }
+
+    fn work(&self, at: &Setting, times: u64) -> u64 {
+        let n = at.problem.release().n();
+        let proposals = Way::of(at.problem).map_or(0, |way| way.proposals(n));
+        (1 + proposals * times) * n as u64
     }
 
     fn learn(&mut self, at: &Setting, state: &State, last: Tally, share: f64) -> Outcome {
@@ -170,12 +182,11 @@ impl<'a> Way<'a> {
         Ok(density)
     }
 
-    /// Computes the noise of the records, where there is any. Returns the passes it took.
-    fn begin(&self, state: &State, noise: &mut Vec<f64>) -> Outcome<u64> {
-        let Way::Noise(model) = self else { return Ok(0) };
+    /// Computes the noise of the records, where there is any.
+    fn begin(&self, state: &State, noise: &mut Vec<f64>) -> Outcome {
+        let Way::Noise(model) = self else { return Ok(()) };
         noise.resize(state.records.n() * model.noise_dim(), 0.0);
-        model.inverse(&state.theta, state.records.all(), noise)?;
-        Ok(1)
+        model.inverse(&state.theta, state.records.all(), noise)
     }
 
     /// The records of `state` as they would be at theta.

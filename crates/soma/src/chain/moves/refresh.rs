@@ -1,11 +1,10 @@
 //! theta, the frame and the pattern of the noise: everything at once.
 
-use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
-use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
-use super::chart::{Local, draw_variances, log_gaussian, normals};
+use super::chart::{Local, Work, draw_precisions, fill_normals, log_gaussian};
+use super::dense;
 use super::frame::Frame;
 use super::sums::{Scratch, Sums};
 use super::trial::Trial;
@@ -43,7 +42,11 @@ pub(super) struct Refresh {
 struct Memory {
     pattern: Vec<f64>,
     fresh: Vec<f64>,
-    noise: Vec<f64>,
+    point: Vec<f64>,
+    next: Vec<f64>,
+    theta: Vec<f64>,
+    precisions: Vec<f64>,
+    work: Work,
     scratch: Scratch,
     trial: Trial,
 }
@@ -58,41 +61,16 @@ impl Refresh {
 }
 
 impl ThetaMove for Refresh {
-    fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
-        let (Some(sums), Some(chart)) = (&at.sums, at.chart) else { return Ok(Tally::default()) };
-        let Memory { pattern, fresh, noise, scratch, trial } = &mut self.memory;
-        let passes = 8 + 2 * sums.passes(self.own_slope);
-        let algebra = (20 * sums.k * sums.dim() * sums.dim() / 50) as u64;
-        let mut tally = Tally { proposed: 1, accepted: 0, work: passes * sums.n as u64 + algebra };
-        let Some(point) = sums.split(state, pattern)? else { return Ok(tally) };
-        fresh.resize(pattern.len(), 0.0);
-        fresh.iter_mut().for_each(|e| *e = rng.sample(StandardNormal));
-        if Frame::split(fresh, sums.d).is_none() {
-            return Ok(tally);
-        }
-        let variances = draw_variances(at.shape(), state.records.residual(), rng);
-        let (Some(here), Some(there)) = (
-            chart.at(sums, pattern, self.own_slope, scratch)?,
-            chart.at(sums, fresh, self.own_slope, scratch)?,
-        ) else {
-            return Ok(tally);
-        };
-        let Some(old) = weight(&here, sums, &point, &variances, pattern, scratch)? else {
-            return Ok(tally);
-        };
-        let old = old + log_gaussian(state.records.residual(), &variances);
-        let Some((next, new)) = propose(&there, sums, &variances, fresh, scratch, rng)? else {
-            return Ok(tally);
-        };
-        let mut theta = state.theta.clone();
-        trial.build(at.problem, &state.records, |records| {
-            sums.join(next.as_slice(), fresh, &mut theta, noise, records)
-        })?;
-        let new = new + log_gaussian(trial.residual(), &variances);
-        if rng.random::<f64>().ln() < new - old {
-            trial.take(&mut state.records);
-            state.theta = theta;
-            tally.accepted = 1;
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally> {
+        let mut tally = Tally { proposed: times, accepted: 0, work: self.work(at, times) };
+        for _ in 0..times {
+            tally.accepted += self.propose(at, state, rng)?.is_some() as u64;
         }
         Ok(tally)
     }
@@ -100,70 +78,131 @@ impl ThetaMove for Refresh {
     fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {
         Ok(())
     }
-}
 
-/// Draws theta and the frame, and returns the point with log p(theta) p(frame) / q there.
-fn propose(
-    local: &Local,
-    sums: &Sums,
-    variances: &DVector<f64>,
-    pattern: &[f64],
-    scratch: &mut Scratch,
-    rng: &mut Rng,
-) -> Outcome<Option<(DVector<f64>, f64)>> {
-    let Some((mode, factor)) = local.theta_law(sums, variances) else { return Ok(None) };
-    let chi: f64 = rng.sample(rand_distr::ChiSquared::new(FREEDOM)?);
-    let standard = normals(sums.p, rng) * (FREEDOM / chi).sqrt();
-    let free = mode + &factor * &standard;
-    if !sums.log_prior_theta(free.as_slice()).is_finite() {
-        return Ok(None);
+    fn work(&self, at: &Setting, times: u64) -> u64 {
+        let Some(sums) = &at.sums else { return 0 };
+        let n = sums.n as f64;
+        let passes = 7.0 * n + 2.0 * (sums.passes(self.own_slope) + sums.passes(false)) * n;
+        let algebra = 30.0 * (sums.k * sums.dim() * sums.dim()) as f64 * PER_CHART + FIXED;
+        times * (passes + algebra) as u64
     }
-    let law = local.frame_law(sums, free.as_slice(), variances, pattern, scratch)?;
-    let Some((centre, lower)) = law else { return Ok(None) };
-    let whitened = normals(centre.len(), rng);
-    let Some(gap) = lower.tr_solve_lower_triangular(&whitened) else { return Ok(None) };
-    let frame = centre + gap;
-    let values = free.iter().chain(frame.iter()).copied();
-    let point = DVector::from_iterator(sums.dim(), values);
-    let log_q = log_student(&standard, &factor) + log_normal(&whitened, &lower);
-    let log_p = sums.log_prior(point.as_slice());
-    Ok(log_p.is_finite().then_some((point, log_p - log_q)))
 }
 
-/// log p(theta) p(frame) / q at a point.
-fn weight(
-    local: &Local,
-    sums: &Sums,
-    point: &DVector<f64>,
-    variances: &DVector<f64>,
-    pattern: &[f64],
-    scratch: &mut Scratch,
-) -> Outcome<Option<f64>> {
-    let Some((mode, factor)) = local.theta_law(sums, variances) else { return Ok(None) };
-    let free = point.rows(0, sums.p);
-    let Some(standard) = factor.solve_lower_triangular(&(free - mode)) else { return Ok(None) };
-    let free = &point.as_slice()[..sums.p];
-    let law = local.frame_law(sums, free, variances, pattern, scratch)?;
-    let Some((centre, lower)) = law else { return Ok(None) };
-    let frame = point.rows(sums.p, centre.len());
-    let whitened = lower.tr_mul(&(frame - centre));
-    let log_q = log_student(&standard, &factor) + log_normal(&whitened, &lower);
-    Ok(Some(sums.log_prior(point.as_slice()) - log_q))
+/// The price of a multiplication on the chart, and of what a proposal takes whatever the sizes
+/// are, in passes over one record.
+const PER_CHART: f64 = 0.05;
+const FIXED: f64 = 300.0;
+
+impl Refresh {
+    /// One proposal; `None` where it was not taken.
+    fn propose(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Option<()>> {
+        let (Some(sums), Some(chart)) = (&at.sums, at.chart) else { return Ok(None) };
+        let Memory { pattern, fresh, point, next, theta, precisions, work, scratch, trial } =
+            &mut self.memory;
+        if !sums.split(state, pattern, scratch, point)? {
+            return Ok(None);
+        }
+        fresh.resize(pattern.len(), 0.0);
+        fill_normals(fresh, rng);
+        if Frame::split(fresh, sums.d).is_none() {
+            return Ok(None);
+        }
+        draw_precisions(at.shape(), state.records.residual(), precisions, rng);
+        let (Some(here), Some(there)) = (
+            chart.at(sums, pattern, self.own_slope, scratch)?,
+            chart.at(sums, fresh, self.own_slope, scratch)?,
+        ) else {
+            return Ok(None);
+        };
+        let mut given = Given { sums, precisions, scratch, work };
+        let Some(old) = given.weight(&here, pattern, point)? else { return Ok(None) };
+        let old = old + log_gaussian(state.records.residual(), precisions);
+        let Some(new) = given.draw(&there, fresh, next, rng)? else { return Ok(None) };
+        theta.resize(sums.p, 0.0);
+        trial.build(at.problem, &state.records, |records| {
+            sums.join(next, fresh, scratch, theta, records)
+        })?;
+        let new = new + log_gaussian(trial.residual(), precisions);
+        if rng.random::<f64>().ln() >= new - old {
+            return Ok(None);
+        }
+        trial.take(&mut state.records);
+        state.theta.copy_from_slice(theta);
+        Ok(Some(()))
+    }
+}
+
+/// What the laws of theta and the frame are conditioned on, beside the pattern.
+struct Given<'a> {
+    sums: &'a Sums<'a>,
+    precisions: &'a [f64],
+    scratch: &'a mut Scratch,
+    work: &'a mut Work,
+}
+
+impl Given<'_> {
+    /// Draws theta and the frame into `point`, and returns log p(theta) p(frame) / q there.
+    fn draw(
+        &mut self,
+        local: &Local,
+        pattern: &[f64],
+        point: &mut Vec<f64>,
+        rng: &mut Rng,
+    ) -> Outcome<Option<f64>> {
+        let Given { sums, precisions, scratch, work } = self;
+        let p = sums.p;
+        let Some(of_theta) = local.theta_law(sums, precisions, work) else { return Ok(None) };
+        let chi: f64 = rng.sample(rand_distr::ChiSquared::new(FREEDOM)?);
+        let mut standard = vec![0.0; p];
+        fill_normals(&mut standard, rng);
+        standard.iter_mut().for_each(|x| *x *= (FREEDOM / chi).sqrt());
+        point.clear();
+        let rows = of_theta.lower.chunks_exact(p).zip(&of_theta.centre);
+        point.extend(rows.map(|(row, centre)| centre + dense::dot(row, &standard)));
+        if !sums.log_prior_theta(point).is_finite() {
+            return Ok(None);
+        }
+        let law = local.frame_law(sums, point, precisions, pattern, scratch, work)?;
+        let Some(of_frame) = law else { return Ok(None) };
+        let mut whitened = vec![0.0; of_frame.centre.len()];
+        fill_normals(&mut whitened, rng);
+        let log_q =
+            log_student(&standard, &of_theta.lower) + log_normal(&whitened, &of_frame.lower);
+        dense::solve_lower_transposed(&of_frame.lower, &mut whitened);
+        point.extend(whitened.iter().zip(&of_frame.centre).map(|(gap, centre)| centre + gap));
+        let log_p = sums.log_prior(point);
+        Ok(log_p.is_finite().then_some(log_p - log_q))
+    }
+
+    /// log p(theta) p(frame) / q at a point.
+    fn weight(&mut self, local: &Local, pattern: &[f64], point: &[f64]) -> Outcome<Option<f64>> {
+        let Given { sums, precisions, scratch, work } = self;
+        let Some(of_theta) = local.theta_law(sums, precisions, work) else { return Ok(None) };
+        let (free, coordinates) = point.split_at(sums.p);
+        let mut standard: Vec<f64> =
+            free.iter().zip(&of_theta.centre).map(|(x, m)| x - m).collect();
+        dense::solve_lower(&of_theta.lower, &mut standard);
+        let law = local.frame_law(sums, free, precisions, pattern, scratch, work)?;
+        let Some(of_frame) = law else { return Ok(None) };
+        let gap: Vec<f64> = coordinates.iter().zip(&of_frame.centre).map(|(x, m)| x - m).collect();
+        let mut whitened = vec![0.0; gap.len()];
+        dense::times_lower_transposed(&of_frame.lower, &gap, &mut whitened);
+        let log_q =
+            log_student(&standard, &of_theta.lower) + log_normal(&whitened, &of_frame.lower);
+        Ok(Some(sums.log_prior(point) - log_q))
+    }
 }
 
 /// The log density, up to a constant, of a Student vector: `standard` is its whitened value,
-/// `factor` the Cholesky factor of its scale.
-fn log_student(standard: &DVector<f64>, factor: &DMatrix<f64>) -> f64 {
+/// `lower` the Cholesky factor of its scale.
+fn log_student(standard: &[f64], lower: &[f64]) -> f64 {
     let exponent = 0.5 * (FREEDOM + standard.len() as f64);
-    -exponent * (standard.norm_squared() / FREEDOM).ln_1p() - log_diagonal(factor)
+    let square = dense::dot(standard, standard);
+    -exponent * (square / FREEDOM).ln_1p() - dense::log_diagonal(lower, standard.len())
 }
 
 /// The log density, up to a constant, of a normal vector: `whitened` is its whitened value,
 /// `lower` the Cholesky factor of its precision.
-fn log_normal(whitened: &DVector<f64>, lower: &DMatrix<f64>) -> f64 {
-    log_diagonal(lower) - 0.5 * whitened.norm_squared()
-}
-
-fn log_diagonal(triangle: &DMatrix<f64>) -> f64 {
-    triangle.diagonal().iter().map(|x| x.ln()).sum()
+fn log_normal(whitened: &[f64], lower: &[f64]) -> f64 {
+    dense::log_diagonal(lower, whitened.len()) - 0.5 * dense::dot(whitened, whitened)
 }

@@ -117,7 +117,7 @@ fn largest_change(
         let (problem, mut state) = case.draw(&mut rng);
         let before = functions(&problem, &state);
         let at = Setting { problem: &problem, sums: Sums::new(&problem), chart };
-        tally += made.step(&at, &mut state, &mut rng).unwrap();
+        tally += made.step(&at, &mut state, 1, &mut rng).unwrap();
         sums.resize(before.len(), [0.0; 2]);
         for ((sum, a), b) in sums.iter_mut().zip(functions(&problem, &state)).zip(before) {
             sum[0] += a - b;
@@ -187,7 +187,13 @@ fn refresh_keeps_the_joint_law() {
 fn sweep_keeps_the_joint_law() {
     struct Sweep;
     impl ThetaMove for Sweep {
-        fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+        fn step(
+            &mut self,
+            at: &Setting,
+            state: &mut State,
+            _: u64,
+            rng: &mut Rng,
+        ) -> Outcome<Tally> {
             let release = at.problem.release();
             let mut kernel = KernelChoice::SysImwg.build(release.n())?;
             let mut offers = ModelOffers::new(at.problem.model(), &state.theta, release);
@@ -197,6 +203,10 @@ fn sweep_keeps_the_joint_law() {
 
         fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {
             Ok(())
+        }
+
+        fn work(&self, _: &Setting, _: u64) -> u64 {
+            0
         }
     }
     let case = Case::regression(Noise::Laplace, 0.4, 4);
@@ -210,7 +220,13 @@ fn sweep_keeps_the_joint_law() {
 fn a_wrong_jacobian_is_seen() {
     struct Wrong(Block);
     impl ThetaMove for Wrong {
-        fn step(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Tally> {
+        fn step(
+            &mut self,
+            at: &Setting,
+            state: &mut State,
+            times: u64,
+            rng: &mut Rng,
+        ) -> Outcome<Tally> {
             let sums = at.sums.as_ref().unwrap();
             let log_scale = |state: &State| {
                 let mut noise = vec![0.0; sums.n];
@@ -219,7 +235,7 @@ fn a_wrong_jacobian_is_seen() {
                 frame::Frame::split(&mut noise, 1).unwrap().factor[0].ln()
             };
             let before = state.clone();
-            let tally = self.0.step(at, state, rng)?;
+            let tally = self.0.step(at, state, times, rng)?;
             let ratio = log_scale(&before) - log_scale(state);
             if rand::RngExt::random::<f64>(rng).ln() >= ratio {
                 *state = before;
@@ -229,6 +245,10 @@ fn a_wrong_jacobian_is_seen() {
 
         fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {
             Ok(())
+        }
+
+        fn work(&self, _: &Setting, _: u64) -> u64 {
+            0
         }
     }
     let case = Case::normal(Noise::Gaussian, 1.5, 3);

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::{Moments, Query, Sensitivity};
+use super::{ClampedMoments, MomentTerm, Moments, Query, Sensitivity};
 use crate::error::{Invalid, Outcome, interval};
 
 /// The products of every two of the variables 1, x1, ..., xp, y of a record (x1, ..., xp, y), each
@@ -157,6 +157,21 @@ impl Query for Gram {
             labels.extend((i + 1..=p).map(|j| format!("x{i} x{j}")));
         }
         labels
+    }
+
+    fn clamped_moments(&self) -> Option<ClampedMoments> {
+        let p = self.predictors();
+        let mut variables = vec![[p, p + 1]];
+        variables.extend((0..p).map(|j| [j, p]));
+        variables.push([p, p]);
+        variables.extend((0..p).map(|j| [j, p + 1]));
+        variables.extend((0..p).flat_map(|i| (i..p).map(move |j| [i, j])));
+        let term = |variables| MomentTerm { variables, offset: 0.0, factor: 1.0 };
+        Some(ClampedMoments {
+            centre: self.centre.clone(),
+            half_width: self.half_width.clone(),
+            terms: variables.into_iter().map(term).collect(),
+        })
     }
 
     fn moments(&self, means: &[f64]) -> Option<Moments> {

@@ -1,6 +1,6 @@
 //! Each coordinate of a record, clamped to its range.
 
-use super::{Moments, Query, Sensitivity, box_sensitivity};
+use super::{ClampedMoments, MomentTerm, Moments, Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval};
 
 /// The sum or mean of the records, each coordinate clamped to a range of its own.
@@ -60,6 +60,17 @@ impl Query for Mean {
 
     fn labels(&self) -> Vec<String> {
         (1..=self.clamp.len()).map(|k| format!("x{k}")).collect()
+    }
+
+    fn clamped_moments(&self) -> Option<ClampedMoments> {
+        let d = self.clamp.len();
+        let centre: Vec<f64> =
+            self.clamp.iter().map(|(low, high)| 0.5 * low + 0.5 * high).collect();
+        let half_width: Vec<f64> =
+            self.clamp.iter().map(|(low, high)| 0.5 * high - 0.5 * low).collect();
+        let term =
+            |i: usize| MomentTerm { variables: [i, d], offset: centre[i], factor: half_width[i] };
+        Some(ClampedMoments { terms: (0..d).map(term).collect(), centre, half_width })
     }
 
     fn moments(&self, means: &[f64]) -> Option<Moments> {

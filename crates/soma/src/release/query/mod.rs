@@ -68,12 +68,41 @@ pub trait Query: Debug + Send + Sync {
         None
     }
 
+    /// The statistics as moments of clamped coordinates, where that is what they are: then their
+    /// sums and the derivatives of these can be had quickly.
+    fn clamped_moments(&self) -> Option<ClampedMoments> {
+        None
+    }
+
     /// Roughly the moments of a record that the means `means` of the statistic speak of, as far
     /// as they do: where chains start depends on it, and nothing else.
     fn moments(&self, means: &[f64]) -> Option<Moments> {
         let _ = means;
         None
     }
+}
+
+/// Statistics that are first and second moments of u_j = (x_j - centre_j) / half_width_j, each u_j
+/// clamped to \[-1, 1\].
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClampedMoments {
+    /// The middle of the range of each coordinate.
+    pub centre: Vec<f64>,
+    /// Half the width of the range of each coordinate.
+    pub half_width: Vec<f64>,
+    /// The statistics.
+    pub terms: Vec<MomentTerm>,
+}
+
+/// The statistic offset + factor u_i u_j, where u_D stands for 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MomentTerm {
+    /// i and j, i <= j and i < D.
+    pub variables: [usize; 2],
+    /// The offset.
+    pub offset: f64,
+    /// The factor.
+    pub factor: f64,
 }
 
 /// The mean of a record, and its covariance where that is known.
