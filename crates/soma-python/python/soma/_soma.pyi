@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
-import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "Calibrator",
@@ -57,7 +57,7 @@ class Release:
     @staticmethod
     def custom(
         text: str,
-        function: Callable[[np.ndarray], np.ndarray],
+        function: Callable[[NDArray[Any]], NDArray[Any]],
         record_dim: int,
         bounds: Sequence[tuple[float, float]],
         integer: bool,
@@ -129,24 +129,24 @@ class Problem:
 
     def run_chain(
         self, settings: Settings, chain: int, control: Control, store: Store | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, _Chosen | None]:
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], _Chosen | None]:
         """Runs chain number `chain` alone, without the GIL. With a store its draws go there."""
 
-def summarise(draws: np.ndarray) -> dict[str, float]:
+def summarise(draws: NDArray[Any]) -> dict[str, float]:
     """The summary of the draws of one parameter, an array of shape (chain, draw)."""
 
-def judge(names: Sequence[str], columns: Sequence[np.ndarray]) -> tuple[bool, str]:
+def judge(names: Sequence[str], columns: Sequence[NDArray[Any]]) -> tuple[bool, str]:
     """Whether draws can be trusted, and why: arrays of shape (chain, draw), one for each name."""
 
 def arrow_stream(
-    columns: np.ndarray,
-    acceptance: np.ndarray,
-    log_density: np.ndarray,
+    columns: NDArray[Any],
+    acceptance: NDArray[Any],
+    log_density: NDArray[Any],
     parameters: Sequence[str],
 ) -> Any:
     """An Arrow stream of draws, one batch for each chain."""
 
-def read_arrow(table: Any) -> list[tuple[str, np.ndarray]]:
+def read_arrow(table: Any) -> list[tuple[str, NDArray[Any]]]:
     """The columns of an Arrow table, as floats."""
 
 def read_spec(text: str) -> dict[str, Any]:
@@ -272,5 +272,5 @@ class Run:
     def seconds(self) -> float:
         """How long the run took."""
 
-    def column(self, name: str) -> list[np.ndarray]:
+    def column(self, name: str) -> list[NDArray[Any]]:
         """The draws of one parameter (or `acceptance`, or `log_density`), by chain."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 import pandas as pd
 
 from . import _soma
@@ -26,7 +27,7 @@ class Coupling:
 
     lag: int
     """How many iterations one chain of a pair is ahead of the other."""
-    meeting_times: np.ndarray
+    meeting_times: NDArray[Any]
     """The iteration at which each pair met; NaN for those that had not at `max_iterations`."""
     interrupted: bool
     """Whether the run was stopped before its end."""

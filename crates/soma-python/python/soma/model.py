@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _soma
 from ._model_checks import check_methods, parameters_of
@@ -46,7 +49,7 @@ class Model:
     record_dim: int | None = None
     """The length of a record; as `propose` returns them, if left out."""
 
-    def initial(self, rng: np.random.Generator) -> np.ndarray:
+    def initial(self, rng: np.random.Generator) -> NDArray[Any]:
         """Theta where a chain starts; a draw of the prior, if left out.
 
         It should differ from chain to chain by more than the posterior is wide, so that R-hat can
@@ -54,17 +57,17 @@ class Model:
         """
         return self.sample_prior(rng)
 
-    def sample_prior(self, rng: np.random.Generator) -> np.ndarray:
+    def sample_prior(self, rng: np.random.Generator) -> NDArray[Any]:
         """Theta drawn from the prior. Needed by `soma.calibrate`."""
         raise NotImplementedError
 
-    def propose(self, theta: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    def propose(self, theta: NDArray[Any], size: int, rng: np.random.Generator) -> NDArray[Any]:
         """Records drawn independently from the model at theta, as an array of shape (size, d)."""
         raise NotImplementedError
 
     def update(
-        self, theta: np.ndarray, records: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
+        self, theta: NDArray[Any], records: NDArray[Any], rng: np.random.Generator
+    ) -> NDArray[Any]:
         """A new theta given all n records, an array of shape (n, d).
 
         An exact draw of theta given the records is best. Otherwise a Markov move from `theta` that
@@ -72,7 +75,7 @@ class Model:
         """
         raise NotImplementedError
 
-    def log_prior(self, theta: np.ndarray) -> float:
+    def log_prior(self, theta: NDArray[Any]) -> float:
         """The log density of the prior at theta, up to a constant; `-inf` where it is 0.
 
         With `transport`, lets chains mix faster.
@@ -80,8 +83,8 @@ class Model:
         raise NotImplementedError
 
     def transport(
-        self, records: np.ndarray, theta: np.ndarray, new_theta: np.ndarray
-    ) -> np.ndarray:
+        self, records: NDArray[Any], theta: NDArray[Any], new_theta: NDArray[Any]
+    ) -> NDArray[Any]:
         """The records that the same randomness would have given at `new_theta`.
 
         If a record is x = T(theta, e), with e noise whose law does not depend on theta, then this
@@ -92,7 +95,7 @@ class Model:
         """
         raise NotImplementedError
 
-    def log_density(self, theta: np.ndarray, records: np.ndarray) -> np.ndarray:
+    def log_density(self, theta: NDArray[Any], records: NDArray[Any]) -> NDArray[Any]:
         """The normalised log density of each record at theta, an array of shape (size,).
 
         Needed by `soma.couple` only.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 import pandas as pd
 
 from . import _soma
@@ -73,9 +74,9 @@ class ChainDraws:
     """The draws of one chain."""
 
     chain: int
-    values: np.ndarray
-    acceptance: np.ndarray
-    log_density: np.ndarray
+    values: NDArray[Any]
+    acceptance: NDArray[Any]
+    log_density: NDArray[Any]
     chosen: Chosen | None
     """The kernel that the chain took, where it was to find one."""
     stopped: bool
@@ -96,9 +97,9 @@ class Posterior:
 
     parameters: tuple[str, ...]
     """The names of the parameters."""
-    acceptance: np.ndarray
+    acceptance: NDArray[Any]
     """The share of offered records that were taken since the draw before, (chain, draw)."""
-    log_density: np.ndarray
+    log_density: NDArray[Any]
     """The log density of the released values given the imputed records, (chain, draw)."""
     release: Release | None
     """What was published."""
@@ -115,10 +116,10 @@ class Posterior:
 
     def __init__(
         self,
-        columns: np.ndarray,
+        columns: NDArray[Any],
         parameters: Sequence[str],
-        acceptance: np.ndarray,
-        log_density: np.ndarray,
+        acceptance: NDArray[Any],
+        log_density: NDArray[Any],
         *,
         release: Release | None = None,
         model: Model | BuiltinModel | None = None,
@@ -189,15 +190,15 @@ class Posterior:
         return cls(np.array(values), list(columns), acceptance, log_density)
 
     @property
-    def draws(self) -> np.ndarray:
+    def draws(self) -> NDArray[Any]:
         """All draws, an array of shape (chain, draw, parameter)."""
         return np.moveaxis(self._columns, 0, -1)
 
-    def __getitem__(self, parameter: str) -> np.ndarray:
+    def __getitem__(self, parameter: str) -> NDArray[Any]:
         """The draws of one parameter, an array of shape (chain, draw)."""
         if parameter not in self.parameters:
             raise KeyError(f"{parameter}: the parameters are {', '.join(self.parameters)}")
-        column: np.ndarray = self._columns[self.parameters.index(parameter)]
+        column: NDArray[Any] = self._columns[self.parameters.index(parameter)]
         return column
 
     def summary(self) -> pd.DataFrame:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._described import Described, frozen
 
@@ -118,7 +119,7 @@ class CustomQuery:
     >>> query = soma.CustomQuery(moments, bounds=[(0.0, 1.0), (0.0, 1.0)])
     """
 
-    function: Callable[[np.ndarray], np.ndarray]
+    function: Callable[[NDArray[Any]], NDArray[Any]]
     bounds: Sequence[Range]
     record_dim: int | None = None
     integer: bool = False
