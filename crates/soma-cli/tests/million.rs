@@ -1,25 +1,13 @@
 //! A million records in bounded memory.
 //!
-//! `cargo test --release -p soma-mcmc-cli --test million -- --ignored --nocapture` prints how much.
+//! `cargo test --release --workspace --test million -- --ignored --nocapture` prints how much.
 
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const SPEC: &str = r#"
-[release]
-n = 1000000
-statistic = "mean"
-values = [-0.53, -0.13, 0.08, 0.43, 0.15, -0.18, 0.048, -0.028, 0.06]
-query = { kind = "gram", predictors = 2, clamp = [-6.0, 6.0] }
-mechanism = { kind = "laplace", epsilon = 3.0, sensitivity = 13.0 }
-
-[model]
-kind = "regression"
-predictors = { mean = [0.9, -1.17] }
-prior = { kind = "normal-inverse-gamma", mean = 0.0, precision = 0.5, shape = 10.0, rate = 10.0 }
-"#;
+const SPEC: &str = include_str!("../../../benches/regression-million.toml");
 
 /// The largest memory of a process so far, in MiB.
 fn peak(process: u32) -> Option<f64> {
