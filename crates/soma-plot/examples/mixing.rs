@@ -16,6 +16,9 @@ const CHAINS: [(&str, &str, &str); 3] = [
     ("auto", "soma", "the default"),
 ];
 
+/// Points of epsilon and ESS per sweep, by n, moves and kernel.
+type Lines<'a> = BTreeMap<(u64, &'a str, &'a str), Vec<(f64, f64)>>;
+
 fn style(moves: &str, kernel: &str) -> Style {
     match moves {
         "auto" => Style::new(Style::BLUE).marker(Marker::Triangle).width(2.4),
@@ -26,7 +29,7 @@ fn style(moves: &str, kernel: &str) -> Style {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
-    let mut lines: BTreeMap<(u64, &str, &str), Vec<(f64, f64)>> = BTreeMap::new();
+    let mut lines = Lines::new();
     for row in text.lines().filter(|line| line.starts_with("| regression")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let per_sweep = cells[6].split(' ').next().ok_or("no ESS per sweep")?;
