@@ -86,7 +86,7 @@ impl<'a> Chain<'a> {
             problem,
             state,
             kernel: kernel.build(n)?,
-            trial: if kernel == KernelChoice::Auto { Some(Trial::new(0, n)?) } else { None },
+            trial: if kernel == KernelChoice::Auto { Some(Trial::new(0, problem)?) } else { None },
             moves: Schedule::centred(problem),
             rng,
             iteration: 0,
@@ -101,7 +101,7 @@ impl<'a> Chain<'a> {
     pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
         if self.trial.is_some() {
             let n = self.problem.release().n();
-            let trial = Trial::new(warmup, n)?;
+            let trial = Trial::new(warmup, self.problem)?;
             self.kernel = trial.first().build(n)?;
             self.trial = Some(trial);
         }

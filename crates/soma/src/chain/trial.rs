@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Problem;
 use crate::error::Outcome;
-use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
+use crate::kernel::{BATCH, Counts, Kernel, KernelChoice, Offers, Records};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
@@ -87,10 +88,15 @@ struct Candidate {
 }
 
 impl Trial {
-    /// A trial in a warm-up of so many iterations on `n` records.
-    pub(super) fn new(warmup: u64, n: usize) -> Outcome<Self> {
+    /// A trial in a warm-up of so many iterations on the records of `problem`.
+    pub(super) fn new(warmup: u64, problem: &Problem) -> Outcome<Self> {
+        let n = problem.release().n();
         let turns = CANDIDATES.len() as u64;
-        let enough = FOLLOWED.div_ceil(n);
+        let mut enough = FOLLOWED.div_ceil(n);
+        if problem.model().batch_size() > BATCH {
+            // Calls of the model are dear, so that its sweeps are as many as those of warm-up.
+            enough = enough.min((warmup / turns) as usize / LAGS).max(1);
+        }
         let rounds = (warmup / (4 * turns)).min(MOST_ROUNDS).min(enough.max(2) as u64);
         let candidate = |choice: KernelChoice| -> Outcome<Candidate> {
             Ok(Candidate {
