@@ -39,7 +39,9 @@ def test_returns_the_draws_so_far():
         assert posterior.interrupted and 0 < draws < 1_000_000
         assert "stopped before its end" in repr(posterior)
         same = soma.fit(release, model, chains=2, warmup=100, draws=draws)
-        assert (posterior.draws == same.draws[:chains]).all()
+        # A chain that had no draw yet is left out, and either may be the first to have one.
+        for mine in posterior.draws:
+            assert any((mine == other).all() for other in same.draws)
         print("done")
     """)
     assert done.stdout == "done\n", done.stderr
