@@ -85,8 +85,10 @@ impl Timed {
             draws.iter_mut().zip(chain.theta()).for_each(|(to, value)| to.push(*value));
         }
         self.seconds.push(clock.elapsed().as_secs_f64());
-        self.draws.resize(draws.len(), Vec::new());
-        self.draws.iter_mut().zip(draws).for_each(|(to, run)| to.push(run));
+        if keep {
+            self.draws.resize(draws.len(), Vec::new());
+            self.draws.iter_mut().zip(draws).for_each(|(to, run)| to.push(run));
+        }
         Ok(())
     }
 
