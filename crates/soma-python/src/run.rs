@@ -28,6 +28,13 @@ impl Run {
         &self.0.manifest().spec
     }
 
+    /// Whether the spec has the query: functions of the user's own it cannot have.
+    #[getter]
+    fn has_query(&self) -> bool {
+        let table = self.spec().parse::<toml::Table>().unwrap_or_default();
+        table.get("release").is_some_and(|release| release.get("query").is_some())
+    }
+
     /// How the run was made.
     #[getter]
     fn settings(&self) -> Settings {

@@ -1,6 +1,7 @@
 """Runs in folders are those of the command line, and go on where they were stopped."""
 
 import concurrent.futures
+import dataclasses
 import os
 import subprocess
 
@@ -57,9 +58,34 @@ def test_the_program_reads_it(release, model, tmp_path):
     assert "sigma2" in done.stdout, done.stderr
 
 
-def test_what_cannot_be_stored(release, model, own_model, tmp_path):
-    with pytest.raises(ValueError, match="^out: a run of a model of your own"):
-        soma.fit(release, own_model, out=tmp_path / "run")
+def clipped(records):
+    return np.clip(records, -5.0, 5.0)
+
+
+def test_a_run_of_ones_own_model_goes_on(release, carried_model, tmp_path):
+    folder = tmp_path / "run"
+    soma.fit(release, carried_model, draws=20, out=folder, **SHORT)
+    longer = soma.fit(release, carried_model, draws=50, out=folder, resume=True, **SHORT)
+    here = soma.fit(release, carried_model, draws=50, **SHORT)
+    opened = soma.open(folder)
+    assert np.array_equal(longer.draws, here.draws) and np.array_equal(opened.draws, here.draws)
+    assert longer.model is carried_model and opened.model is None
+    assert opened.release == release
+    assert soma.open(folder, model=carried_model).model is carried_model
+
+
+def test_a_run_of_ones_own_query_is_opened_with_it(release, own_model, tmp_path):
+    own = dataclasses.replace(release, query=soma.CustomQuery(clipped, bounds=[(-5.0, 5.0)]))
+    stored = soma.fit(own, own_model, draws=20, out=tmp_path / "run", **SHORT)
+    opened = soma.open(tmp_path / "run", release=own)
+    assert np.array_equal(stored.draws, opened.draws) and opened.release == own
+    with pytest.raises(ValueError, match="^release: .* holds a run of a query of your own"):
+        soma.open(tmp_path / "run")
+    with pytest.raises(OSError, match="holds a run of another spec"):
+        soma.fit(release, own_model, draws=20, out=tmp_path / "run", resume=True, **SHORT)
+
+
+def test_what_cannot_be_stored(release, model, tmp_path):
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         with pytest.raises(ValueError, match="^out: chains that are stored run in this process"):
             soma.fit(release, model, out=tmp_path / "run", executor=pool)

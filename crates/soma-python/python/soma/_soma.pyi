@@ -253,6 +253,10 @@ class Run:
         """The text of the spec."""
 
     @property
+    def has_query(self) -> bool:
+        """Whether the spec has the query: functions of the user's own it cannot have."""
+
+    @property
     def settings(self) -> Settings:
         """How the run was made."""
 

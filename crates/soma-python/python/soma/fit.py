@@ -62,8 +62,9 @@ def fit(
         thin: one iteration in so many is kept; 1, if left out.
         seed: the same seed gives the same draws, wherever they are computed; 1, if left out.
         out: a folder to store the run in as it is made, as `soma fit --out` does: `soma.open` and
-            the command line read it. For models that come with SOMA, without an executor.
-        resume: whether to go on with the run in the folder, from its last checkpoints.
+            `soma diagnose` read it. Without an executor.
+        resume: whether to go on with the run in the folder, from its last checkpoints. A model or
+            query of your own must be as it was: SOMA cannot tell.
         executor: where chains run: any `concurrent.futures.Executor`, such as a process pool or
             `dask.distributed.Client.get_executor()`. In threads of this process, if left out.
         threads: the number of threads, without an executor; one for each processor, if left out.
@@ -109,18 +110,18 @@ def fit(
             lambda control, done: reporter(done * iterations if executor else control.done),
         )
     reporter.close()
-    if out is not None:
-        return stored_posterior(out, release, model)
     pieces = [results.done[chain] for chain in sorted(results.done)]
-    pieces = [piece for piece in pieces if len(piece.log_density)]
-    if not pieces:
-        raise KeyboardInterrupt("there was no draw yet")
     if any(piece.transports_in_vain for piece in pieces):
         warnings.warn(
             f"{type(model).__name__}.transport: in a whole chain it never returned finite records, "
             "so that theta moved by update alone",
             stacklevel=2,
         )
+    if out is not None:
+        return stored_posterior(out, release, model)
+    pieces = [piece for piece in pieces if len(piece.log_density)]
+    if not pieces:
+        raise KeyboardInterrupt("there was no draw yet")
     return Posterior._of_chains(
         pieces,
         parameters=problem.outputs,

@@ -20,15 +20,32 @@ from .release import Release
 Folder = str | os.PathLike[str]
 
 
-def open(folder: Folder) -> Posterior:
+def open(
+    folder: Folder, *, release: Release | None = None, model: Model | None = None
+) -> Posterior:
     """Opens a run that `soma.fit(out=...)` or `soma fit --out` stored, complete or not.
+
+    Args:
+        folder: where it is.
+        release: what it was a run of, if the query was one of your own: a folder cannot hold
+            functions.
+        model: the same for a model of your own; without it the posterior has no `model`.
 
     >>> posterior = soma.open("run")  # doctest: +SKIP
     """
     from .spec import parse_spec
 
-    spec = parse_spec(_soma.Run.open(os.fspath(folder)).spec)
-    posterior = _read(folder, spec.release, spec.model)
+    run = _soma.Run.open(os.fspath(folder))
+    if release is not None:
+        posterior = _read(folder, release, model)
+    elif run.has_query:
+        spec = parse_spec(run.spec)
+        posterior = _read(folder, spec.release, spec.model or model)
+    else:
+        raise ValueError(
+            f"release: {os.fspath(folder)} holds a run of a query of your own (given: None). "
+            "Allowed: the soma.Release that the run was made of."
+        )
     if posterior is None:
         raise ValueError(f"{os.fspath(folder)}: nothing has been drawn yet")
     return posterior
@@ -91,19 +108,15 @@ def open_store(
         if resume:
             raise ValueError("resume: there is no run to go on with. Allowed: out=, its folder.")
         return None
-    if isinstance(model, Model):
-        raise ValueError(
-            f"out: a run of a model of your own cannot be stored (given: {type(model).__name__}). "
-            "Allowed: models that come with SOMA; store the draws of others as a table, with "
-            "pyarrow.parquet.write_table(pyarrow.table(posterior), path)."
-        )
     if executor is not None:
         raise ValueError(
             f"out: chains that are stored run in this process (given: executor={executor!r}). "
             "Allowed: threads=."
         )
     path = os.fspath(folder)
-    spec = f"{release._text()}model = {toml(model)}\n"
+    spec = release._text()
+    if isinstance(model, BuiltinModel):
+        spec += f"model = {toml(model)}\n"
     if resume and (Path(path) / "manifest.json").exists():
         return _soma.Store.resume(path, problem, spec, sampler)
     return _soma.Store.create(path, problem, problem.settings(sampler), spec)
