@@ -1,0 +1,77 @@
+//! Whole chains, and what the kernel keeps from move to move.
+
+use super::*;
+use crate::kernel::SomaScan;
+
+/// Whole chains agree with the scan's in acceptance and in what they say of the records.
+#[test]
+fn chains_agree_with_the_scan() {
+    const BATCHES: usize = 100;
+    for epsilon in [3.0, 40.0] {
+        let (start, _) = problem(Noise::Laplace, 12, 2, epsilon, State::FarFromRelease);
+        let run = |mut kernel: Kernel, seed| -> Vec<[f64; 3]> {
+            let mut records = start.clone();
+            let mut rng = rng::stream(seed, 3);
+            let mut offers = Normals { k: 2, unit: records.unit(0) };
+            let mut batch = || {
+                let mut sums = [0.0; 3];
+                for _ in 0..100 {
+                    let shape = Shape::Absolute;
+                    let counts = kernel.sweep(&mut records, &mut offers, shape, &mut rng).unwrap();
+                    let squares: f64 = records.all().iter().map(|x| x * x).sum();
+                    let terms = [counts.acceptance_rate(), records.residual()[0], squares];
+                    sums.iter_mut().zip(terms).for_each(|(s, t)| *s += t / 100.0);
+                }
+                sums
+            };
+            batch();
+            (0..BATCHES).map(|_| batch()).collect()
+        };
+        let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
+        for strategy in [Strategy::Uniform, Strategy::Scan, Strategy::Cells(4), Strategy::Cells(64)]
+        {
+            let fast = run(Kernel::Soma(Soma::with_strategy(strategy)), 2);
+            for c in 0..3 {
+                let moments = |all: &[[f64; 3]]| {
+                    let mean = all.iter().map(|b| b[c]).sum::<f64>() / BATCHES as f64;
+                    let squares = all.iter().map(|b| (b[c] - mean) * (b[c] - mean));
+                    (mean, squares.sum::<f64>() / (BATCHES * (BATCHES - 1)) as f64)
+                };
+                let ((a, va), (b, vb)) = (moments(&reference), moments(&fast));
+                let gap = (a - b).abs() / (va + vb).sqrt();
+                assert!(gap < 4.5, "{epsilon} {strategy:?} {c}: {a} by scan, {b}: {gap} errors");
+            }
+        }
+    }
+}
+
+/// A kernel that was stored goes on as the one that was not, in every strategy.
+#[test]
+fn stored_kernels_go_on_bit_for_bit() {
+    for (n, epsilon) in [(50, 1.0), (300, 60.0)] {
+        let (records, _) = problem(Noise::Laplace, n, 9, epsilon, State::Typical);
+        let (mut kernel, mut records) = (Kernel::Soma(Soma::new()), records);
+        sweep(&mut kernel, &mut records, 3, 1);
+        let text = serde_json::to_string(&kernel).unwrap();
+        let (mut stored, mut same) =
+            (serde_json::from_str::<Kernel>(&text).unwrap(), records.clone());
+        sweep(&mut kernel, &mut records, 3, 2);
+        sweep(&mut stored, &mut same, 3, 2);
+        assert_eq!(records, same);
+    }
+}
+
+/// The cells keep track of the records through replacements.
+#[test]
+fn cells_follow_the_records() {
+    let (mut records, _) = problem(Noise::Laplace, 300, 9, 30.0, State::Typical);
+    let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Cells(32)));
+    sweep(&mut kernel, &mut records, 1, 4);
+    let Kernel::Soma(soma) = &kernel else { unreachable!() };
+    let members = soma.cells.members.iter();
+    let mut places: Vec<usize> =
+        members.flat_map(|cell| (0..cell.len()).map(|slot| cell.place(slot))).collect();
+    places.sort_unstable();
+    assert_eq!(places, (0..300).collect::<Vec<_>>());
+    soma.cells.check::<Absolute>(&records);
+}

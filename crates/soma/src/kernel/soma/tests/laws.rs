@@ -1,0 +1,155 @@
+//! The law of a move on frozen states, strategy by strategy.
+
+use super::*;
+use crate::kernel::soma::members::Members;
+
+/// The law of a move is that of the scan: every strategy, noise and state.
+#[test]
+fn every_strategy_has_the_law_of_the_scan() {
+    let mut rng = rng::stream(5, 0);
+    let mut worst: f64 = 0.0;
+    for noise in [Noise::Laplace, Noise::Gaussian] {
+        for epsilon in [0.1, 1.0, 10.0, 100.0] {
+            for n in [1, 2, 3, 17, 200] {
+                for state in
+                    [State::Typical, State::AllEqual, State::OneOutlier, State::FarFromRelease]
+                {
+                    for (k, strategy) in [
+                        (1, Strategy::Uniform),
+                        (9, Strategy::Uniform),
+                        (1, Strategy::Scan),
+                        (9, Strategy::Scan),
+                        (1, Strategy::Cells(16)),
+                        (3, Strategy::Cells(40)),
+                        (9, Strategy::Cells(4)),
+                        (6, Strategy::Cells(64)),
+                    ] {
+                        // One bound of all weights takes too many trials here.
+                        if strategy == Strategy::Uniform && epsilon > 10.0 {
+                            continue;
+                        }
+                        let (records, offer) = problem(noise, n, k, epsilon, state);
+                        let law = law_of(noise, &records, &offer);
+                        let shape = noise.shape();
+                        let (counts, _) =
+                            frozen(strategy, false, shape, &records, &offer, 10_000, &mut rng);
+                        let off = distance(&counts, &law);
+                        worst = worst.max(off);
+                        let case = (noise, epsilon, n, state, k, strategy);
+                        assert!(off < 4.8, "{case:?}: {off} standard deviations off");
+                    }
+                }
+            }
+        }
+    }
+    assert!(worst > 1.0, "some chance is left: {worst}");
+}
+
+/// The same with far more draws, for the cases that are met in practice.
+#[test]
+fn common_cases_have_the_law_of_the_scan_to_many_draws() {
+    let mut rng = rng::stream(6, 0);
+    let common = [
+        (Noise::Laplace, 3.0, Strategy::Uniform),
+        (Noise::Laplace, 30.0, Strategy::Scan),
+        (Noise::Gaussian, 10.0, Strategy::Scan),
+        (Noise::Laplace, 30.0, Strategy::Cells(64)),
+        (Noise::Gaussian, 30.0, Strategy::Cells(32)),
+    ];
+    // Where the release is beyond the records, the nearest is where the bound is, so that a bound
+    // that is a little too low shows.
+    let tight = [Strategy::Uniform, Strategy::Scan, Strategy::Cells(16)];
+    let tight = tight.map(|strategy| {
+        [(Noise::Laplace, 10.0), (Noise::Gaussian, 0.3)]
+            .map(|(noise, epsilon)| (noise, epsilon, strategy))
+    });
+    let common = common.map(|case| (case, 100, 9, State::Typical));
+    let tight = tight.as_flattened().iter().map(|&case| (case, 3, 1, State::FarFromRelease));
+    let mut bad = Vec::new();
+    for ((noise, epsilon, strategy), n, k, state) in common.into_iter().chain(tight) {
+        let (records, offer) = problem(noise, n, k, epsilon, state);
+        let law = law_of(noise, &records, &offer);
+        let shape = noise.shape();
+        let (counts, _) = frozen(strategy, false, shape, &records, &offer, 1_000_000, &mut rng);
+        let off = distance(&counts, &law);
+        if off >= 5.0 {
+            bad.push((noise, epsilon, strategy, n, off));
+        }
+    }
+    assert!(bad.is_empty(), "standard deviations off: {bad:?}");
+}
+
+/// The same for thousands of records, in cells whose members are drawn ahead: they have to be out
+/// of the reach of the cache, and the law of a place is seen through the group of 32 it is in.
+#[test]
+fn many_records_have_the_law_of_the_scan() {
+    let mut rng = rng::stream(9, 0);
+    for (noise, n, k, strategy) in [
+        (Noise::Laplace, 9_000, 9, Strategy::Cells(64)),
+        (Noise::Gaussian, 9_000, 9, Strategy::Cells(128)),
+        (Noise::Laplace, 3_000, 3, Strategy::Cells(32)),
+        (Noise::Laplace, 3_000, 3, Strategy::Uniform),
+    ] {
+        let (records, offer) = problem(noise, n, k, 10.0, State::Typical);
+        let law = law_of(noise, &records, &offer);
+        let (counts, _) =
+            frozen(strategy, false, noise.shape(), &records, &offer, 600_000, &mut rng);
+        let sums = |all: &[f64]| all.chunks(32).map(|g| g.iter().sum()).collect::<Vec<f64>>();
+        let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
+        let (law, counts) = (sums(&law), sums(&counts));
+        let counts: Vec<u64> = counts.iter().map(|&count| count as u64).collect();
+        let off = distance(&counts, &law);
+        assert!(off < 5.0, "{noise:?} {n} {strategy:?}: {off} standard deviations off");
+    }
+}
+
+/// Members drawn ahead stay uniform while members come and go.
+#[test]
+fn members_drawn_ahead_are_uniform() {
+    let mut rng = rng::stream(10, 0);
+    let mut taken = vec![0u64; 40];
+    for _ in 0..40_000 {
+        let mut members = Members::default();
+        (0..30).for_each(|place| members.push::<0>(place, &[]));
+        let mut cell = vec![members];
+        let mut ahead = Ahead::default();
+        ahead.start(&cell, 0, &mut rng);
+        // One leaves by its own draw; ten come; then two are looked at.
+        let slot = ahead.take(0, &cell[0], 0, &mut rng) as usize;
+        let gone = cell[0].swap_remove::<0>(slot, 0) as usize;
+        ahead.left((0, slot), &cell[0], 0, &mut rng);
+        for place in 30..40 {
+            cell[0].push::<0>(place, &[]);
+            ahead.came(0, &cell[0], &mut rng);
+        }
+        for _ in 0..2 {
+            let place = cell[0].place(ahead.take(0, &cell[0], 0, &mut rng) as usize);
+            assert_ne!(place, gone);
+            taken[place] += 1;
+        }
+    }
+    let law: Vec<f64> =
+        (0..40).map(|place| if place < 30 { 29.0 / 30.0 / 39.0 } else { 1.0 / 39.0 }).collect();
+    let off = distance(&taken, &law);
+    assert!(off < 4.5, "{off} standard deviations off");
+}
+
+/// Vector instructions and plain Rust draw the same places from the same random numbers.
+#[test]
+fn vector_and_portable_paths_agree() {
+    for noise in [Noise::Laplace, Noise::Gaussian] {
+        for (k, strategy) in [
+            (9, Strategy::Uniform),
+            (9, Strategy::Scan),
+            (9, Strategy::Cells(50)),
+            (3, Strategy::Cells(16)),
+        ] {
+            let (records, offer) = problem(noise, 500, k, 10.0, State::Typical);
+            let draw = |portable| {
+                let mut rng = rng::stream(8, 0);
+                frozen(strategy, portable, noise.shape(), &records, &offer, 20_000, &mut rng)
+            };
+            assert_eq!(draw(false), draw(true), "{noise:?} {strategy:?}");
+        }
+    }
+}

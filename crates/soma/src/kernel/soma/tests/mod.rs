@@ -1,0 +1,225 @@
+//! The kernel against the scan: what all tests of it need.
+
+mod bins;
+mod chains;
+mod counts;
+mod laws;
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand_distr::StandardNormal;
+
+use super::*;
+use crate::kernel::Kernel;
+use crate::kernel::shape::{Absolute, Square, log_density, log_weight};
+use crate::release::mechanism::{Mechanism, Noise};
+use crate::release::query::Mean;
+use crate::release::{Aggregate, Release};
+use crate::rng;
+
+/// Many draws of the place that one offer takes, the records staying as they are.
+struct Frozen<'a> {
+    soma: &'a mut Soma,
+    records: &'a Records,
+    statistic: &'a [f64],
+    draws: usize,
+    /// How often each place was taken, and, last, how often the offer was refused.
+    taken: Vec<u64>,
+    evaluations: u64,
+    rng: &'a mut Rng,
+}
+
+impl Work for Frozen<'_> {
+    type Output = (Vec<u64>, u64);
+
+    #[inline(always)]
+    fn run<S: Falloff, V: Vector, const K: usize>(mut self) -> (Vec<u64>, u64) {
+        let strategy = self.soma.choose::<S, V, K>(self.records);
+        let Soma { partition, ahead, columns, cells, bins, envelope, .. } = &mut *self.soma;
+        match strategy {
+            Strategy::Uniform => {
+                envelope.fit::<V, K>(self.records);
+                let selector = UniformSelector::begin(self.records, self.rng);
+                self.draw::<S, V, K, _>(selector)
+            }
+            Strategy::Scan => {
+                let mut columns = std::mem::take(columns);
+                let selector = ScanSelector::begin::<K>(&mut columns, self.records);
+                self.draw::<S, V, K, _>(selector)
+            }
+            Strategy::Cells(_) => {
+                let (mut cells, mut ahead) = (std::mem::take(cells), std::mem::take(ahead));
+                let partition = partition.clone();
+                let cells = (&mut cells, &mut ahead);
+                let selector = CellSelector::begin::<S, V, K>(
+                    cells,
+                    &partition,
+                    self.records,
+                    envelope,
+                    self.rng,
+                );
+                self.draw::<S, V, K, _>(selector)
+            }
+            Strategy::Bins => {
+                for _ in 0..self.draws {
+                    let place = bins.frozen::<S>(self.records, self.statistic, self.rng);
+                    self.taken[place.unwrap_or(self.records.n())] += 1;
+                }
+                (self.taken, 0)
+            }
+        }
+    }
+}
+
+impl Frozen<'_> {
+    #[inline(always)]
+    fn draw<S: Falloff, V: Vector, const K: usize, T: Selector>(
+        mut self,
+        mut selector: T,
+    ) -> (Vec<u64>, u64) {
+        let current = -log_density_with::<S, V, K>(self.records.residual());
+        let envelope = &mut self.soma.envelope;
+        let (count, rng) = (&mut self.evaluations, self.rng);
+        selector.prepare::<S, V, K>(self.statistic, envelope, self.records);
+        for _ in 0..self.draws {
+            let choice = selector.select::<S, V, K>(
+                self.statistic,
+                current,
+                envelope,
+                self.records,
+                count,
+                rng,
+            );
+            let accepts =
+                selector.accepts::<S, V, K>(&choice, current, envelope, self.records, count, rng);
+            self.taken[if accepts { choice.place } else { self.records.n() }] += 1;
+        }
+        (self.taken, self.evaluations)
+    }
+}
+
+/// The exact probabilities that each place is taken, and, last, that the offer is refused.
+fn law<S: Falloff>(records: &Records, statistic: &[f64]) -> Vec<f64> {
+    let log = |i: usize| log_weight::<S>(records.residual(), records.statistic(i), statistic);
+    let logs: Vec<f64> = (0..records.n()).map(log).collect();
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    let current = (log_density::<S>(records.residual()) - top).exp();
+    let taken = |w: &f64| w / total * (total / (total + (current - w).max(0.0))).min(1.0);
+    let mut law: Vec<f64> = weights.iter().map(taken).collect();
+    law.push((1.0 - law.iter().sum::<f64>()).max(0.0));
+    law
+}
+
+/// How far counts are from a law by the chi-squared statistic, as a standard normal. Outcomes that
+/// are rare are put together.
+fn distance(counts: &[u64], law: &[f64]) -> f64 {
+    let draws = counts.iter().sum::<u64>() as f64;
+    let mut order: Vec<usize> = (0..law.len()).collect();
+    order.sort_by(|&a, &b| law[a].total_cmp(&law[b]));
+    let (mut statistic, mut groups) = (0.0, 0.0);
+    let (mut expected, mut seen) = (0.0, 0.0);
+    for (rank, &i) in order.iter().enumerate() {
+        expected += law[i] * draws;
+        seen += counts[i] as f64;
+        let left: f64 = order[rank + 1..].iter().take(1).map(|&j| law[j] * draws).sum();
+        if expected >= 10.0 && (left >= 10.0 || rank + 1 == order.len()) {
+            statistic += (seen - expected) * (seen - expected) / expected;
+            groups += 1.0;
+            (expected, seen) = (0.0, 0.0);
+        }
+    }
+    // What is left over is too rare to be seen often.
+    assert!(seen < 60.0 + 10.0 * expected, "{seen} outcomes seen, {expected} expected");
+    if groups < 2.0 {
+        return 0.0;
+    }
+    // The cube root of a chi-squared is nearly normal (Wilson and Hilferty).
+    let spread = 2.0 / (9.0 * (groups - 1.0));
+    ((statistic / (groups - 1.0)).cbrt() - (1.0 - spread)) / spread.sqrt()
+}
+
+/// Where the records of a test stand.
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Typical,
+    AllEqual,
+    OneOutlier,
+    FarFromRelease,
+}
+
+/// n records with k statistics each in [-1, 1], under noise of the scale that epsilon implies.
+fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Records, Vec<f64>) {
+    let mut rng = rng::stream(77, (n * 100 + k) as u64);
+    let mut normal = || (0.4 * rng.sample::<f64, _>(StandardNormal)).clamp(-1.0, 1.0);
+    let mut rows: Vec<f64> = (0..n * k).map(|_| normal()).collect();
+    match state {
+        State::AllEqual => rows.fill(0.25),
+        State::OneOutlier => rows[..k].fill(-1.0),
+        _ => {}
+    }
+    let scale = 2.0 * k as f64 / epsilon;
+    let shift = if let State::FarFromRelease = state { 30.0 * scale } else { 0.4 * scale };
+    let values = (0..k)
+        .map(|c| rows.iter().skip(c).step_by(k).sum::<f64>() + if c % 2 == 0 { shift } else { 0.0 })
+        .collect();
+    let query = Arc::new(Mean::new(vec![(-1.0, 1.0); k]).unwrap());
+    let mechanism = Mechanism::new(noise, vec![scale; k]).unwrap();
+    let release = Release::new(query, mechanism, Aggregate::Sum, n, values).unwrap();
+    let offer = (0..k).map(|_| normal() / scale).collect();
+    (Records::new(&release, rows).unwrap(), offer)
+}
+
+fn frozen(
+    strategy: Strategy,
+    portable: bool,
+    shape: Shape,
+    records: &Records,
+    statistic: &[f64],
+    draws: usize,
+    rng: &mut Rng,
+) -> (Vec<u64>, u64) {
+    let mut soma = Soma::with_strategy(strategy);
+    let taken = vec![0; records.n() + 1];
+    let arch = if portable { Arch::Scalar } else { Arch::new() };
+    let k = records.k();
+    let work = Frozen { soma: &mut soma, records, statistic, draws, taken, evaluations: 0, rng };
+    specialised(work, shape, k, arch)
+}
+
+fn law_of(noise: Noise, records: &Records, statistic: &[f64]) -> Vec<f64> {
+    match noise.shape() {
+        Shape::Absolute => law::<Absolute>(records, statistic),
+        Shape::Square => law::<Square>(records, statistic),
+    }
+}
+
+/// Offers of independent coordinates, the statistic being the record.
+struct Normals {
+    k: usize,
+    unit: f64,
+}
+
+impl Offers for Normals {
+    fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
+        batch.resize(size, self.k, self.k);
+        let (records, statistics) = batch.parts_mut();
+        for (x, t) in records.iter_mut().zip(statistics) {
+            *x = (0.4 * rng.sample::<f64, _>(StandardNormal)).clamp(-1.0, 1.0);
+            *t = *x * self.unit;
+        }
+        Ok(())
+    }
+}
+
+fn sweep(kernel: &mut Kernel, records: &mut Records, sweeps: usize, seed: u64) -> Counts {
+    let mut rng = rng::stream(seed, 0);
+    let mut offers = Normals { k: records.k(), unit: records.unit(0) };
+    let mut counts = Counts::default();
+    for _ in 0..sweeps {
+        counts += kernel.sweep(records, &mut offers, Shape::Absolute, &mut rng).unwrap();
+    }
+    counts
+}
