@@ -10,6 +10,7 @@
 mod blocks;
 mod columns;
 pub(crate) mod exp;
+pub(crate) mod log;
 mod masses;
 mod offers;
 mod ran_imwg;

@@ -1,10 +1,14 @@
 //! The imputed records, and beside each its statistic.
 
+use super::offers::BATCH;
 use super::vector::{Portable, Vector};
 use crate::error::Outcome;
 use crate::release::Release;
 
 /// n records with their statistics, in flat arrays, row after row.
+///
+/// Where a statistic is the indicator of one of not too many bins, the different statistics are
+/// kept once, and of each record the number of its own.
 ///
 /// Statistics, and the residual (released minus the sum of the statistics), are kept in units of
 /// the noise scale: then all that a kernel needs of the noise is its shape.
@@ -18,9 +22,14 @@ pub struct Records {
     k: usize,
     records: Vec<f64>,
     statistics: Vec<f64>,
+    /// Which row of `statistics` is that of each record; empty if each has a row of its own.
+    codes: Vec<u8>,
     target: Vec<f64>,
     residual: Vec<f64>,
 }
+
+/// Up to so many bins, the bin of a record is kept in the place of its statistic.
+const MOST_CODES: usize = 255;
 
 impl Records {
     /// The records `records` under `release`.
@@ -29,15 +38,18 @@ impl Records {
         assert_eq!(records.len(), n * d, "n records of length {d}");
         let scales = release.sum_scales();
         let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
+        let units: Vec<f64> = scales.iter().map(|b| 1.0 / b).collect();
+        let coded = release.query().bins().is_some() && k <= MOST_CODES;
         let mut all = Records {
             n,
             per_n: 1.0 / n as f64,
             bins: release.query().bins(),
-            units: scales.iter().map(|b| 1.0 / b).collect(),
             d,
             k,
             records,
-            statistics: vec![0.0; n * k],
+            statistics: if coded { indicators(&units) } else { vec![0.0; n * k] },
+            codes: vec![0; if coded { n } else { 0 }],
+            units,
             residual: target.clone(),
             target,
         };
@@ -77,16 +89,47 @@ impl Records {
     ) {
         assert_eq!((records.len(), statistics.len()), (self.n * self.d, self.n * self.k));
         std::mem::swap(&mut self.records, records);
-        std::mem::swap(&mut self.statistics, statistics);
+        if self.codes.is_empty() {
+            std::mem::swap(&mut self.statistics, statistics);
+        } else {
+            self.encode(0, statistics);
+        }
         self.residual.copy_from_slice(residual);
     }
 
     /// Recomputes all statistics and the residual from the records.
     fn recompute(&mut self, release: &Release) -> Outcome {
-        release.query().statistics(&self.records, &mut self.statistics)?;
-        to_noise_units(&release.sum_scales(), &mut self.statistics);
+        let scales = release.sum_scales();
+        if self.codes.is_empty() {
+            release.query().statistics(&self.records, &mut self.statistics)?;
+            to_noise_units(&scales, &mut self.statistics);
+        } else {
+            // As many at a time as stay near.
+            let size = release.query().batch_size().max(BATCH);
+            let mut statistics = vec![0.0; size * self.k];
+            for start in (0..self.n).step_by(size) {
+                let count = size.min(self.n - start);
+                let statistics = &mut statistics[..count * self.k];
+                let records = &self.records[start * self.d..][..count * self.d];
+                release.query().statistics(records, statistics)?;
+                self.encode(start, statistics);
+            }
+        }
         self.refresh();
         Ok(())
+    }
+
+    /// Takes the bins of consecutive records, from `start` on, from their statistics.
+    fn encode(&mut self, start: usize, statistics: &[f64]) {
+        let rows = statistics.chunks_exact(self.k);
+        for (code, row) in self.codes[start..].iter_mut().zip(rows) {
+            *code = bin(row) as u8;
+        }
+    }
+
+    /// The length of a record.
+    pub(super) fn d(&self) -> usize {
+        self.d
     }
 
     /// The length of a statistic.
@@ -115,9 +158,27 @@ impl Records {
         &self.records
     }
 
-    /// All statistics in noise units, row after row.
+    /// All statistics in noise units, row after row; of a query with bins nothing but the
+    /// different ones may be kept, in the order of the bins and with that of no bin last.
     pub fn statistics(&self) -> &[f64] {
         &self.statistics
+    }
+
+    /// The row of the statistic of record i.
+    #[inline(always)]
+    fn row(&self, i: usize) -> usize {
+        if self.codes.is_empty() { i } else { usize::from(self.codes[i]) }
+    }
+
+    /// The bin of record i, of a query with bins; K if it is in none.
+    #[inline(always)]
+    pub(super) fn bin(&self, i: usize) -> usize {
+        if self.codes.is_empty() { bin(self.statistic(i)) } else { usize::from(self.codes[i]) }
+    }
+
+    /// What was released of coordinate k of the sum, in noise units.
+    pub(super) fn target(&self, k: usize) -> f64 {
+        self.target[k]
     }
 
     /// Record i.
@@ -128,20 +189,24 @@ impl Records {
     /// The statistic of record i, in noise units.
     #[inline]
     pub fn statistic(&self, i: usize) -> &[f64] {
-        &self.statistics[i * self.k..][..self.k]
+        &self.statistics[self.row(i) * self.k..][..self.k]
     }
 
     /// The same where the compiler knows the length of a statistic, K (0 if it does not).
     #[inline(always)]
     pub(crate) fn statistic_known<const K: usize>(&self, i: usize) -> &[f64] {
         let k = if K == 0 { self.k } else { K };
-        &self.statistics[i * k..][..k]
+        &self.statistics[self.row(i) * k..][..k]
     }
 
     /// Asks for the statistic of record i from memory, to be looked at soon.
     #[inline(always)]
     pub(super) fn prefetch(&self, i: usize) {
-        prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
+        if self.codes.is_empty() {
+            prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
+        } else {
+            prefetch_row(self.codes.as_ptr().wrapping_add(i).cast(), 1);
+        }
         prefetch_row(self.records.as_ptr().wrapping_add(i * self.d), self.d);
     }
 
@@ -172,7 +237,8 @@ impl Records {
         statistic: &[f64],
     ) {
         let k = if K == 0 { self.k } else { K };
-        shift::<V, K>(&mut self.residual, &self.statistics[i * k..][..k], statistic);
+        let row = self.row(i);
+        shift::<V, K>(&mut self.residual, &self.statistics[row * k..][..k], statistic);
         self.put::<K>(i, record, statistic);
     }
 
@@ -182,15 +248,32 @@ impl Records {
         shift::<V, K>(&mut self.residual, old, new);
     }
 
-    /// The residual follows a record that goes from one bin to another; a bin that is not one of
-    /// the coordinates counts for nothing.
-    #[inline(always)]
-    pub(super) fn shift_bins(&mut self, from: usize, to: usize) {
-        if from < self.k {
-            self.residual[from] += self.units[from];
+    /// Takes the records of each bin, and last of none, to the places that are named.
+    pub(super) fn take_bins(&mut self, bins: &[Vec<f64>], places: &[Vec<u32>]) {
+        for (b, (rows, places)) in bins.iter().zip(places).enumerate() {
+            for (row, &i) in rows.chunks_exact(self.d).zip(places) {
+                copy_short(&mut self.records[i as usize * self.d..][..self.d], row);
+            }
+            for &i in places {
+                self.set_bin(i as usize, b);
+            }
+            if b < self.k {
+                self.residual[b] = self.target[b] - places.len() as f64 * self.units[b];
+            }
         }
-        if to < self.k {
-            self.residual[to] -= self.units[to];
+    }
+
+    /// The statistic of record i becomes the indicator of a bin.
+    #[inline(always)]
+    fn set_bin(&mut self, i: usize, bin: usize) {
+        if !self.codes.is_empty() {
+            self.codes[i] = bin as u8;
+            return;
+        }
+        let row = &mut self.statistics[i * self.k..][..self.k];
+        row.fill(0.0);
+        if bin < self.k {
+            row[bin] = self.units[bin];
         }
     }
 
@@ -198,7 +281,11 @@ impl Records {
     #[inline(always)]
     pub(super) fn put<const K: usize>(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
         let k = if K == 0 { self.k } else { K };
-        self.statistics[i * k..][..k].copy_from_slice(&statistic[..k]);
+        if self.codes.is_empty() {
+            self.statistics[i * k..][..k].copy_from_slice(&statistic[..k]);
+        } else {
+            self.codes[i] = bin(&statistic[..k]) as u8;
+        }
         copy_short(&mut self.records[i * self.d..][..self.d], record);
     }
 
@@ -206,6 +293,9 @@ impl Records {
     pub fn swap(&mut self, i: usize, j: usize) {
         for c in 0..self.d {
             self.records.swap(i * self.d + c, j * self.d + c);
+        }
+        if !self.codes.is_empty() {
+            return self.codes.swap(i, j);
         }
         for c in 0..self.k {
             self.statistics.swap(i * self.k + c, j * self.k + c);
@@ -216,8 +306,39 @@ impl Records {
     /// point.
     pub fn refresh(&mut self) {
         self.residual.copy_from_slice(&self.target);
-        subtract_rows(&self.statistics, &mut self.residual);
+        if self.codes.is_empty() {
+            return subtract_rows(&self.statistics, &mut self.residual);
+        }
+        // In four parts, since the count of a bin that comes twice in a row has to be waited for.
+        let mut counts = [[0u32; MOST_CODES + 1]; 4];
+        let mut fours = self.codes.chunks_exact(4);
+        for four in &mut fours {
+            (0..4).for_each(|part| counts[part][usize::from(four[part])] += 1);
+        }
+        fours.remainder().iter().for_each(|&code| counts[0][usize::from(code)] += 1);
+        for (b, (r, unit)) in self.residual.iter_mut().zip(&self.units).enumerate() {
+            let count: u32 = counts.iter().map(|part| part[b]).sum();
+            *r -= f64::from(count) * unit;
+        }
     }
+}
+
+/// The bin of a statistic that is the indicator of one; its length if it is in none.
+#[inline(always)]
+fn bin(statistic: &[f64]) -> usize {
+    let mut bin = statistic.len();
+    for (b, &t) in statistic.iter().enumerate() {
+        bin = if t != 0.0 { b } else { bin };
+    }
+    bin
+}
+
+/// The indicators of all bins, and of none, in noise units.
+fn indicators(units: &[f64]) -> Vec<f64> {
+    let k = units.len();
+    let mut rows = vec![0.0; (k + 1) * k];
+    units.iter().enumerate().for_each(|(b, unit)| rows[b * k + b] = *unit);
+    rows
 }
 
 /// Adds to `residual` what is left when `new` is taken from `old`.

@@ -37,7 +37,8 @@ impl Kernel {
             Kernel::Soma(soma) => match soma.strategy() {
                 Some(Strategy::Scan) => price(10.0, 11.0 + BOUND * n, 1.0),
                 Some(Strategy::Cells(_)) => price(100.0, 34.0, 1.0),
-                Some(Strategy::Bins) => price(10.0, 5.0, 1.2),
+                Some(Strategy::Bins) => price(10.0, 4.0, 1.0),
+                Some(Strategy::Ordered) => price(20.0, 9.0, 1.0),
                 Some(Strategy::Uniform) | None => price(10.0, 8.0, 1.0),
             },
         }

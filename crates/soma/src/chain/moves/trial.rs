@@ -22,7 +22,7 @@ impl Trial {
         build: impl FnOnce(&mut [f64]) -> Outcome,
     ) -> Outcome<f64> {
         self.records.resize(current.all().len(), 0.0);
-        self.statistics.resize(current.statistics().len(), 0.0);
+        self.statistics.resize(current.n() * current.k(), 0.0);
         build(&mut self.records)?;
         // Records that overflowed: a proposal far out in the tails, which cannot be taken.
         if self.records.iter().any(|value| !value.is_finite()) {

@@ -1,5 +1,6 @@
 //! Which strategy a sweep takes.
 
+use super::ordered::MOST_RANGE;
 use super::partition::Part;
 use super::{Envelope, Partition, Soma, Strategy};
 use crate::kernel::Records;
@@ -21,6 +22,8 @@ const SCAN: [f64; 2] = [10.3, 0.0055];
 /// What a move costs by way of cells: whatever their number is, with the few trials that it takes
 /// where they suit; for each coordinate of each cell; and for each trial beyond [`USUAL`].
 const CELLS: [f64; 3] = [17.5, 0.009, 1.5];
+/// What a move costs by way of sums along the line.
+const ORDERED: f64 = 16.0;
 /// The trials that a move takes by way of cells that suit.
 const USUAL: f64 = 4.0;
 
@@ -43,12 +46,18 @@ impl Soma {
             return strategy;
         }
         let strategy = match self.forced {
-            Some(strategy) => strategy,
-            None if records.bins().is_some() => Strategy::Bins,
-            None => {
+            // Of records in bins nothing but the bin may be kept.
+            _ if records.bins().is_some() => Strategy::Bins,
+            Some(strategy) if strategy != Strategy::Ordered => strategy,
+            forced => {
                 self.envelope.fit::<V, K>(records);
-                let trials = self.trials::<S, V, K>(records, |_| 1.0);
-                cheapest(trials, records.n(), records.k())
+                let is_line = records.k() == 1 && !S::BENDS && self.envelope.width() <= MOST_RANGE;
+                if forced.is_some() {
+                    if is_line { Strategy::Ordered } else { Strategy::Scan }
+                } else {
+                    let trials = self.trials::<S, V, K>(records, |_| 1.0);
+                    cheapest(trials, records.n(), records.k(), is_line)
+                }
             }
         };
         let strategy = self.grow::<S, V, K>(records, strategy);
@@ -105,11 +114,15 @@ impl Soma {
     }
 }
 
-/// The strategy that costs least where drawing places uniformly takes so many trials.
-fn cheapest(trials: f64, n: usize, k: usize) -> Strategy {
+/// The strategy that costs least where drawing places uniformly takes so many trials; `is_line` if
+/// there is a single statistic under Laplace noise.
+fn cheapest(trials: f64, n: usize, k: usize, is_line: bool) -> Strategy {
     let cells = cells(trials, n);
     let scan = SCAN[0] + SCAN[1] * (n * k) as f64;
     let by_cells = CELLS[0] + CELLS[1] * (cells * k) as f64;
+    if is_line && ORDERED < (UNIFORM + trials).min(scan) {
+        return Strategy::Ordered;
+    }
     if UNIFORM + trials < scan.min(by_cells) {
         Strategy::Uniform
     } else if scan < by_cells {
@@ -137,12 +150,15 @@ mod tests {
     #[test]
     fn the_cheapest_strategy_is_chosen() {
         for n in [100, 1_000, 1_000_000] {
-            assert_eq!(cheapest(1.5, n, 9), Strategy::Uniform);
+            assert_eq!(cheapest(1.5, n, 9, false), Strategy::Uniform);
         }
-        assert_eq!(cheapest(11.0, 100, 9), Strategy::Scan);
-        assert_eq!(cheapest(97.0, 100, 9), Strategy::Scan);
-        assert_eq!(cheapest(17.0, 1_000, 9), Strategy::Cells(32));
-        assert_eq!(cheapest(520.0, 1_000, 9), Strategy::Cells(64));
-        assert_eq!(cheapest(5_000.0, 1_000_000, 9), Strategy::Cells(128));
+        assert_eq!(cheapest(11.0, 100, 9, false), Strategy::Scan);
+        assert_eq!(cheapest(97.0, 100, 9, false), Strategy::Scan);
+        assert_eq!(cheapest(17.0, 1_000, 9, false), Strategy::Cells(32));
+        assert_eq!(cheapest(520.0, 1_000, 9, false), Strategy::Cells(64));
+        assert_eq!(cheapest(5_000.0, 1_000_000, 9, false), Strategy::Cells(128));
+        assert_eq!(cheapest(1.5, 1_000, 1, true), Strategy::Uniform);
+        assert_eq!(cheapest(30.0, 10_000, 1, true), Strategy::Ordered);
+        assert_eq!(cheapest(30.0, 20, 1, true), Strategy::Scan);
     }
 }

@@ -8,8 +8,10 @@ mod cells;
 mod choose;
 mod envelope;
 mod members;
+mod ordered;
 mod partition;
 mod scan;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod uniform;
@@ -23,6 +25,7 @@ use self::bins::Bins;
 use self::celled::CellSelector;
 use self::cells::Cells;
 use self::envelope::Envelope;
+use self::ordered::{Order, OrderedSelector};
 use self::partition::Partition;
 use self::scan::ScanSelector;
 use self::uniform::UniformSelector;
@@ -105,6 +108,8 @@ pub enum Strategy {
     Cells(usize),
     /// By way of the bins of a histogram, or the categories of a count.
     Bins,
+    /// By way of sums along the line, for a single statistic under Laplace noise.
+    Ordered,
 }
 
 impl Strategy {
@@ -115,6 +120,7 @@ impl Strategy {
             Strategy::Scan => "scan".into(),
             Strategy::Cells(count) => format!("cells-{count}"),
             Strategy::Bins => "bins".into(),
+            Strategy::Ordered => "ordered".into(),
         }
     }
 }
@@ -141,6 +147,8 @@ pub struct Soma {
     #[serde(skip)]
     bins: Bins,
     #[serde(skip)]
+    order: Order,
+    #[serde(skip)]
     envelope: Envelope,
     #[serde(skip)]
     batch: Batch,
@@ -153,7 +161,8 @@ impl Soma {
     }
 
     /// The kernel with places drawn as `strategy` says. [`Strategy::Bins`] is for queries with
-    /// bins only.
+    /// bins, and they have no other; [`Strategy::Ordered`] is for a single statistic under Laplace
+    /// noise, and there is a scan in its place where it does not suit.
     pub fn with_strategy(strategy: Strategy) -> Self {
         Soma { forced: Some(strategy), ..Soma::default() }
     }
@@ -189,7 +198,7 @@ impl Work for Moves<'_> {
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Moves { soma, records, offers, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
-        let Soma { partition, ahead, columns, cells, bins, envelope, batch, .. } = soma;
+        let Soma { partition, ahead, columns, cells, bins, order, envelope, batch, .. } = soma;
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
             Strategy::Uniform => {
@@ -207,7 +216,11 @@ impl Work for Moves<'_> {
                     CellSelector::begin::<S, V, K>(cells, partition, records, envelope, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
-            Strategy::Bins => bins::make_moves::<S>(bins, records, batches, rng),
+            Strategy::Ordered => {
+                let selector = OrderedSelector::begin::<V, K>(order, records, envelope);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Bins => bins::make_moves::<S, V>(bins, records, batches, rng),
         }
     }
 }

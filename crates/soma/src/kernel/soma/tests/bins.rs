@@ -1,82 +1,171 @@
 //! Records of a histogram.
 
 use super::*;
+use crate::kernel::SomaScan;
+use crate::kernel::vector::Portable;
 use crate::release::query::Histogram;
 
-/// Records of a histogram, by way of bins.
+/// A release of the histogram of numbers in [0, 1], with equal bins, as many as there are values.
+fn histogram(noise: Noise, scale: f64, n: usize, values: Vec<f64>) -> Release {
+    let query = Histogram::with_equal_bins(&[((0.0, 1.0), values.len())]).unwrap();
+    let mechanism = Mechanism::new(noise, vec![scale; values.len()]).unwrap();
+    Release::new(Arc::new(query), mechanism, Aggregate::Sum, n, values).unwrap()
+}
+
+/// Records of a histogram, by way of bins: each bin is offered to, and the release is near, or so
+/// far that weights can neither be multiplied nor summed up.
 #[test]
 fn bins_have_the_law_of_the_scan() {
     let mut rng = rng::stream(7, 0);
     let noises = [Noise::Laplace, Noise::Gaussian, Noise::DiscreteLaplace, Noise::DiscreteGaussian];
     for noise in noises {
-        for epsilon in [0.1, 1.0, 10.0, 100.0] {
-            for n in [1, 2, 17, 300] {
-                let edges = vec![(0..=10).map(|e| f64::from(e) / 10.0).collect()];
-                let query = Arc::new(Histogram::new(edges).unwrap());
+        for epsilon in [0.1, 1.0, 10.0, 100.0, 1000.0] {
+            for (n, far) in [(1, 0.0), (2, 0.0), (17, 0.0), (300, 0.0), (40, 70.0)] {
                 let xs: Vec<f64> =
                     (0..n).map(|_| (rng.random::<f64>() + rng.random::<f64>()) / 2.0).collect();
                 let mut values = vec![0.0; 10];
                 xs.iter().for_each(|x| values[(x * 10.0) as usize] += 1.0);
-                values[2] += 3.0;
-                values[7] -= 2.0;
-                let mechanism = Mechanism::new(noise, vec![2.0 / epsilon; 10]).unwrap();
-                let release = Release::new(query, mechanism, Aggregate::Sum, n, values).unwrap();
+                values[2] += 3.0 + far;
+                values[7] -= 2.0 + far;
+                let release = histogram(noise, 2.0 / epsilon, n, values);
                 let records = Records::new(&release, xs).unwrap();
-                let mut offer = vec![0.0; 10];
-                offer[4] = records.unit(4);
-                let law = law_of(noise, &records, &offer);
-                let shape = noise.shape();
-                let (counts, _) =
-                    frozen(Strategy::Bins, false, shape, &records, &offer, 10_000, &mut rng);
-                let off = distance(&counts, &law);
-                assert!(off < 4.8, "{noise:?} {epsilon} {n}: {off} standard deviations off");
+                for to in [2, 4, 7] {
+                    let mut offer = vec![0.0; 10];
+                    offer[to] = records.unit(to);
+                    let law = law_of(noise, &records, &offer);
+                    let shape = noise.shape();
+                    let (counts, _) =
+                        frozen(Strategy::Bins, false, shape, &records, &offer, 20_000, &mut rng);
+                    let off = distance(&counts, &law);
+                    let case = (noise, epsilon, n, far, to);
+                    assert!(off < 4.8, "{case:?}: {off} standard deviations off");
+                }
             }
         }
     }
 }
 
-/// Offers of uniform numbers for a histogram of ten bins.
-struct Tenths(f64);
+/// Offers of uniform numbers for a histogram of equal bins, each a little beside the middle of its
+/// bin so that it tells which offer it was.
+struct Marked {
+    bins: usize,
+    unit: f64,
+    made: usize,
+}
 
-impl Offers for Tenths {
+impl Marked {
+    fn new(records: &Records) -> Self {
+        Marked { bins: records.k(), unit: records.unit(0), made: 0 }
+    }
+
+    fn mark(bins: usize, bin: usize, mark: usize) -> f64 {
+        (bin as f64 + 0.25 + 1e-6 * mark as f64) / bins as f64
+    }
+
+    /// The mark of a record.
+    fn marked(&self, x: f64) -> usize {
+        (((x * self.bins as f64).fract() - 0.25) * 1e6).round() as usize
+    }
+}
+
+impl Offers for Marked {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
-        batch.resize(size, 1, 10);
+        batch.resize(size, 1, self.bins);
         let (records, statistics) = batch.parts_mut();
         statistics.fill(0.0);
-        for (x, row) in records.iter_mut().zip(statistics.chunks_exact_mut(10)) {
-            *x = rng.random();
-            row[(*x * 10.0) as usize] = self.0;
+        for (x, row) in records.iter_mut().zip(statistics.chunks_exact_mut(self.bins)) {
+            let bin = rng.random_range(0..self.bins);
+            *x = Marked::mark(self.bins, bin, self.made);
+            row[bin] = self.unit;
+            self.made += 1;
         }
         Ok(())
     }
 }
 
-/// The bins keep track of the records through replacements.
+/// In a sweep of several batches each record and each offer lasts as long as by the scan: whoever
+/// is replaced is any member of its bin, old or new, first or last.
+#[test]
+fn any_member_of_a_bin_is_replaced() {
+    const N: usize = 180;
+    const GROUPS: usize = 30;
+    const SWEEPS: usize = 12_000;
+    for noise in [Noise::Laplace, Noise::Gaussian] {
+        let values = vec![100.0, 50.0, 30.0];
+        let release = histogram(noise, 2.0, N, values);
+        // Marks from N on are those of the records that the sweep begins with.
+        let rows = (0..N).map(|i| Marked::mark(3, i % 3, N + i)).collect();
+        let start = Records::new(&release, rows).unwrap();
+        let last = |mut kernel: Kernel, seed: u64| {
+            let mut rng = rng::stream(seed, 0);
+            let (mut sums, mut squares) = ([0.0; GROUPS], [0.0; GROUPS]);
+            for _ in 0..SWEEPS {
+                let mut records = start.clone();
+                let mut offers = Marked::new(&records);
+                kernel.sweep(&mut records, &mut offers, noise.shape(), &mut rng).unwrap();
+                let mut kept = [0.0; GROUPS];
+                for &x in records.all() {
+                    kept[offers.marked(x) * GROUPS / (2 * N)] += 1.0;
+                }
+                for (g, count) in kept.into_iter().enumerate() {
+                    sums[g] += count / SWEEPS as f64;
+                    squares[g] += count * count / SWEEPS as f64;
+                }
+            }
+            (sums, squares)
+        };
+        let scan = last(Kernel::SomaScan(SomaScan::new()), 1);
+        let bins = last(Kernel::Soma(Soma::new()), 2);
+        for g in 0..GROUPS {
+            let variance = |(sums, squares): &([f64; GROUPS], [f64; GROUPS])| {
+                (squares[g] - sums[g] * sums[g]) / SWEEPS as f64
+            };
+            let off = (scan.0[g] - bins.0[g]) / (variance(&scan) + variance(&bins)).sqrt();
+            assert!(off.abs() < 4.5, "{noise:?}, group {g}: {off} standard deviations off");
+        }
+    }
+}
+
+/// The bins keep track of the records through replacements, where the bin of a record is kept and
+/// where, of many bins, the statistic is.
 #[test]
 fn bins_follow_the_records() {
-    for noise in [Noise::DiscreteLaplace, Noise::Gaussian] {
-        let edges = vec![(0..=10).map(|e| f64::from(e) / 10.0).collect()];
-        let query = Arc::new(Histogram::new(edges).unwrap());
-        let mechanism = Mechanism::new(noise, vec![1.3; 10]).unwrap();
-        let values = (0..10).map(|b| f64::from(60 * (b % 2))).collect();
-        let release = Release::new(query, mechanism, Aggregate::Sum, 300, values).unwrap();
+    for (noise, bins) in
+        [(Noise::DiscreteLaplace, 10), (Noise::Gaussian, 10), (Noise::Laplace, 300)]
+    {
+        let values = (0..bins).map(|b| f64::from(600 / bins * (b % 2))).collect();
+        let release = histogram(noise, 1.3, 300, values);
         let rows = (0..300).map(|i| f64::from(i) / 300.0).collect();
         let mut records = Records::new(&release, rows).unwrap();
         let mut kernel = Kernel::Soma(Soma::new());
-        let mut offers = Tenths(records.unit(0));
+        let mut offers = Marked::new(&records);
         let mut rng = rng::stream(13, 0);
         for _ in 0..3 {
             kernel.sweep(&mut records, &mut offers, noise.shape(), &mut rng).unwrap();
         }
         let Kernel::Soma(soma) = &kernel else { unreachable!() };
         match noise.shape() {
-            Shape::Absolute => soma.bins.check::<Absolute>(&records),
-            Shape::Square => soma.bins.check::<Square>(&records),
+            Shape::Absolute => soma.bins.check::<Absolute, Portable>(&records),
+            Shape::Square => soma.bins.check::<Square, Portable>(&records),
         }
-        let kept = records.residual().to_vec();
-        records.refresh();
-        for (kept, right) in kept.iter().zip(records.residual()) {
+        let fresh = Records::new(&release, records.all().to_vec()).unwrap();
+        (0..300).for_each(|i| assert_eq!(records.statistic(i), fresh.statistic(i)));
+        for (kept, right) in records.residual().iter().zip(fresh.residual()) {
             assert!((kept - right).abs() < 1e-9, "{kept} was kept, {right} is right");
         }
+    }
+}
+
+/// Whole chains agree with the scan's in acceptance and in what they say of the records.
+#[test]
+fn chains_of_bins_agree_with_the_scan() {
+    for scale in [2.0, 0.1] {
+        let release = histogram(Noise::Laplace, scale, 12, vec![9.0, 1.5, 0.0, -2.0, 4.0]);
+        let rows = (0..12).map(|i| f64::from(i) / 12.0).collect();
+        let start = Records::new(&release, rows).unwrap();
+        let run =
+            |kernel, seed| chains::summaries(kernel, start.clone(), &mut Marked::new(&start), seed);
+        let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
+        chains::assert_agree(&reference, &run(Kernel::Soma(Soma::new()), 2), "bins");
     }
 }

@@ -3,44 +3,65 @@
 use super::*;
 use crate::kernel::SomaScan;
 
+/// How many batches of sweeps a chain is summed up in.
+const BATCHES: usize = 100;
+
+/// The acceptance rate, a residual and the sum of squares of the records of a chain, averaged over
+/// each of [`BATCHES`] batches of sweeps, after one more.
+pub(super) fn summaries(
+    mut kernel: Kernel,
+    mut records: Records,
+    offers: &mut dyn Offers,
+    seed: u64,
+) -> Vec<[f64; 3]> {
+    let mut rng = rng::stream(seed, 3);
+    let mut batch = || {
+        let mut sums = [0.0; 3];
+        for _ in 0..100 {
+            let counts = kernel.sweep(&mut records, offers, Shape::Absolute, &mut rng).unwrap();
+            let squares: f64 = records.all().iter().map(|x| x * x).sum();
+            let terms = [counts.acceptance_rate(), records.residual()[0], squares];
+            sums.iter_mut().zip(terms).for_each(|(s, t)| *s += t / 100.0);
+        }
+        sums
+    };
+    batch();
+    (0..BATCHES).map(|_| batch()).collect()
+}
+
+/// Two chains are summed up alike, to within the error of the batches.
+pub(super) fn assert_agree(reference: &[[f64; 3]], fast: &[[f64; 3]], case: &str) {
+    for c in 0..3 {
+        let moments = |all: &[[f64; 3]]| {
+            let mean = all.iter().map(|b| b[c]).sum::<f64>() / BATCHES as f64;
+            let squares = all.iter().map(|b| (b[c] - mean) * (b[c] - mean));
+            (mean, squares.sum::<f64>() / (BATCHES * (BATCHES - 1)) as f64)
+        };
+        let ((a, va), (b, vb)) = (moments(reference), moments(fast));
+        let gap = (a - b).abs() / (va + vb).sqrt();
+        assert!(gap < 4.5, "{case}, {c}: {a} by scan, {b}: {gap} errors");
+    }
+}
+
 /// Whole chains agree with the scan's in acceptance and in what they say of the records.
 #[test]
 fn chains_agree_with_the_scan() {
-    const BATCHES: usize = 100;
-    for epsilon in [3.0, 40.0] {
-        let (start, _) = problem(Noise::Laplace, 12, 2, epsilon, State::FarFromRelease);
-        let run = |mut kernel: Kernel, seed| -> Vec<[f64; 3]> {
-            let mut records = start.clone();
-            let mut rng = rng::stream(seed, 3);
-            let mut offers = Normals { k: 2, unit: records.unit(0) };
-            let mut batch = || {
-                let mut sums = [0.0; 3];
-                for _ in 0..100 {
-                    let shape = Shape::Absolute;
-                    let counts = kernel.sweep(&mut records, &mut offers, shape, &mut rng).unwrap();
-                    let squares: f64 = records.all().iter().map(|x| x * x).sum();
-                    let terms = [counts.acceptance_rate(), records.residual()[0], squares];
-                    sums.iter_mut().zip(terms).for_each(|(s, t)| *s += t / 100.0);
-                }
-                sums
-            };
-            batch();
-            (0..BATCHES).map(|_| batch()).collect()
+    let (line, plane) = (
+        [Strategy::Ordered].as_slice(),
+        [Strategy::Uniform, Strategy::Scan, Strategy::Cells(4), Strategy::Cells(64)].as_slice(),
+    );
+    for (epsilon, k, strategies) in
+        [(3.0, 2, plane), (40.0, 2, plane), (3.0, 1, line), (40.0, 1, line)]
+    {
+        let (start, _) = problem(Noise::Laplace, 12, k, epsilon, State::FarFromRelease);
+        let run = |kernel, seed| {
+            let mut offers = Normals { k, unit: start.unit(0) };
+            summaries(kernel, start.clone(), &mut offers, seed)
         };
         let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
-        for strategy in [Strategy::Uniform, Strategy::Scan, Strategy::Cells(4), Strategy::Cells(64)]
-        {
+        for &strategy in strategies {
             let fast = run(Kernel::Soma(Soma::with_strategy(strategy)), 2);
-            for c in 0..3 {
-                let moments = |all: &[[f64; 3]]| {
-                    let mean = all.iter().map(|b| b[c]).sum::<f64>() / BATCHES as f64;
-                    let squares = all.iter().map(|b| (b[c] - mean) * (b[c] - mean));
-                    (mean, squares.sum::<f64>() / (BATCHES * (BATCHES - 1)) as f64)
-                };
-                let ((a, va), (b, vb)) = (moments(&reference), moments(&fast));
-                let gap = (a - b).abs() / (va + vb).sqrt();
-                assert!(gap < 4.5, "{epsilon} {strategy:?} {c}: {a} by scan, {b}: {gap} errors");
-            }
+            assert_agree(&reference, &fast, &format!("{epsilon} {strategy:?}"));
         }
     }
 }
@@ -48,8 +69,8 @@ fn chains_agree_with_the_scan() {
 /// A kernel that was stored goes on as the one that was not, in every strategy.
 #[test]
 fn stored_kernels_go_on_bit_for_bit() {
-    for (n, epsilon) in [(50, 1.0), (300, 60.0)] {
-        let (records, _) = problem(Noise::Laplace, n, 9, epsilon, State::Typical);
+    for (n, k, epsilon) in [(50, 9, 1.0), (300, 9, 60.0), (3_000, 1, 60.0)] {
+        let (records, _) = problem(Noise::Laplace, n, k, epsilon, State::Typical);
         let (mut kernel, mut records) = (Kernel::Soma(Soma::new()), records);
         sweep(&mut kernel, &mut records, 3, 1);
         let text = serde_json::to_string(&kernel).unwrap();
@@ -74,4 +95,14 @@ fn cells_follow_the_records() {
     places.sort_unstable();
     assert_eq!(places, (0..300).collect::<Vec<_>>());
     soma.cells.check::<Absolute>(&records);
+}
+
+/// The buckets keep track of the records through replacements.
+#[test]
+fn the_order_follows_the_records() {
+    let (mut records, _) = problem(Noise::Laplace, 300, 1, 60.0, State::Typical);
+    let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Ordered));
+    sweep(&mut kernel, &mut records, 2, 4);
+    let Kernel::Soma(soma) = &kernel else { unreachable!() };
+    soma.order.check(&records);
 }

@@ -34,9 +34,9 @@ impl Work for Frozen<'_> {
     type Output = (Vec<u64>, u64);
 
     #[inline(always)]
-    fn run<S: Falloff, V: Vector, const K: usize>(mut self) -> (Vec<u64>, u64) {
+    fn run<S: Falloff, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
-        let Soma { partition, ahead, columns, cells, bins, envelope, .. } = &mut *self.soma;
+        let Soma { partition, ahead, columns, cells, bins, order, envelope, .. } = &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
                 envelope.fit::<V, K>(self.records);
@@ -61,12 +61,13 @@ impl Work for Frozen<'_> {
                 );
                 self.draw::<S, V, K, _>(selector)
             }
+            Strategy::Ordered => {
+                let mut order = std::mem::take(order);
+                let selector = OrderedSelector::begin::<V, K>(&mut order, self.records, envelope);
+                self.draw::<S, V, K, _>(selector)
+            }
             Strategy::Bins => {
-                for _ in 0..self.draws {
-                    let place = bins.frozen::<S>(self.records, self.statistic, self.rng);
-                    self.taken[place.unwrap_or(self.records.n())] += 1;
-                }
-                (self.taken, 0)
+                (bins.frozen::<S, V>(self.records, self.statistic, self.draws, self.rng), 0)
             }
         }
     }

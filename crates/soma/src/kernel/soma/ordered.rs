@@ -1,0 +1,288 @@
+//! Places drawn by way of sums along the line, for a single statistic under Laplace noise.
+
+use rand::RngExt;
+
+use super::accept::{Choice, Threshold, by_weighing_all, most_trials};
+use super::members::Members;
+use super::sums::Sums;
+use super::{Envelope, Selector};
+use crate::kernel::Records;
+use crate::kernel::exp::exp;
+use crate::kernel::shape::{Falloff, survives};
+use crate::kernel::vector::Vector;
+use crate::rng::Rng;
+
+/// How wide a bucket is at least, in noise units.
+const WIDTH: f64 = 0.4;
+/// How many buckets there are at most.
+const MOST_BUCKETS: usize = 128;
+/// So many buckets on either side are beyond the statistics as the sweep finds them.
+const MARGIN: usize = 2;
+/// Sums of statistics that are wider apart than this, in noise units, might overflow.
+pub(super) const MOST_RANGE: f64 = 300.0;
+
+/// Statistics t in buckets of equal width, from left to right.
+///
+/// An offer's weights are exp(-|t - p|) for a point p: exp(-p) exp(t) on its left, and
+/// exp(p) exp(-t) on its right. So the masses of the buckets (their members times a bound of their
+/// weights, from the edge that is nearest to p) need p only by two factors, and are summed up from
+/// the left and from the right whatever p is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Order {
+    low: f64,
+    high: f64,
+    width: f64,
+    members: Vec<Members>,
+    /// exp((j + 1) width).
+    rise: Vec<f64>,
+    /// Members times exp(right edge - low), from the left.
+    from_left: Sums,
+    /// Members times exp(high - left edge), from the right.
+    from_right: Sums,
+    /// Whether a member may be beyond the outer edges.
+    beyond: bool,
+}
+
+impl Order {
+    #[inline(always)]
+    fn fit<V: Vector, const K: usize>(&mut self, records: &Records, envelope: &mut Envelope) {
+        envelope.fit::<V, K>(records);
+        let (low, range) = (envelope.low()[0], envelope.width());
+        let inner = ((range / WIDTH).ceil() as usize).clamp(1, MOST_BUCKETS - 2 * MARGIN);
+        let buckets = inner + 2 * MARGIN;
+        self.width = (range / inner as f64).max(1e-3 * WIDTH);
+        self.low = low - MARGIN as f64 * self.width;
+        self.high = self.low + buckets as f64 * self.width;
+        self.rise.clear();
+        self.rise.extend((1..=buckets).map(|j| exp(j as f64 * self.width)));
+        self.members.resize(buckets, Members::default());
+        self.members.iter_mut().for_each(Members::clear);
+        self.beyond = false;
+        for i in 0..records.n() {
+            let row = records.statistic(i);
+            let bucket = self.bucket(row[0]);
+            self.members[bucket].push::<1>(i as u32, row);
+        }
+        self.from_left.resize(buckets);
+        self.from_right.resize(buckets);
+        (0..buckets).for_each(|j| self.weigh(j));
+        self.from_left.total_up(0);
+        self.from_right.total_up(0);
+    }
+
+    /// The bucket that a number is in; the outer ones have no end.
+    #[inline(always)]
+    fn bucket(&self, t: f64) -> usize {
+        (((t - self.low) / self.width).max(0.0) as usize).min(self.rise.len() - 1)
+    }
+
+    /// Brings the masses of bucket j up to date.
+    #[inline(always)]
+    fn weigh(&mut self, j: usize) {
+        let (count, opposite) = (self.members[j].len() as f64, self.rise.len() - 1 - j);
+        self.from_left.set(j, count * self.rise[j]);
+        self.from_right.set(opposite, count * self.rise[opposite]);
+    }
+
+    /// Every record is in its bucket, and the masses are those of the members.
+    #[cfg(test)]
+    pub(super) fn check(&self, records: &Records) {
+        let mut places = Vec::new();
+        for (j, members) in self.members.iter().enumerate() {
+            for slot in 0..members.len() {
+                let (place, row) = (members.place(slot), members.row::<1>(slot, 1));
+                assert_eq!((row, self.bucket(row[0])), (records.statistic(place), j));
+                places.push(place);
+            }
+            let before: f64 =
+                (0..j).map(|i| self.members[i].len() as f64 * self.rise[i]).sum::<f64>();
+            assert!((self.from_left.before(j) - before).abs() <= 1e-12 * before);
+        }
+        places.sort_unstable();
+        assert_eq!(places, (0..records.n()).collect::<Vec<_>>());
+    }
+
+    /// How far bucket j is from the point p, which is in bucket `centre`.
+    #[inline(always)]
+    fn distance(&self, j: usize, centre: usize, p: f64) -> f64 {
+        let edge = |j: usize| self.low + j as f64 * self.width;
+        let (left, right) = (edge(j) - p, p - edge(j + 1));
+        if j == centre { 0.0 } else { left.max(right) }
+    }
+}
+
+/// Draws a bucket with probability proportional to its mass, a member of it uniformly, and keeps
+/// it with probability w_i / bound: then the place kept has probability w_i / W. The number of
+/// trials has mean mass / W, at most the factor by which weights differ in a bucket.
+pub(super) struct OrderedSelector<'a> {
+    order: &'a mut Order,
+    /// The cost that no record can fall below.
+    least: f64,
+    /// The bucket of the point that weights fall from.
+    centre: usize,
+    /// The masses of all buckets together.
+    total: f64,
+}
+
+/// The masses to the left of, in and to the right of the bucket of p, in units of the weight at p.
+struct Sides {
+    p: f64,
+    factors: [f64; 2],
+    masses: [f64; 3],
+}
+
+impl<'a> OrderedSelector<'a> {
+    #[inline(always)]
+    pub(super) fn begin<V: Vector, const K: usize>(
+        order: &'a mut Order,
+        records: &Records,
+        envelope: &mut Envelope,
+    ) -> Self {
+        order.fit::<V, K>(records, envelope);
+        OrderedSelector { order, least: 0.0, centre: 0, total: 0.0 }
+    }
+
+    /// Looks at the point from which the weights of the offer fall. If it is beyond all statistics
+    /// it is moved to the nearest, all weights changing by the same factor.
+    #[inline(always)]
+    fn look(&mut self, envelope: &Envelope) -> Sides {
+        let wanted = -envelope.apart()[0];
+        let p = wanted.max(envelope.low()[0]).min(envelope.high()[0]);
+        self.least = (wanted - p).abs();
+        let order = &*self.order;
+        let centre = order.bucket(p);
+        let factors = [exp((order.low - p).min(0.0)), exp((p - order.high).min(0.0))];
+        let masses = [
+            factors[0] * order.from_left.before(centre),
+            order.members[centre].len() as f64,
+            factors[1] * order.from_right.before(order.rise.len() - 1 - centre),
+        ];
+        self.centre = centre;
+        self.total = masses[0] + masses[1] + masses[2];
+        Sides { p, factors, masses }
+    }
+
+    /// Draws a bucket. Rounding may lead to one without members, or to the wrong side, though
+    /// hardly ever: then there is none.
+    #[inline(always)]
+    fn draw(&self, sides: &Sides, uniform: f64) -> Option<usize> {
+        let Sides { factors, masses, .. } = sides;
+        let left = uniform * self.total;
+        let (bucket, right_side) = if left < masses[0] {
+            let bucket = self.order.from_left.at(left / factors[0]).0;
+            (bucket, bucket < self.centre)
+        } else if left < masses[0] + masses[1] {
+            (self.centre, true)
+        } else {
+            let left = (left - masses[0] - masses[1]) / factors[1];
+            let opposite = self.order.from_right.at(left).0;
+            let bucket = (self.order.rise.len() - 1).checked_sub(opposite)?;
+            (bucket, bucket > self.centre)
+        };
+        (right_side && self.order.members[bucket].len() > 0).then_some(bucket)
+    }
+
+    /// The statistics of all, from the centre to the right, and then the others.
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        let (before, after) = self.order.members.split_at(self.centre);
+        after.iter().chain(before).flat_map(|bucket| bucket.rows(1))
+    }
+
+    /// The bucket and the slot of one of [`rows`](OrderedSelector::rows).
+    fn locate(&self, mut index: usize) -> (usize, usize) {
+        let buckets = self.order.members.len();
+        for j in (self.centre..buckets).chain(0..self.centre) {
+            let count = self.order.members[j].len();
+            if index < count {
+                return (j, index);
+            }
+            index -= count;
+        }
+        unreachable!("an index of one of the rows")
+    }
+}
+
+impl Selector for OrderedSelector<'_> {
+    const DEFERS: bool = true;
+
+    #[inline(always)]
+    fn select<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        offer: &[f64],
+        _: f64,
+        envelope: &mut Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Choice {
+        envelope.offer::<V, K>(records.residual(), offer);
+        let sides = self.look(envelope);
+        for _ in 0..most_trials(records.n()) {
+            let Some(cell) = self.draw(&sides, rng.random()) else { continue };
+            let members = &self.order.members[cell];
+            let slot = rng.random_range(0..members.len() as u32) as usize;
+            let cost = envelope.cost::<S, V, K>(members.row::<1>(slot, 1));
+            *evaluations += 1;
+            let loss = cost - self.least - self.order.distance(cell, self.centre, sides.p);
+            if survives(loss, rng) {
+                return Choice { place: members.place(slot), cost, cell, slot };
+            }
+        }
+        let (index, cost) = by_weighing_all::<S, K>(envelope, self.rows(), evaluations, rng);
+        let (cell, slot) = self.locate(index);
+        Choice { place: self.order.members[cell].place(slot), cost, cell, slot }
+    }
+
+    #[inline(always)]
+    fn accepts<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Choice,
+        current: f64,
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        if choice.cost <= current {
+            return true;
+        }
+        let threshold = Threshold::draw(current, rng).for_place(choice.cost);
+        let unit = threshold.weight(self.least);
+        // In a bucket no weight falls below the bound by more than its width. A little is taken
+        // off for rounding.
+        let at_least = (1.0 - 1e-9) / self.order.rise[0] * self.total;
+        if !self.order.beyond && threshold.is_met_by(unit * at_least) {
+            return true;
+        }
+        if !threshold.is_met_by(unit * self.total * (1.0 + 1e-9)) {
+            return false;
+        }
+        threshold.is_met_by_sum::<S, V, K>(envelope, records.n(), self.rows(), unit, evaluations)
+    }
+
+    #[inline(always)]
+    fn old<const K: usize>(&self, choice: &Choice) -> &[f64] {
+        self.order.members[choice.cell].row::<1>(choice.slot, 1)
+    }
+
+    #[inline(always)]
+    fn replaced<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Choice,
+        _: usize,
+        new: &[f64],
+        envelope: &mut Envelope,
+        _: &mut Rng,
+    ) {
+        envelope.widen::<V, K>(new);
+        let order = &mut *self.order;
+        let (from, to) = (choice.cell, order.bucket(new[0]));
+        order.beyond |= new[0] < order.low || new[0] > order.high;
+        let place = order.members[from].swap_remove::<1>(choice.slot, 1);
+        order.members[to].push::<1>(place, new);
+        order.weigh(from);
+        order.weigh(to);
+        order.from_left.total_up(from.min(to));
+        order.from_right.total_up(order.rise.len() - 1 - from.max(to));
+    }
+}
