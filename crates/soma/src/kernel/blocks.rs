@@ -85,7 +85,7 @@ impl Work for Sweep<'_> {
             for (j, turn) in turns.enumerate() {
                 if turn == end {
                     (start, end) = (turn, n.min(turn + size));
-                    columns.load::<K>(records, start..end);
+                    columns.load::<V, K>(records, start..end);
                 }
                 let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
                 let count = &mut counts.evaluations;

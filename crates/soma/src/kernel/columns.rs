@@ -7,14 +7,13 @@ use rand::RngExt;
 use super::Records;
 use super::exp::exp;
 use super::masses::Masses;
-use super::shape::{Absolute, Falloff, cost_with, known, sum_over};
+use super::rough::Rough;
+use super::shape::{Falloff, cost_with, known};
 use super::vector::{BITS, LANES, ONE_BITS, Points, Vector};
 use crate::rng::Rng;
 
 /// 2^i (1 + f) is above 2^(i + f), by at most this factor.
 const LOOSE: f64 = 1.0615;
-/// What rounding to the bits of a float adds to an exponent, at most, and a little more.
-const ROUNDING: f64 = 4e-5;
 /// Sums of masses outside of this range may have lost terms: then the unit is changed.
 const SOUND: Range<f64> = 1e-28..1e28;
 /// After so many trials all records are weighed in full. Trials are independent of each other, so
@@ -29,54 +28,42 @@ const TRIALS: usize = 64;
 /// exponential: the bits of a float are its logarithm, piecewise linear. A record is drawn with
 /// probability proportional to its mass, and kept with probability w_i / mass, in full precision:
 /// then the record kept has probability w_i / W. It takes about 1.04 trials.
-///
-/// A coordinate in which the release is out of reach of all records costs each of them the same
-/// amount, up to the nearest point in reach: this constant is left out of the costs, which are
-/// then small enough for single precision wherever the chain starts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Columns {
     places: Range<usize>,
-    /// What is subtracted from statistics before they are rounded, and how far they are from it.
-    origin: Vec<f64>,
-    reach: Vec<f64>,
+    rough: Rough,
     columns: Vec<f32>,
-    /// Released minus sum minus the statistic of the offer.
-    apart: Vec<f64>,
-    /// The same plus the origin, brought within reach, and what that took away.
-    within: Vec<f32>,
-    beyond: Vec<f32>,
+    /// A statistic on its way into the columns.
+    entry: Vec<f32>,
     masses: Masses,
-    /// The cost that has mass 1, and by how much costs may be off.
+    /// The cost that has mass 1.
     unit: f64,
-    slack: f64,
 }
 
 impl Columns {
     /// Copies the statistics of the records in `places`.
     #[inline(always)]
-    pub(super) fn load<const K: usize>(&mut self, records: &Records, places: Range<usize>) {
+    pub(super) fn load<V: Vector, const K: usize>(
+        &mut self,
+        records: &Records,
+        places: Range<usize>,
+    ) {
         let k = if K == 0 { records.k() } else { K };
         let padded = places.len().next_multiple_of(LANES);
         self.columns.clear();
         // Where there is no record, there is one that costs more than any other.
         self.columns.resize(padded * k, 1e18);
         self.masses.resize(padded);
-        self.origin.clear();
-        self.origin.extend((0..k).map(|c| records.mean(c)));
-        self.reach.clear();
-        self.reach.resize(k, 0.0);
-        self.apart.resize(k, 0.0);
-        self.within.resize(k, 0.0);
-        self.beyond.resize(k, 0.0);
+        self.entry.resize(k, 0.0);
+        self.rough.begin::<K>(records);
         let all = LANES * k;
         for (i, place) in places.clone().enumerate() {
             let row = records.statistic_known::<K>(place);
+            let entry = &mut self.entry[..k];
+            self.rough.round::<V, K>(row, entry);
             let columns = &mut self.columns[i / LANES * all..][..all];
-            let (origin, reach) = (&self.origin[..k], &mut self.reach[..k]);
             for c in 0..k {
-                let t = row[c] - origin[c];
-                reach[c] = most(t.abs(), reach[c]);
-                columns[c * LANES + i % LANES] = t as f32;
+                columns[c * LANES + i % LANES] = entry[c];
             }
         }
         self.places = places;
@@ -94,22 +81,8 @@ impl Columns {
         let statistic = known::<K>(statistic);
         let k = statistic.len();
         let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
-        let (origin, reach) = (&self.origin[..k], &mut self.reach[..k]);
-        let entry = &mut self.within[..k];
-        let mut c = 0;
-        while c + 4 <= k {
-            let t = V::sub(V::load(&statistic[c..]), V::load(&origin[c..]));
-            let far = V::max(V::cost::<Absolute>(t), V::load(&reach[c..]));
-            V::store(&mut reach[c..], far);
-            V::narrow(&mut entry[c..], t);
-            c += 4;
-        }
-        while c < k {
-            let t = statistic[c] - origin[c];
-            reach[c] = most(t.abs(), reach[c]);
-            entry[c] = t as f32;
-            c += 1;
-        }
+        let entry = &mut self.entry[..k];
+        self.rough.round::<V, K>(statistic, entry);
         let eight = i % LANES / 8 * 8;
         for c in 0..k {
             V::put(&mut columns[c * LANES + eight..], i % 8, entry[c]);
@@ -139,7 +112,7 @@ impl Columns {
             *evaluations += 1;
             let uniform: f64 = rng.random();
             if uniform < surely
-                || uniform * f64::from(self.masses.masses[i]) < exp((self.unit - cost).min(600.0))
+                || uniform * f64::from(self.masses.bounds[i]) < exp((self.unit - cost).min(600.0))
             {
                 return (i, cost);
             }
@@ -187,37 +160,7 @@ impl Columns {
         offer: &[f64],
         current: f64,
     ) {
-        let k = if K == 0 { self.apart.len() } else { K };
-        let (residual, offer) = (&residual[..k], &offer[..k]);
-        let (origin, reach, apart) = (&self.origin[..k], &self.reach[..k], &mut self.apart[..k]);
-        let (within, beyond) = (&mut self.within[..k], &mut self.beyond[..k]);
-        let zero = V::load(&[0.0; 4]);
-        let paid = sum_over!(V, k, c => {
-            let away = V::sub(V::load(&residual[c..]), V::load(&offer[c..]));
-            let all = V::add(away, V::load(&origin[c..]));
-            let far = V::load(&reach[c..]);
-            let inside = V::max(V::min(all, far), V::sub(zero, far));
-            let outside = V::sub(all, inside);
-            V::store(&mut apart[c..], away);
-            V::narrow(&mut within[c..], inside);
-            V::narrow(&mut beyond[c..], outside);
-            V::cost::<S>(outside)
-        }, {
-            apart[c] = residual[c] - offer[c];
-            let all = apart[c] + origin[c];
-            let inside = most(least(all, reach[c]), -reach[c]);
-            within[c] = inside as f32;
-            beyond[c] = (all - inside) as f32;
-            S::cost(all - inside)
-        });
-        let size = if S::BENDS {
-            (0..k).map(|c| reach[c] * (reach[c] + f64::from(beyond[c].abs()))).sum()
-        } else {
-            sum_over!(V, k, c => V::load(&reach[c..]), reach[c])
-        };
-        // Statistics, `within` and distances are each rounded by a part in 2^24 of twice the
-        // reach, at most; each sum and product by as much of what comes out.
-        self.slack = ROUNDING + size * (k as f64 + 8.0) / f64::from(1 << 21);
+        let paid = self.rough.aim::<S, V, K>(residual, offer);
         self.unit = current;
         self.fill::<S, V, K>(current - paid);
         if !SOUND.contains(&self.masses.total()) {
@@ -228,14 +171,16 @@ impl Columns {
     /// Computes the masses relative to a cost of `unit`, and sums them up.
     #[inline(always)]
     fn fill<S: Falloff, V: Vector, const K: usize>(&mut self, unit: f64) {
-        let unit = (unit + self.slack) * f64::from(BITS) + f64::from(ONE_BITS);
+        let k = if K == 0 { self.entry.len() } else { K };
+        let unit = (unit + self.rough.slack) * f64::from(BITS) + f64::from(ONE_BITS);
+        let (bounds, sums) = self.masses.parts_mut();
         let parts = V::weigh_points::<S, K>(Points {
             columns: &self.columns,
-            apart: &self.within,
-            beyond: &self.beyond,
+            apart: &self.rough.within[..k],
+            beyond: &self.rough.beyond[..k],
             unit: unit as f32,
-            masses: &mut self.masses.masses,
-            sums: &mut self.masses.sums,
+            masses: bounds,
+            sums,
         });
         self.masses.set_parts(parts);
     }
@@ -244,11 +189,12 @@ impl Columns {
     #[cold]
     #[inline(never)]
     fn change_unit<S: Falloff, V: Vector, const K: usize>(&mut self, paid: f64) {
-        let k = self.within.len();
+        let k = self.entry.len();
+        let Rough { within, beyond, .. } = &self.rough;
         let mut lightest = f64::INFINITY;
         for i in 0..self.len() {
             let column = |c: usize| self.columns[(i / LANES * k + c) * LANES + i % LANES];
-            let cost = |c: usize| S::cost_beyond(column(c) + self.within[c], self.beyond[c]);
+            let cost = |c: usize| S::cost_beyond(column(c) + within[c], beyond[c]);
             lightest = least((0..k).map(|c| f64::from(cost(c))).sum(), lightest);
         }
         self.unit = lightest + paid;
@@ -258,19 +204,19 @@ impl Columns {
     /// Whether single precision says nothing of the weights.
     #[inline(always)]
     fn is_too_rough(&self) -> bool {
-        self.slack > 1.0
+        self.rough.slack > 1.0
     }
 
     /// What part of a mass, and of the sum of all, is surely weight.
     #[inline(always)]
     fn surely(&self) -> f64 {
-        most((1.0 - 2.0 * self.slack) * (1.0 / LOOSE) - 1e-4, 0.0)
+        most((1.0 - 2.0 * self.rough.slack) * (1.0 / LOOSE) - 1e-4, 0.0)
     }
 
     /// The cost of the residual if record `i` is replaced.
     #[inline(always)]
     fn cost<S: Falloff, V: Vector, const K: usize>(&self, records: &Records, i: usize) -> f64 {
-        cost_with::<S, V, K>(&self.apart, records.statistic_known::<K>(self.places.start + i))
+        cost_with::<S, V, K>(&self.rough.apart, records.statistic_known::<K>(self.places.start + i))
     }
 
     /// A record drawn with probability w_i / W by weighing all in full.

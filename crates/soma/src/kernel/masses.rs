@@ -1,37 +1,46 @@
 //! Masses to draw from.
 
-use super::vector::LANES;
+use super::vector::{LANES, Vector};
 
-/// Bounds of weights, and their sums, from which one is drawn with probability proportional to its
-/// mass. The number of masses is a multiple of [`LANES`].
+/// Masses, from which one is drawn with probability proportional to it. A mass is a bound of
+/// weights times the number of those that it bounds. The number of masses is a multiple of
+/// [`LANES`].
 #[derive(Debug, Clone, Default)]
 pub(super) struct Masses {
-    /// The masses.
-    pub(super) masses: Vec<f32>,
-    /// Mass j with masses j - 4, j - 8 and so on: those before it in the same of four parts.
-    pub(super) sums: Vec<f64>,
-    /// The sums of the parts, summed up.
-    parts: [f64; 4],
+    /// The bounds.
+    pub(super) bounds: Vec<f32>,
+    /// Four zeros, and then mass j with masses j - 4, j - 8 and so on: those before it in the same
+    /// of four parts.
+    sums: Vec<f64>,
+    /// Where each part begins, the parts standing one after the other, and where the last one ends.
+    starts: [f64; 5],
 }
 
 impl Masses {
     /// Room for `count` masses.
     pub(super) fn resize(&mut self, count: usize) {
-        self.masses.resize(count, 0.0);
-        self.sums.resize(count, 0.0);
+        self.bounds.resize(count, 0.0);
+        self.sums.clear();
+        self.sums.resize(count + 4, 0.0);
+    }
+
+    /// Where the bounds and the sums go.
+    #[inline(always)]
+    pub(super) fn parts_mut(&mut self) -> (&mut [f32], &mut [f64]) {
+        (&mut self.bounds, &mut self.sums[4..])
     }
 
     /// Takes the sums of the four parts.
     #[inline(always)]
     pub(super) fn set_parts(&mut self, parts: [f64; 4]) {
         let half = parts[0] + parts[1];
-        self.parts = [parts[0], half, half + parts[2], half + (parts[2] + parts[3])];
+        self.starts = [0.0, parts[0], half, half + parts[2], half + (parts[2] + parts[3])];
     }
 
     /// All masses together.
     #[inline(always)]
     pub(super) fn total(&self) -> f64 {
-        self.parts[3]
+        self.starts[4]
     }
 
     /// The mass at which the sum, part after part, passes a part `uniform` of the total. Rounding
@@ -39,15 +48,30 @@ impl Masses {
     #[inline(always)]
     pub(super) fn draw(&self, uniform: f64) -> usize {
         let left = uniform * self.total();
-        let part: usize = self.parts[..3].iter().map(|&sum| usize::from(sum <= left)).sum();
-        let left = left - if part == 0 { 0.0 } else { self.parts[part - 1] };
+        let part: usize = self.starts[1..4].iter().map(|&sum| usize::from(sum <= left)).sum();
+        let left = left - self.starts[part & 3];
         // First which sixteen, and then which of them.
-        let mut at = part;
-        for sums in self.sums.chunks_exact(LANES) {
-            at += if sums[LANES - 4 + part] <= left { LANES } else { 0 };
+        let mut at = part & 3;
+        let sums = &self.sums[4..];
+        for sums in sums[..sums.len() - LANES].chunks_exact(LANES) {
+            at += if sums[LANES - 4 + (part & 3)] <= left { LANES } else { 0 };
         }
-        let at = at.min(self.sums.len() - LANES + part);
-        let sums = &self.sums[at..][..9];
+        let sums = &sums[at..][..9];
         at + 4 * [0, 4, 8].map(|v| usize::from(sums[v] <= left)).iter().sum::<usize>()
+    }
+
+    /// The same where their number is a power of 2, and how far into the mass that is, which is
+    /// uniform up to rounding.
+    #[inline(always)]
+    pub(super) fn find<V: Vector>(&self, uniform: f64) -> (usize, f64) {
+        let left = uniform * self.total();
+        let lefts = V::sub(V::join([left; 4]), V::load(&self.starts));
+        // Of the parts before the one that is wanted all sums are passed, of those after it none.
+        let sums = &self.sums[4..];
+        let passed = V::count_up_to(sums, lefts).min(sums.len() - 1);
+        let bits = sums.len().trailing_zeros() - 2;
+        let (part, row) = (passed >> bits, passed & ((1 << bits) - 1));
+        let at = 4 * row + part;
+        (at, (left - self.starts[part & 3]) - self.sums[at])
     }
 }

@@ -15,6 +15,7 @@ mod masses;
 mod offers;
 mod ran_imwg;
 mod records;
+mod rough;
 mod scan;
 pub(crate) mod shape;
 mod single;

@@ -216,6 +216,12 @@ impl Records {
         (self.target[k] - self.residual[k]) * self.per_n
     }
 
+    /// All that was released, in noise units.
+    #[inline(always)]
+    pub(super) fn targets(&self) -> &[f64] {
+        &self.target
+    }
+
     /// Released minus sum, in noise units.
     #[inline]
     pub fn residual(&self) -> &[f64] {

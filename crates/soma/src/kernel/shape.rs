@@ -173,6 +173,35 @@ pub fn cost_with<S: Falloff, V: Vector, const K: usize>(apart: &[f64], old: &[f6
     }, S::cost(apart[k] + old[k]))
 }
 
+/// The costs of the residuals `apart + old` of four.
+#[inline(always)]
+pub fn costs_with<S: Falloff, V: Vector, const K: usize>(
+    apart: &[f64],
+    old: [&[f64]; 4],
+) -> V::Four {
+    let apart = known::<K>(apart);
+    let len = apart.len();
+    let old = old.map(|row| &row[..len]);
+    let zero = V::load(&[0.0; 4]);
+    let (mut k, mut lanes) = (0, [zero; 4]);
+    while k + 4 <= len {
+        let apart = V::load(&apart[k..]);
+        for j in 0..4 {
+            let cost = V::cost::<S>(V::add(apart, V::load(&old[j][k..])));
+            lanes[j] = V::add(lanes[j], cost);
+        }
+        k += 4;
+    }
+    let mut total = if len < 4 { zero } else { V::totals(lanes) };
+    while k < len {
+        let old = V::join([old[0][k], old[1][k], old[2][k], old[3][k]]);
+        let apart = V::load(&[apart[k]; 4]);
+        total = V::add(total, V::cost::<S>(V::add(apart, old)));
+        k += 1;
+    }
+    total
+}
+
 /// True with probability exp(-loss), and surely where `loss` is not positive.
 #[inline(always)]
 pub fn survives(loss: f64, rng: &mut Rng) -> bool {

@@ -29,6 +29,15 @@ pub trait Vector: Copy + 'static {
     /// Puts four numbers, rounded to single precision, into the first four places of a slice.
     fn narrow(to: &mut [f32], value: Self::Four);
 
+    /// The first four of a slice, or all of it and zeros.
+    fn load_some(from: &[f64]) -> Self::Four;
+
+    /// Puts four numbers into the first four places of a slice, or as many as it has.
+    fn store_some(to: &mut [f64], value: Self::Four);
+
+    /// Puts eight numbers, rounded to single precision, into the first eight places of a slice.
+    fn narrow_both(to: &mut [f32], value: [Self::Four; 2]);
+
     /// Puts four numbers from 0 to 65,535, rounded down, into the first four places of a slice.
     fn whole(to: &mut [u16], value: Self::Four);
 
@@ -51,22 +60,42 @@ pub trait Vector: Copy + 'static {
     /// The larger of each two; `b` where one is NaN.
     fn max(a: Self::Four, b: Self::Four) -> Self::Four;
 
+    /// Which numbers of `a` are below those of `b`: bit j is set where this is so of number j.
+    fn below(a: Self::Four, b: Self::Four) -> u32;
+
     /// The costs of residuals.
     fn cost<S: Falloff>(residuals: Self::Four) -> Self::Four;
 
     /// All four together: the first and third, plus the second and fourth.
     fn total(a: Self::Four) -> f64;
 
+    /// [`total`](Vector::total) of each of four.
+    fn totals(of: [Self::Four; 4]) -> Self::Four;
+
+    /// Four numbers, given one by one.
+    fn join(of: [f64; 4]) -> Self::Four;
+
+    /// [`exp_above`](super::exp::exp_above) of each of four.
+    fn exp_above(of: Self::Four) -> Self::Four;
+
+    /// How many of `sums`, of which there are a multiple of [`LANES`], are not above what they are
+    /// compared with: number j with number j modulo 4 of `with`.
+    fn count_up_to(sums: &[f64], with: Self::Four) -> usize;
+
+    /// Which of eight records are surely light enough, and which are perhaps; see [`Sifting`].
+    fn sift<S: Falloff, const K: usize>(sifting: Sifting) -> (u32, u32);
+
     /// The masses of single records; see [`Points`].
     fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];
 
     /// The masses of cells; see [`Weighing`].
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> [f64; 4];
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([f64; 4], f32);
 }
 
 /// What the masses of cells are computed from. All lengths are multiples of [`LANES`]; the boxes
 /// stand LANES cells side by side, coordinate after coordinate. Returned are the sums of the masses
-/// in four parts: cell j belongs to part j modulo 4.
+/// in four parts: cell j belongs to part j modulo 4; and the sum of all when each is multiplied by
+/// its `shrink`.
 pub struct Weighing<'a> {
     /// One step below the lower edges of the boxes, in steps.
     pub low: &'a [u16],
@@ -78,8 +107,10 @@ pub struct Weighing<'a> {
     pub paid: &'a [u16],
     /// The numbers of members.
     pub counts: &'a [f32],
-    /// Where the masses go.
-    pub masses: &'a mut [f32],
+    /// Which part of a mass counts in the second sum.
+    pub shrink: &'a [f32],
+    /// Where the bounds of the weights go: the masses are these times the numbers of members.
+    pub bounds: &'a mut [f32],
     /// Where the sums of the masses go: of each and those before it in the same part.
     pub sums: &'a mut [f64],
 }
@@ -100,6 +131,29 @@ pub struct Points<'a> {
     pub masses: &'a mut [f32],
     /// Where the sums of the masses go: of each and those before it in the same part.
     pub sums: &'a mut [f64],
+}
+
+/// Rows in single precision are filled up with zeros to a multiple of this.
+pub const EIGHT: usize = 8;
+
+/// What eight records are sifted by: whether their costs are below a bar each, in single precision.
+pub struct Sifting<'a> {
+    /// The statistics of all records.
+    pub rows: &'a [f32],
+    /// From one record to the next, a multiple of [`EIGHT`].
+    pub stride: usize,
+    /// Which eight of them.
+    pub places: &'a [u32],
+    /// What is added to statistics to make distances from where they should be; zeros follow.
+    pub apart: &'a [f32],
+    /// What all pay alike in each coordinate, with its sign; zeros follow.
+    pub beyond: &'a [f32],
+    /// Below its number here, and the first of `shift`, a cost is surely low enough.
+    pub low: &'a [f32],
+    /// Below its number here, and the second of `shift`, it is perhaps.
+    pub high: &'a [f32],
+    /// What is added to the bars.
+    pub shift: [f32; 2],
 }
 
 /// What a cost of 1 is in the last bits of a float.

@@ -5,7 +5,7 @@ use rand::RngExt;
 use super::Envelope;
 use crate::kernel::Records;
 use crate::kernel::columns::draw_by_cost;
-use crate::kernel::exp::exp;
+use crate::kernel::exp::{LOOSE, exp, exp_above};
 use crate::kernel::shape::Falloff;
 use crate::kernel::vector::{Portable, Vector};
 use crate::rng::Rng;
@@ -21,7 +21,7 @@ pub(super) struct Choice {
 }
 
 /// The largest exponent that is used: weights are only compared, so that more is no more.
-const MOST: f64 = 600.0;
+pub(super) const MOST: f64 = 600.0;
 
 /// The test W / w_0 >= c with c = (1 - w_i / w_0) U / (1 - U), which decides a move to a place of
 /// less weight than w_0: it is W / (W + w_0 - w_i) >= U, solved for W.
@@ -90,6 +90,66 @@ impl Threshold {
             }
         }
         false
+    }
+}
+
+/// The acceptance where there is one box of all statistics.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OneBox {
+    /// The least cost that the box allows.
+    pub(super) least: f64,
+    /// A bound of W / w_0 from below that holds for all offers of the batch; 0 if there is none.
+    floor: f64,
+}
+
+impl OneBox {
+    /// Widens the box to hold all offers of the batch. A replacement moves the residual, and so,
+    /// unless it bends, the cost, by no more than the box is wide.
+    #[inline(always)]
+    pub(super) fn prepare<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        statistics: &[f64],
+        envelope: &mut Envelope,
+        records: &Records,
+    ) {
+        for offer in statistics.chunks_exact(records.k()) {
+            envelope.widen::<V, K>(offer);
+        }
+        envelope.divide_by_widths();
+        let least = exp(-envelope.width());
+        self.floor = if S::BENDS { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
+    }
+
+    /// Whether the offer is put in the chosen place. What hardly ever fails comes first: a branch
+    /// that goes either way is dear.
+    #[inline(always)]
+    pub(super) fn accepts<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        choice: &Choice,
+        current: f64,
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        let threshold = Threshold::draw(current, rng);
+        if threshold.is_met_by(self.floor) {
+            return true;
+        }
+        let mean = envelope.mean_cost::<S, V, K>(records);
+        let below = exp_above((current - mean).min(MOST)) * (1.0 / LOOSE);
+        if threshold.is_met_by(records.n() as f64 * (1.0 - 1e-9) * below) || choice.cost <= current
+        {
+            return true;
+        }
+        let threshold = threshold.for_place(choice.cost);
+        if threshold.is_met_by_all(records, mean) {
+            return true;
+        }
+        let places = (choice.place..records.n()).chain(0..choice.place);
+        let rows = places.map(|place| records.statistic_known::<K>(place));
+        let most = threshold.weight(self.least);
+        threshold.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, most, evaluations)
     }
 }
 

@@ -1,20 +1,17 @@
 //! Places drawn by way of cells.
 
-use rand::RngExt;
+use rand::{Rng as _, RngExt};
 
-use super::accept::{Choice, Threshold, by_weighing_all, most_trials};
+use super::accept::{Choice, MOST, Threshold, by_weighing_all, most_trials};
 use super::ahead::Ahead;
 use super::cells::Cells;
 use super::partition::Partition;
 use super::{Envelope, Selector};
 use crate::kernel::Records;
 use crate::kernel::exp::{LOOSE, exp, exp_above};
-use crate::kernel::shape::Falloff;
+use crate::kernel::shape::{Falloff, costs_with};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
-
-/// Statistics of more bytes than this are waited for, unless they are asked for ahead of their use.
-const NEAR: usize = 1 << 19;
 
 /// Draws a cell with probability proportional to its mass (its members times a bound of their
 /// weights), a member of it uniformly, and keeps it with probability w_i / bound: then the place
@@ -39,43 +36,85 @@ impl<'a> CellSelector<'a> {
         rng: &mut Rng,
     ) -> Self {
         cells.fit::<S, V, K>(records, envelope, partition);
-        let is_near = size_of_val(records.statistics()) < NEAR;
-        let ahead = if is_near {
-            None
-        } else {
+        let ahead = if cells.hold_copies() {
             ahead.start(&cells.members, records.k(), rng);
             Some(ahead)
+        } else {
+            None
         };
         CellSelector { cells, partition, ahead, least: 0.0, offers: Vec::new() }
     }
 
-    /// Draws a cell and a member of it; none if rounding has led to a cell without members.
+    /// Draws a cell and a member of it. Rounding may lead to a cell without members, though hardly
+    /// ever; then it draws again.
     #[inline(always)]
-    fn draw(&mut self, k: usize, rng: &mut Rng) -> Option<(usize, usize)> {
-        let cell = self.cells.masses.draw(rng.random());
-        let members = &self.cells.members[cell];
-        if members.len() == 0 {
-            return None;
+    fn draw<V: Vector>(&mut self, k: usize, rng: &mut Rng) -> Candidate {
+        loop {
+            let (cell, within) = self.cells.masses.find::<V>(rng.random());
+            let members = &self.cells.members[cell];
+            if members.len() == 0 {
+                continue;
+            }
+            let bound = f64::from(self.cells.masses.bounds[cell]);
+            let slot = match &mut self.ahead {
+                Some(ahead) => ahead.take(cell, members, k, rng),
+                // What is left of the uniform number is uniform within the mass of the cell.
+                None => ((within / bound) as u32).min(members.len() as u32 - 1),
+            };
+            let step = bound * (1.0 / 4_294_967_296.0);
+            let bar = f64::from(rng.next_u32()) * step;
+            return Candidate { cell: cell as u32, slot, bar, step };
         }
-        let slot = match &mut self.ahead {
-            Some(ahead) => ahead.take(cell, members, k, rng),
-            None => rng.random_range(0..members.len() as u32),
-        };
-        Some((cell, slot as usize))
     }
 
-    /// Whether a member of `cell` is kept whose weight is exp(-loss) in the unit of the masses.
+    /// The first of four candidates that is kept, with the cost of putting the offer there.
     #[inline(always)]
-    fn keeps(&self, cell: usize, loss: f64, rng: &mut Rng) -> bool {
-        let (mass, count) = self.cells.mass_and_count(cell);
-        let bar = rng.random::<f64>() * mass;
-        let above = exp_above(-loss) * count;
-        bar * LOOSE < above || (bar < above && bar < exp(-loss) * count)
+    fn first_kept<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        four: [Candidate; 4],
+        envelope: &Envelope,
+        records: &Records,
+        rng: &mut Rng,
+    ) -> Option<(Candidate, f64)> {
+        let [a, b, c, d] = &four;
+        let row = |of: &Candidate| self.cells.row::<K>(records, of.cell as usize, of.slot as usize);
+        let costs = costs_with::<S, V, K>(envelope.apart(), [row(a), row(b), row(c), row(d)]);
+        let logs = V::sub(V::load(&[self.least; 4]), costs);
+        let above = V::exp_above(logs);
+        let bars = V::join([a.bar, b.bar, c.bar, d.bar]);
+        let steps = V::join([a.step, b.step, c.step, d.step]);
+        let loose = V::mul(V::add(bars, steps), V::load(&[LOOSE; 4]));
+        let (surely, mut perhaps) = (V::below(loose, above), V::below(bars, above));
+        let mut all = [0.0; 4];
+        V::store(&mut all, costs);
+        while perhaps != 0 {
+            let j = perhaps.trailing_zeros() as usize & 3;
+            let (Candidate { bar, step, .. }, cost) = (four[j], all[j]);
+            let is_sure = (surely >> j) & 1 == 1;
+            if is_sure || bar + rng.random::<f64>() * step < exp(self.least - cost) {
+                return Some((four[j], cost));
+            }
+            perhaps &= perhaps - 1;
+        }
+        None
     }
 }
 
+/// A member that was drawn. It is kept if its weight is above a uniform part of the bound of its
+/// cell, of which the first 32 bits, `bar`, mostly decide: there are `step`s of the rest above it.
+#[derive(Clone, Copy)]
+struct Candidate {
+    cell: u32,
+    slot: u32,
+    bar: f64,
+    step: f64,
+}
+
 impl Selector for CellSelector<'_> {
-    const DEFERS: bool = true;
+    #[inline(always)]
+    fn defers(&self) -> bool {
+        self.cells.hold_copies()
+    }
 
     #[inline(always)]
     fn prepare<S: Falloff, V: Vector, const K: usize>(
@@ -99,18 +138,21 @@ impl Selector for CellSelector<'_> {
     ) -> Choice {
         let k = records.k();
         envelope.offer::<V, K>(records.residual(), offer);
-        self.least = envelope.least_cost::<S, V, K>();
-        self.cells.weigh::<S, V, K>(envelope);
-        for _ in 0..most_trials(records.n()) {
-            let Some((cell, slot)) = self.draw(k, rng) else { continue };
-            let cost = envelope.cost::<S, V, K>(self.cells.row::<K>(cell, slot));
-            *evaluations += 1;
-            if self.keeps(cell, cost - self.least, rng) {
+        self.least = self.cells.weigh::<S, V, K>(envelope);
+        // Four at a time: where one is kept half of the time, to look at each by itself would mean
+        // to guess wrong, and to begin anew, about once a move.
+        for _ in 0..most_trials(records.n()) / 4 {
+            let mut draw = || self.draw::<V>(k, rng);
+            let four = [draw(), draw(), draw(), draw()];
+            *evaluations += 4;
+            let kept = self.first_kept::<S, V, K>(four, envelope, records, rng);
+            if let Some((Candidate { cell, slot, .. }, cost)) = kept {
+                let (cell, slot) = (cell as usize, slot as usize);
                 return Choice { place: self.cells.members[cell].place(slot), cost, cell, slot };
             }
         }
         let (index, cost) =
-            by_weighing_all::<S, K>(envelope, self.cells.rows(0, k), evaluations, rng);
+            by_weighing_all::<S, K>(envelope, self.cells.rows(records, 0), evaluations, rng);
         let (cell, slot) = self.cells.locate(index);
         Choice { place: self.cells.members[cell].place(slot), cost, cell, slot }
     }
@@ -125,14 +167,19 @@ impl Selector for CellSelector<'_> {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> bool {
+        let threshold = Threshold::draw(current, rng);
+        // The test that hardly ever fails comes before the one that often does: a branch that goes
+        // either way costs more than both.
+        if !S::BENDS {
+            let unit = exp_above((current - self.least).min(MOST)) * (1.0 / LOOSE);
+            if threshold.is_met_by(unit * self.cells.at_least()) {
+                return true;
+            }
+        }
         if choice.cost <= current {
             return true;
         }
-        let threshold = Threshold::draw(current, rng);
         let unit = threshold.weight(self.least);
-        if !S::BENDS && threshold.is_met_by(unit * self.cells.at_least()) {
-            return true;
-        }
         let threshold = threshold.for_place(choice.cost);
         if self.cells.suffice::<S, V, K>(choice.cell, |sum| threshold.is_met_by(unit * sum)) {
             return true;
@@ -140,13 +187,13 @@ impl Selector for CellSelector<'_> {
         if !threshold.is_met_by(unit * self.cells.masses.total()) {
             return false;
         }
-        let rows = self.cells.rows(choice.cell, records.k());
+        let rows = self.cells.rows(records, choice.cell);
         threshold.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, unit, evaluations)
     }
 
     #[inline(always)]
     fn old<const K: usize>(&self, choice: &Choice) -> &[f64] {
-        self.cells.row::<K>(choice.cell, choice.slot)
+        self.cells.copied_row::<K>(choice.cell, choice.slot)
     }
 
     #[inline(always)]

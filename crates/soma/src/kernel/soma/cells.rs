@@ -1,15 +1,17 @@
 //! Cells of similar records, each with a bound of its members' weights.
 
 use super::Envelope;
-use super::envelope::widen;
+use super::envelope::{is_outside, widen};
 use super::members::Members;
 use super::partition::Partition;
 use crate::kernel::Records;
 use crate::kernel::columns::{least, most};
 use crate::kernel::masses::Masses;
-use crate::kernel::shape::Falloff;
+use crate::kernel::shape::{Falloff, sum_over};
 use crate::kernel::vector::{LANES, ONE, Vector, Weighing};
 
+/// Statistics of more bytes than this are waited for, unless they are asked for ahead of their use.
+const FAR: usize = 1 << 19;
 /// Records are sorted into cells so many at a time.
 const BLOCK: usize = 64;
 /// 2^i (1 + f) is above 2^(i + f), by less than this factor.
@@ -30,22 +32,26 @@ pub(super) struct Cells {
     /// step lower still, since the aim is rounded down.
     low: Vec<u16>,
     high: Vec<u16>,
-    /// The boxes again, as they are fitted: cell after cell, lower edges and then upper ones.
+    /// The boxes again, not rounded: cell after cell, lower edges and then upper ones.
     edges: Vec<f64>,
     /// The cells of the records that are being sorted.
     entries: Vec<u16>,
     counts: Vec<f32>,
     pub(super) members: Vec<Members>,
+    /// Whether the cells hold copies of the statistics.
+    copies: bool,
     /// Where the statistic of the replaced record should be, just below, and what all records
     /// alike have to pay for its being outside the box of all statistics.
     aim: Vec<u16>,
     paid: Vec<u16>,
-    /// Where a new statistic stands on the grid.
-    at: Vec<u16>,
     pub(super) masses: Masses,
     /// What a mass is multiplied by to become a bound from below, as far as the width of the box
     /// alone can say; 0 where it says nothing.
     shrink: Vec<f32>,
+    /// How many steps the boxes are wide, all coordinates together.
+    widths: Vec<u32>,
+    /// The sum of the masses so multiplied.
+    at_least: f32,
 }
 
 impl Cells {
@@ -59,13 +65,14 @@ impl Cells {
     ) {
         let k = if K == 0 { records.k() } else { K };
         self.reset(k, partition.cells());
+        self.copies = size_of_val(records.statistics()) >= FAR;
         let mut place = 0;
         for rows in records.statistics().chunks(BLOCK * k) {
             partition.cells_of_all::<K>(rows, k, &mut self.entries);
             for r in 0..rows.len() / k {
                 let cell = usize::from(self.entries[r]);
                 let row = &rows[r * k..][..k];
-                self.members[cell].push::<K>(place, row);
+                self.push::<K>(cell, place, row);
                 let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at_mut(k);
                 widen::<V, K>(low, high, row, row);
                 place += 1;
@@ -87,7 +94,7 @@ impl Cells {
     }
 
     fn reset(&mut self, k: usize, cells: usize) {
-        let padded = cells.next_multiple_of(LANES);
+        let padded = cells.next_power_of_two().max(LANES);
         self.origin.clear();
         fill(&mut self.low, padded * k, u16::MAX);
         fill(&mut self.high, padded * k, 0);
@@ -98,9 +105,9 @@ impl Cells {
         }
         fill(&mut self.counts, padded, 0.0);
         fill(&mut self.shrink, padded, 0.0);
+        fill(&mut self.widths, padded, 0);
         fill(&mut self.aim, k, 0);
         fill(&mut self.paid, k, 0);
-        fill(&mut self.at, k, 0);
         self.masses.resize(padded);
         self.members.resize(padded, Members::default());
         self.members.iter_mut().for_each(Members::clear);
@@ -117,79 +124,100 @@ impl Cells {
             (self.low[at + c * LANES], self.high[at + c * LANES]) = edges;
             width += u32::from(edges.1 - edges.0);
         }
+        self.widths[cell] = width;
         self.shrink[cell] = shrink::<S>(width);
     }
 
     /// Takes aim at where the statistic of the replaced record should be, brought into the box of
-    /// all statistics, and computes the masses, relative to the weight at that point.
+    /// all statistics, and computes the masses, relative to the weight at that point, of which the
+    /// cost is returned.
     #[inline(always)]
-    pub(super) fn weigh<S: Falloff, V: Vector, const K: usize>(&mut self, envelope: &Envelope) {
+    pub(super) fn weigh<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        envelope: &Envelope,
+    ) -> f64 {
         let k = if K == 0 { self.aim.len() } else { K };
         let (apart, origin) = (&envelope.apart()[..k], &self.origin[..k]);
         let (low, high) = (&envelope.low()[..k], &envelope.high()[..k]);
         let (aim, paid) = (&mut self.aim[..k], &mut self.paid[..k]);
         let zero = V::load(&[0.0; 4]);
-        let mut c = 0;
-        while c + 4 <= k {
-            let wanted = V::sub(zero, V::load(&apart[c..]));
+        let cost = sum_over!(V, k, c => {
+            let apart = V::load(&apart[c..]);
+            let wanted = V::sub(zero, apart);
             let inside = V::min(V::max(wanted, V::load(&low[c..])), V::load(&high[c..]));
             put_on_grid::<S, V>(inside, V::load(&origin[c..]), &mut aim[c..]);
-            c += 4;
-        }
-        while c < k {
-            aim[c] = below::<S>(least(most(-apart[c], low[c]), high[c]), origin[c]);
-            c += 1;
-        }
+            V::cost::<S>(V::add(apart, inside))
+        }, {
+            let inside = least(most(-apart[c], low[c]), high[c]);
+            aim[c] = below::<S>(inside, origin[c]);
+            S::cost(apart[c] + inside)
+        });
         if S::BENDS {
             for c in 0..k {
                 let inside = least(most(-apart[c], low[c]), high[c]);
                 paid[c] = ((apart[c] + inside).abs() * (2.0 / S::STEP)) as u16;
             }
         }
-        let parts = V::weigh::<S, K>(Weighing {
+        let (bounds, sums) = self.masses.parts_mut();
+        let (parts, at_least) = V::weigh::<S, K>(Weighing {
             low: &self.low,
             high: &self.high,
             aim: &self.aim,
             paid: &self.paid,
             counts: &self.counts,
-            masses: &mut self.masses.masses,
-            sums: &mut self.masses.sums,
+            shrink: &self.shrink,
+            bounds,
+            sums,
         });
         self.masses.set_parts(parts);
+        self.at_least = at_least;
+        cost
     }
 
     /// A lower bound of W; 0 where it is not known, as where the cost bends.
     #[inline(always)]
     pub(super) fn at_least(&self) -> f64 {
-        if self.off_grid {
-            return 0.0;
-        }
-        let mut sums = [0.0f32; LANES];
-        let masses = self.masses.masses.chunks_exact(LANES);
-        for (masses, shrink) in masses.zip(self.shrink.chunks_exact(LANES)) {
-            for l in 0..LANES {
-                sums[l] += masses[l] * shrink[l];
-            }
-        }
-        f64::from(sums.iter().sum::<f32>())
+        if self.off_grid { 0.0 } else { f64::from(self.at_least) }
     }
 
-    /// The mass and the number of members of a cell.
+    /// Whether the cells hold copies of the statistics, so that those of `Records` are not looked
+    /// at in a sweep.
     #[inline(always)]
-    pub(super) fn mass_and_count(&self, cell: usize) -> (f64, f64) {
-        (f64::from(self.masses.masses[cell]), f64::from(self.counts[cell]))
+    pub(super) fn hold_copies(&self) -> bool {
+        self.copies
     }
 
     /// The statistic of a member of a cell.
     #[inline(always)]
-    pub(super) fn row<const K: usize>(&self, cell: usize, slot: usize) -> &[f64] {
+    pub(super) fn row<'a, const K: usize>(
+        &'a self,
+        records: &'a Records,
+        cell: usize,
+        slot: usize,
+    ) -> &'a [f64] {
+        if self.copies {
+            self.copied_row::<K>(cell, slot)
+        } else {
+            records.statistic_known::<K>(self.members[cell].place(slot))
+        }
+    }
+
+    /// The copied statistic of a member of a cell.
+    #[inline(always)]
+    pub(super) fn copied_row<const K: usize>(&self, cell: usize, slot: usize) -> &[f64] {
         self.members[cell].row::<K>(slot, self.aim.len())
     }
 
     /// The statistics of all records, those in cell `first` before the others.
-    pub(super) fn rows(&self, first: usize, k: usize) -> impl Iterator<Item = &[f64]> {
+    pub(super) fn rows<'a>(
+        &'a self,
+        records: &'a Records,
+        first: usize,
+    ) -> impl Iterator<Item = &'a [f64]> {
         let order = (first..self.members.len()).chain(0..first);
-        order.flat_map(move |cell| self.members[cell].rows(k))
+        order.flat_map(move |cell| {
+            (0..self.members[cell].len()).map(move |slot| self.row::<0>(records, cell, slot))
+        })
     }
 
     /// The cell, and the place among its members, of row number `index` of all.
@@ -253,7 +281,8 @@ impl Cells {
         let k = records.k();
         for (cell, members) in self.members.iter().enumerate() {
             assert_eq!(self.counts[cell], members.len() as f32);
-            for (slot, row) in members.rows(k).enumerate() {
+            for slot in 0..members.len() {
+                let row = self.row::<0>(records, cell, slot);
                 assert_eq!(row, records.statistic(members.place(slot)));
                 for (c, &t) in row.iter().enumerate() {
                     let at = (cell / LANES * k + c) * LANES + cell % LANES;
@@ -270,9 +299,23 @@ impl Cells {
         &mut self,
         (cell, slot): (usize, usize),
     ) -> u32 {
-        let place = self.members[cell].swap_remove::<K>(slot, self.aim.len());
+        let members = &mut self.members[cell];
+        let place = if self.copies {
+            members.swap_remove::<K>(slot, self.aim.len())
+        } else {
+            members.swap_remove::<0>(slot, 0)
+        };
         self.recount::<V>(cell);
         place
+    }
+
+    #[inline(always)]
+    fn push<const K: usize>(&mut self, cell: usize, place: u32, row: &[f64]) {
+        if self.copies {
+            self.members[cell].push::<K>(place, row);
+        } else {
+            self.members[cell].push::<0>(place, &[]);
+        }
     }
 
     #[inline(always)]
@@ -291,46 +334,38 @@ impl Cells {
     ) {
         let k = if K == 0 { statistic.len() } else { K };
         let statistic = &statistic[..k];
-        self.members[to].push::<K>(place, statistic);
+        self.push::<K>(to, place, statistic);
         self.recount::<V>(to);
-        let (origin, at) = (&self.origin[..k], &mut self.at[..k]);
-        let mut c = 0;
-        while c + 4 <= k {
-            let four = V::load(&statistic[c..]);
-            put_on_grid::<S, V>(four, V::load(&origin[c..]), &mut at[c..]);
-            c += 4;
-        }
-        while c < k {
-            at[c] = below::<S>(statistic[c], origin[c]);
-            c += 1;
-        }
-        let (block, lane) = (to / LANES * k * LANES, to % LANES);
-        let (low, high) = (&self.low[block..][..k * LANES], &self.high[block..][..k * LANES]);
-        let mut outside = false;
-        for c in 0..k {
-            outside |= (at[c] <= low[c * LANES + lane]) | (at[c] >= high[c * LANES + lane]);
-        }
-        if outside {
-            self.widen_box::<S, K>(to);
+        let (low, high) = self.edges[2 * to * k..][..2 * k].split_at(k);
+        if is_outside::<V, K>(low, high, statistic) {
+            self.widen_box::<S, K>(to, statistic);
         }
     }
 
-    /// Takes the statistic at `at` into the box of a cell.
+    /// Takes a statistic into the box of a cell. It hardly ever is outside in many coordinates.
     #[inline(always)]
-    fn widen_box<S: Falloff, const K: usize>(&mut self, cell: usize) {
-        let k = if K == 0 { self.at.len() } else { K };
-        let (block, lane) = (cell / LANES * k * LANES, cell % LANES);
-        let low = &mut self.low[block..][..k * LANES];
-        let (high, at) = (&mut self.high[block..][..k * LANES], &self.at[..k]);
-        let (mut width, mut off) = (0, false);
+    fn widen_box<S: Falloff, const K: usize>(&mut self, cell: usize, statistic: &[f64]) {
+        let k = if K == 0 { statistic.len() } else { K };
+        let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at_mut(k);
+        let lane = cell / LANES * k * LANES + cell % LANES;
         for c in 0..k {
-            off |= (at[c] == 0) | (at[c] + 1 == LAST);
-            let (low, high) = (&mut low[c * LANES + lane], &mut high[c * LANES + lane]);
-            (*low, *high) = ((*low).min(at[c].saturating_sub(1)), (*high).max(at[c] + 1));
-            width += u32::from(*high - *low);
+            let (t, at) = (statistic[c], lane + c * LANES);
+            if t < low[c] {
+                low[c] = t;
+                let edge = below::<S>(t, self.origin[c]).saturating_sub(1);
+                self.widths[cell] += u32::from(self.low[at].saturating_sub(edge));
+                self.low[at] = self.low[at].min(edge);
+                self.off_grid |= edge == 0;
+            }
+            if t > high[c] {
+                high[c] = t;
+                let edge = below::<S>(t, self.origin[c]) + 1;
+                self.widths[cell] += u32::from(edge.saturating_sub(self.high[at]));
+                self.high[at] = self.high[at].max(edge);
+                self.off_grid |= edge == LAST;
+            }
         }
-        self.off_grid |= off;
-        self.shrink[cell] = shrink::<S>(width);
+        self.shrink[cell] = shrink::<S>(self.widths[cell]);
     }
 }
 

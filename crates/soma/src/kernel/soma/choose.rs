@@ -3,25 +3,37 @@
 use super::ordered::MOST_RANGE;
 use super::partition::Part;
 use super::{Envelope, Partition, Soma, Strategy};
-use crate::kernel::Records;
 use crate::kernel::exp::exp;
 use crate::kernel::shape::Falloff;
 use crate::kernel::vector::Vector;
+use crate::kernel::{Counts, Records};
 
 /// So many records stand in for offers, to see how many trials one would take.
-const OFFERS: usize = 8;
+const OFFERS: usize = 32;
+/// One in so many of them is offered where the residual is as it stands.
+const STANDING: usize = 4;
 /// So many records, at most, are weighed against each of them.
 const WEIGHED: usize = 64;
 /// The choice is made anew after 0, 1, 4, 16, 64 and every 256 sweeps.
 const PERIOD: u64 = 256;
+/// A choice is quite wrong if it costs so many times what another would.
+const WRONG: f64 = 1.6;
+/// Counted trials are averaged over about so many sweeps.
+const LATELY: f64 = 8.0;
 /// What a move costs beside its trials when places are drawn uniformly. The unit of this and of
-/// what follows is the cost of a trial.
+/// what follows is the cost of a trial, about ten nanoseconds.
 const UNIFORM: f64 = 6.5;
+/// What a move costs when places are sifted: whatever the trials are, and for each of them.
+const SIEVE: [f64; 2] = [7.7, 0.56];
+/// Statistics of more bytes than this are not sifted: the sieve does not ask for them ahead.
+const SIFTED: usize = 1 << 19;
+/// What a trial costs where statistics are of more bytes than that.
+const FAR: f64 = 1.4;
 /// What a move costs by a scan: whatever n is, and for each coordinate of each record.
-const SCAN: [f64; 2] = [10.3, 0.0055];
+const SCAN: [f64; 2] = [10.2, 0.0066];
 /// What a move costs by way of cells: whatever their number is, with the few trials that it takes
 /// where they suit; for each coordinate of each cell; and for each trial beyond [`USUAL`].
-const CELLS: [f64; 3] = [17.5, 0.009, 1.5];
+const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
 /// What a move costs by way of sums along the line.
 const ORDERED: f64 = 16.0;
 /// The trials that a move takes by way of cells that suit.
@@ -42,7 +54,13 @@ impl Soma {
             sweeps => sweeps % PERIOD == 0,
         };
         self.sweeps += 1;
-        if let (Some(strategy), false) = (self.strategy, now) {
+        let (n, k) = (records.n(), records.k());
+        // Trials that were counted may show, at any time, that the last choice was quite wrong.
+        let counted = self.counted;
+        let is_wrong = counted.is_some_and(|trials| {
+            by_one_bound(trials, n, k).0 > WRONG * by_many_bounds(trials, n, k).0
+        });
+        if let (Some(strategy), false) = (self.strategy, now || is_wrong) {
             return strategy;
         }
         let strategy = match self.forced {
@@ -55,13 +73,15 @@ impl Soma {
                 if forced.is_some() {
                     if is_line { Strategy::Ordered } else { Strategy::Scan }
                 } else {
-                    let trials = self.trials::<S, V, K>(records, |_| 1.0);
-                    cheapest(trials, records.n(), records.k(), is_line)
+                    let trials =
+                        counted.unwrap_or_else(|| self.trials::<S, V, K>(records, |_| 1.0));
+                    cheapest(trials, n, k, is_line)
                 }
             }
         };
         let strategy = self.grow::<S, V, K>(records, strategy);
         self.strategy = Some(strategy);
+        self.counted = counted.filter(|_| strategy.is_by_one_bound());
         strategy
     }
 
@@ -89,8 +109,19 @@ impl Soma {
         if SCAN[0] + SCAN[1] * ((n * k) as f64) < cells { Strategy::Scan } else { strategy }
     }
 
+    /// Takes note of the trials of a sweep, where these say which strategy is best.
+    pub(super) fn count(&mut self, counts: Counts) {
+        if self.forced.is_none() && self.strategy.is_some_and(Strategy::is_by_one_bound) {
+            let trials = counts.evaluations as f64 / counts.moves as f64;
+            let before = self.counted.unwrap_or(trials);
+            self.counted = Some(before + (trials - before) / LATELY);
+        }
+    }
+
     /// About how many trials a move takes: `bound`, the mean of what bounds the weights, over the
-    /// mean weight, for some records in the place of offers.
+    /// mean weight, for some records in the place of offers. Some of them are offered where the
+    /// residual is as it stands, and most where it is as the noise may well make it: in a sweep it
+    /// changes many times.
     #[inline(always)]
     fn trials<S: Falloff, V: Vector, const K: usize>(
         &mut self,
@@ -98,11 +129,18 @@ impl Soma {
         bound: impl Fn(&Envelope) -> f64,
     ) -> f64 {
         let n = records.n();
-        let (offers, weighed) = (OFFERS.min(n), WEIGHED.min(n));
+        let (offers, weighed) = (OFFERS, WEIGHED.min(n));
         let mut trials = 0.0;
+        let mut residual = vec![0.0; records.k()];
         for j in 0..offers {
             let offer = records.statistic(j * n / offers);
-            self.envelope.offer::<V, K>(records.residual(), offer);
+            residual.copy_from_slice(records.residual());
+            if j % STANDING != 0 {
+                let part = |c: usize| ((j * residual.len() + c) as f64 * GOLDEN).fract();
+                let some: Vec<f64> = (0..residual.len()).map(|c| laplace(part(c))).collect();
+                residual.copy_from_slice(&some);
+            }
+            self.envelope.offer::<V, K>(&residual, offer);
             let mut mean = 0.0;
             for i in 0..weighed {
                 let old = records.statistic(i * n / weighed);
@@ -114,22 +152,42 @@ impl Soma {
     }
 }
 
+/// Parts of 1 that follow each other by this are spread evenly.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// The value that a Laplace variable of scale 1 does not exceed with probability `part`, which is
+/// above 0.
+fn laplace(part: f64) -> f64 {
+    let side = 2.0 * part - 1.0;
+    -(1.0 - side.abs()).max(1e-9).ln() * side.signum()
+}
+
 /// The strategy that costs least where drawing places uniformly takes so many trials; `is_line` if
 /// there is a single statistic under Laplace noise.
 fn cheapest(trials: f64, n: usize, k: usize, is_line: bool) -> Strategy {
+    let ((by_one, one), (by_many, many)) =
+        (by_one_bound(trials, n, k), by_many_bounds(trials, n, k));
+    if is_line && ORDERED < by_one.min(SCAN[0] + SCAN[1] * (n * k) as f64) {
+        return Strategy::Ordered;
+    }
+    if by_one < by_many { one } else { many }
+}
+
+/// The cheaper of the strategies with one bound of all weights, and what it costs.
+fn by_one_bound(trials: f64, n: usize, k: usize) -> (f64, Strategy) {
+    if n * k * size_of::<f64>() >= SIFTED {
+        return (UNIFORM + FAR * trials, Strategy::Uniform);
+    }
+    let (uniform, sieve) = (UNIFORM + trials, SIEVE[0] + SIEVE[1] * trials);
+    if sieve < uniform { (sieve, Strategy::Sieve) } else { (uniform, Strategy::Uniform) }
+}
+
+/// The cheaper of the strategies with many, and what it costs.
+fn by_many_bounds(trials: f64, n: usize, k: usize) -> (f64, Strategy) {
     let cells = cells(trials, n);
     let scan = SCAN[0] + SCAN[1] * (n * k) as f64;
     let by_cells = CELLS[0] + CELLS[1] * (cells * k) as f64;
-    if is_line && ORDERED < (UNIFORM + trials).min(scan) {
-        return Strategy::Ordered;
-    }
-    if UNIFORM + trials < scan.min(by_cells) {
-        Strategy::Uniform
-    } else if scan < by_cells {
-        Strategy::Scan
-    } else {
-        Strategy::Cells(cells)
-    }
+    if scan < by_cells { (scan, Strategy::Scan) } else { (by_cells, Strategy::Cells(cells)) }
 }
 
 /// How many cells suit so many trials and records.
@@ -152,9 +210,11 @@ mod tests {
         for n in [100, 1_000, 1_000_000] {
             assert_eq!(cheapest(1.5, n, 9, false), Strategy::Uniform);
         }
-        assert_eq!(cheapest(11.0, 100, 9, false), Strategy::Scan);
+        assert_eq!(cheapest(3.3, 100_000, 9, false), Strategy::Uniform);
+        assert_eq!(cheapest(11.0, 100, 9, false), Strategy::Sieve);
         assert_eq!(cheapest(97.0, 100, 9, false), Strategy::Scan);
-        assert_eq!(cheapest(17.0, 1_000, 9, false), Strategy::Cells(32));
+        assert_eq!(cheapest(17.0, 1_000, 9, false), Strategy::Sieve);
+        assert_eq!(cheapest(31.0, 100_000, 9, false), Strategy::Cells(32));
         assert_eq!(cheapest(520.0, 1_000, 9, false), Strategy::Cells(64));
         assert_eq!(cheapest(5_000.0, 1_000_000, 9, false), Strategy::Cells(128));
         assert_eq!(cheapest(1.5, 1_000, 1, true), Strategy::Uniform);

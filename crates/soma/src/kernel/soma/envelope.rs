@@ -13,6 +13,8 @@ pub(super) struct Envelope {
     /// Released minus sum minus the statistic of the present offer: a record with statistic s has
     /// the residual `apart + s` if the offer replaces it.
     apart: Vec<f64>,
+    /// One over the widths of the box; 0 where it has none.
+    per_width: Vec<f64>,
 }
 
 impl Envelope {
@@ -131,32 +133,63 @@ impl Envelope {
         self.least_cost_in::<S, V, K>(low, high) - self.least_cost::<S, V, K>()
     }
 
-    /// A cost that no record in the box can exceed: each coordinate is as far off as it can be.
-    #[inline(always)]
-    pub(super) fn most_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
-        let apart = known::<K>(&self.apart);
-        let (low, high) = (&self.low[..apart.len()], &self.high[..apart.len()]);
-        sum_over!(V, apart.len(), k => {
-            let apart = V::load(&apart[k..]);
-            let at_low = V::cost::<S>(V::add(apart, V::load(&low[k..])));
-            V::max(at_low, V::cost::<S>(V::add(apart, V::load(&high[k..]))))
-        }, S::cost(apart[k] + low[k]).max(S::cost(apart[k] + high[k])))
-    }
-
     /// A bound that the mean cost of the records cannot exceed. The cost is convex, so that over
     /// an interval it lies below its chord, and the mean of a chord is the chord at the mean.
     #[inline(always)]
-    pub(super) fn mean_cost<S: Falloff>(&self, records: &Records) -> f64 {
-        let mut total = 0.0;
-        for (k, &apart) in self.apart.iter().enumerate() {
-            let (low, high) = (self.low[k], self.high[k]);
-            let (at_low, at_high) = (S::cost(apart + low), S::cost(apart + high));
-            let width = high - low;
-            let part = if width > 0.0 { (records.mean(k) - low) / width } else { 0.0 };
-            total += at_low + (at_high - at_low) * part.clamp(0.0, 1.0);
+    pub(super) fn mean_cost<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        records: &Records,
+    ) -> f64 {
+        let apart = known::<K>(&self.apart);
+        let k = apart.len();
+        let (low, high, per_width) = (&self.low[..k], &self.high[..k], &self.per_width[..k]);
+        let (target, residual) = (&records.targets()[..k], &records.residual()[..k]);
+        let per_n = V::load(&[1.0 / records.n() as f64; 4]);
+        let (zero, one) = (V::load(&[0.0; 4]), V::load(&[1.0; 4]));
+        let (mut total, mut c) = (zero, 0);
+        while c < k {
+            let (apart, low) = (V::load_some(&apart[c..]), V::load_some(&low[c..]));
+            let at_low = V::cost::<S>(V::add(apart, low));
+            let at_high = V::cost::<S>(V::add(apart, V::load_some(&high[c..])));
+            let sum = V::sub(V::load_some(&target[c..]), V::load_some(&residual[c..]));
+            let part = V::sub(V::mul(sum, per_n), low);
+            let part = V::mul(part, V::load_some(&per_width[c..]));
+            let part = V::min(V::max(part, zero), one);
+            total = V::add(total, V::add(at_low, V::mul(V::sub(at_high, at_low), part)));
+            c += 4;
         }
-        total
+        V::total(total)
     }
+
+    /// Prepares for [`mean_cost`](Envelope::mean_cost), after the box was widened.
+    pub(super) fn divide_by_widths(&mut self) {
+        let widths = self.low.iter().zip(&self.high).map(|(low, high)| high - low);
+        let per_width = widths.map(|width| if width > 0.0 { 1.0 / width } else { 0.0 });
+        self.per_width.clear();
+        self.per_width.extend(per_width);
+    }
+}
+
+/// Whether a statistic is outside the box from `low` to `high`.
+#[inline(always)]
+pub(super) fn is_outside<V: Vector, const K: usize>(
+    low: &[f64],
+    high: &[f64],
+    statistic: &[f64],
+) -> bool {
+    let statistic = known::<K>(statistic);
+    let (low, high) = (&low[..statistic.len()], &high[..statistic.len()]);
+    let (mut k, mut outside) = (0, 0);
+    while k + 4 <= statistic.len() {
+        let four = V::load(&statistic[k..]);
+        outside |= V::below(four, V::load(&low[k..])) | V::below(V::load(&high[k..]), four);
+        k += 4;
+    }
+    while k < statistic.len() {
+        outside |= u32::from((statistic[k] < low[k]) | (high[k] < statistic[k]));
+        k += 1;
+    }
+    outside != 0
 }
 
 /// Widens the box from `low` to `high` to hold the one from `least` to `most`.

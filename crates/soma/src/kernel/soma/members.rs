@@ -2,8 +2,9 @@
 
 use crate::kernel::records::prefetch_row;
 
-/// The places of some records, and a copy of their statistics, side by side: so a record is
-/// weighed with one look at memory, and without the place where it belongs.
+/// The places of some records, and, where these are far from each other in memory, a copy of their
+/// statistics, side by side: so a record is weighed with one look at memory, and without the place
+/// where it belongs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members {
     places: Vec<u32>,
@@ -29,14 +30,14 @@ impl Members {
         self.places[slot] as usize
     }
 
-    /// The statistic, of length k, of member `slot`.
+    /// The copied statistic, of length k, of member `slot`.
     #[inline(always)]
     pub(super) fn row<const K: usize>(&self, slot: usize, k: usize) -> &[f64] {
         let k = if K == 0 { k } else { K };
         &self.rows[slot * k..][..k]
     }
 
-    /// The statistics of all.
+    /// The copied statistics of all.
     pub(super) fn rows(&self, k: usize) -> impl Iterator<Item = &[f64]> {
         self.rows.chunks_exact(k)
     }
@@ -48,7 +49,7 @@ impl Members {
         prefetch_row(self.places.as_ptr().wrapping_add(slot).cast(), 1);
     }
 
-    /// Takes in the record at `place`.
+    /// Takes in the record at `place`, with a copy of its statistic unless `row` is empty.
     #[inline(always)]
     pub(super) fn push<const K: usize>(&mut self, place: u32, row: &[f64]) {
         let k = if K == 0 { row.len() } else { K };
@@ -56,7 +57,8 @@ impl Members {
         self.rows.extend_from_slice(&row[..k]);
     }
 
-    /// Lets member `slot` go, the last taking its slot; returns its place.
+    /// Lets member `slot` go, with the copy of its statistic, of length k, the last taking its slot;
+    /// returns its place. Where there are no copies, k is 0.
     #[inline(always)]
     pub(super) fn swap_remove<const K: usize>(&mut self, slot: usize, k: usize) -> u32 {
         let k = if K == 0 { k } else { K };

@@ -11,6 +11,7 @@ mod members;
 mod ordered;
 mod partition;
 mod scan;
+mod sieve;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use self::envelope::Envelope;
 use self::ordered::{Order, OrderedSelector};
 use self::partition::Partition;
 use self::scan::ScanSelector;
+use self::sieve::{Sieve, SieveSelector};
 use self::uniform::UniformSelector;
 use super::columns::Columns;
 use super::offers::Batches;
@@ -43,7 +45,10 @@ use crate::rng::Rng;
 trait Selector {
     /// Whether the statistics that [`Records`] keep are not looked at in a sweep, so that they may
     /// be written later, when their places in memory have come near.
-    const DEFERS: bool = false;
+    #[inline(always)]
+    fn defers(&self) -> bool {
+        false
+    }
 
     /// Looks at the statistics of the offers of a batch.
     #[inline(always)]
@@ -102,6 +107,8 @@ trait Selector {
 pub enum Strategy {
     /// Uniformly, under one bound of all weights.
     Uniform,
+    /// Uniformly too, eight at a time in single precision.
+    Sieve,
     /// By bounds of all weights, which are computed in single precision.
     Scan,
     /// By way of so many cells of similar records.
@@ -113,10 +120,16 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// Whether places are drawn under one bound of all weights.
+    fn is_by_one_bound(self) -> bool {
+        matches!(self, Strategy::Uniform | Strategy::Sieve)
+    }
+
     /// The name, as it is printed.
     pub fn name(self) -> String {
         match self {
             Strategy::Uniform => "uniform".into(),
+            Strategy::Sieve => "sieve".into(),
             Strategy::Scan => "scan".into(),
             Strategy::Cells(count) => format!("cells-{count}"),
             Strategy::Bins => "bins".into(),
@@ -138,10 +151,15 @@ pub struct Soma {
     strategy: Option<Strategy>,
     partition: Partition,
     sweeps: u64,
+    /// Trials a move in the last sweeps, where these say which strategy is best.
+    #[serde(default)]
+    counted: Option<f64>,
     #[serde(skip)]
     cells: Cells,
     #[serde(skip)]
     ahead: Ahead,
+    #[serde(skip)]
+    sieve: Sieve,
     #[serde(skip)]
     columns: Columns,
     #[serde(skip)]
@@ -180,7 +198,10 @@ impl Soma {
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let k = records.k();
-        specialised(Moves { soma: self, records, offers, rng }, shape, k, Arch::new())
+        let counts =
+            specialised(Moves { soma: self, records, offers, rng }, shape, k, Arch::new())?;
+        self.count(counts);
+        Ok(counts)
     }
 }
 
@@ -198,7 +219,8 @@ impl Work for Moves<'_> {
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Moves { soma, records, offers, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
-        let Soma { partition, ahead, columns, cells, bins, order, envelope, batch, .. } = soma;
+        let Soma { partition, ahead, sieve, columns, cells, bins, order, envelope, batch, .. } =
+            soma;
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
             Strategy::Uniform => {
@@ -206,8 +228,13 @@ impl Work for Moves<'_> {
                 let selector = UniformSelector::begin(records, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
+            Strategy::Sieve => {
+                envelope.fit::<V, K>(records);
+                let selector = SieveSelector::begin::<V, K>(sieve, records);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
             Strategy::Scan => {
-                let selector = ScanSelector::begin::<K>(columns, records);
+                let selector = ScanSelector::begin::<V, K>(columns, records);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Cells(_) => {
@@ -246,7 +273,7 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
             if !selector.accepts::<S, V, K>(&choice, current, envelope, records, evaluations, rng) {
                 continue;
             }
-            if T::DEFERS {
+            if selector.defers() {
                 records.shift_residual::<V, K>(selector.old::<K>(&choice), t);
                 records.prefetch(choice.place);
                 pending.push((choice.place, j));

@@ -203,7 +203,10 @@ impl<'a> OrderedSelector<'a> {
 }
 
 impl Selector for OrderedSelector<'_> {
-    const DEFERS: bool = true;
+    #[inline(always)]
+    fn defers(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn select<S: Falloff, V: Vector, const K: usize>(

@@ -6,8 +6,9 @@ use crate::kernel::Records;
 
 /// So many records for each cell, at most, are looked at to place the cuts.
 const SAMPLE: usize = 48;
-/// No cell lies deeper: finding the cell of a statistic takes as many steps as the deepest.
-const DEEPEST: usize = 12;
+/// By how much a cell may lie deeper than in a tree that is even: finding the cell of a statistic
+/// takes as many steps as the deepest.
+const DEEPER: usize = 1;
 
 /// A tree of cuts, each along one coordinate, whose leaves are the cells.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -34,23 +35,24 @@ impl Partition {
         let n = records.n();
         let sample = (cells * SAMPLE).min(n);
         let members = (0..sample).map(|j| (j * n / sample) as u32).collect();
-        let mut leaves = vec![Leaf::new(records, members, None, 0)];
+        let deepest = cells.next_power_of_two().trailing_zeros() as usize + DEEPER;
+        let mut leaves = vec![Leaf::new(records, members, None, deepest)];
         let mut nodes: Vec<Node> = Vec::with_capacity(2 * cells);
         while leaves.len() < cells {
             let gain = |&leaf: &usize| leaves[leaf].cut.as_ref().map_or(0.0, |cut| cut.gain);
             let best = (0..leaves.len()).max_by(|a, b| gain(a).total_cmp(&gain(b)));
             let Some(best) = best.filter(|best| gain(best) > 0.0) else { break };
-            let Leaf { members, parent, depth, cut } = leaves.swap_remove(best);
+            let Leaf { members, parent, left, cut } = leaves.swap_remove(best);
             let Some(Cut { coordinate, at, .. }) = cut else { break };
             let node = nodes.len();
             link(&mut nodes, parent, node);
             nodes.push(Node { at, coordinate: coordinate as u32, next: [0, 0] });
             let is_below = |&&i: &&u32| records.statistic(i as usize)[coordinate] <= at;
             let (below, above): (Vec<u32>, Vec<u32>) = members.iter().partition(is_below);
-            leaves.push(Leaf::new(records, below, Some((node, 0)), depth + 1));
-            leaves.push(Leaf::new(records, above, Some((node, 1)), depth + 1));
+            leaves.push(Leaf::new(records, below, Some((node, 0)), left - 1));
+            leaves.push(Leaf::new(records, above, Some((node, 1)), left - 1));
         }
-        let depth = leaves.iter().map(|leaf| leaf.depth).max().unwrap_or(0);
+        let depth = leaves.iter().map(|leaf| deepest - leaf.left).max().unwrap_or(0);
         for leaf in &leaves {
             let node = nodes.len();
             link(&mut nodes, leaf.parent, node);
@@ -68,7 +70,7 @@ impl Partition {
     /// The cells that all statistics in `rows`, of length k, belong to.
     #[inline(always)]
     pub(super) fn cells_of_all<const K: usize>(&self, rows: &[f64], k: usize, out: &mut Vec<u16>) {
-        const ROWS: usize = 8;
+        const ROWS: usize = 4;
         let k = if K == 0 { k } else { K };
         out.clear();
         let some = rows.chunks_exact(ROWS * k);
@@ -110,7 +112,8 @@ fn link(nodes: &mut [Node], parent: Option<(usize, usize)>, node: usize) {
 struct Leaf {
     members: Vec<u32>,
     parent: Option<(usize, usize)>,
-    depth: usize,
+    /// How many cuts may still be made below one another.
+    left: usize,
     cut: Option<Cut>,
 }
 
@@ -125,10 +128,10 @@ impl Leaf {
         records: &Records,
         members: Vec<u32>,
         parent: Option<(usize, usize)>,
-        depth: usize,
+        left: usize,
     ) -> Self {
-        let cut = if depth < DEEPEST { best_cut(records, &members) } else { None };
-        Leaf { members, parent, depth, cut }
+        let cut = if left > 0 { best_cut(records, &members) } else { None };
+        Leaf { members, parent, left, cut }
     }
 }
 

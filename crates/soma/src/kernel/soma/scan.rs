@@ -15,8 +15,11 @@ pub(super) struct ScanSelector<'a> {
 
 impl<'a> ScanSelector<'a> {
     #[inline(always)]
-    pub(super) fn begin<const K: usize>(columns: &'a mut Columns, records: &Records) -> Self {
-        columns.load::<K>(records, 0..records.n());
+    pub(super) fn begin<V: Vector, const K: usize>(
+        columns: &'a mut Columns,
+        records: &Records,
+    ) -> Self {
+        columns.load::<V, K>(records, 0..records.n());
         ScanSelector { columns }
     }
 }

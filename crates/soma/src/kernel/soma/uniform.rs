@@ -2,10 +2,9 @@
 
 use rand::distr::{Distribution, Uniform};
 
-use super::accept::{Choice, Threshold, by_weighing_all, most_trials};
+use super::accept::{Choice, OneBox, by_weighing_all, most_trials};
 use super::{Envelope, Selector};
 use crate::kernel::Records;
-use crate::kernel::exp::exp;
 use crate::kernel::shape::{Falloff, survives};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
@@ -26,10 +25,8 @@ pub(super) struct UniformSelector {
     places: Uniform<u32>,
     ahead: [u32; AHEAD],
     next: usize,
-    least: f64,
-    /// A bound of W / w_0 from below that holds for all offers of the batch; 0 if there is none.
-    floor: f64,
     near: bool,
+    one: OneBox,
 }
 
 impl UniformSelector {
@@ -42,7 +39,7 @@ impl UniformSelector {
             records.prefetch(*place as usize);
         }
         let near = size_of_val(records.statistics()) < NEAR;
-        UniformSelector { places, ahead, next: 0, least: 0.0, floor: 0.0, near }
+        UniformSelector { places, ahead, next: 0, near, one: OneBox::default() }
     }
 
     #[inline(always)]
@@ -58,8 +55,6 @@ impl UniformSelector {
 }
 
 impl Selector for UniformSelector {
-    /// Widens the box to hold all offers of the batch. A replacement moves the residual, and so,
-    /// unless it bends, the cost, by no more than the box is wide.
     #[inline(always)]
     fn prepare<S: Falloff, V: Vector, const K: usize>(
         &mut self,
@@ -67,11 +62,7 @@ impl Selector for UniformSelector {
         envelope: &mut Envelope,
         records: &Records,
     ) {
-        for offer in statistics.chunks_exact(records.k()) {
-            envelope.widen::<V, K>(offer);
-        }
-        let least = exp(-envelope.width());
-        self.floor = if S::BENDS { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
+        self.one.prepare::<S, V, K>(statistics, envelope, records);
     }
 
     #[inline(always)]
@@ -85,12 +76,12 @@ impl Selector for UniformSelector {
         rng: &mut Rng,
     ) -> Choice {
         envelope.offer::<V, K>(records.residual(), offer);
-        self.least = envelope.least_cost::<S, V, K>();
+        self.one.least = envelope.least_cost::<S, V, K>();
         for _ in 0..most_trials(records.n()) {
             let place = self.place(records, rng);
             let cost = envelope.cost::<S, V, K>(records.statistic_known::<K>(place));
             *evaluations += 1;
-            if survives(cost - self.least, rng) {
+            if survives(cost - self.one.least, rng) {
                 return Choice { place, cost, cell: 0, slot: 0 };
             }
         }
@@ -109,23 +100,7 @@ impl Selector for UniformSelector {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> bool {
-        let threshold = Threshold::draw(current, rng);
-        if threshold.is_met_by(self.floor) {
-            return true;
-        }
-        if threshold.is_met_by_all(records, envelope.most_cost::<S, V, K>())
-            || choice.cost <= current
-        {
-            return true;
-        }
-        let threshold = threshold.for_place(choice.cost);
-        if threshold.is_met_by_all(records, envelope.mean_cost::<S>(records)) {
-            return true;
-        }
-        let places = (choice.place..records.n()).chain(0..choice.place);
-        let rows = places.map(|place| records.statistic_known::<K>(place));
-        let most = threshold.weight(self.least);
-        threshold.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, most, evaluations)
+        self.one.accepts::<S, V, K>(choice, current, envelope, records, evaluations, rng)
     }
 
     #[inline(always)]

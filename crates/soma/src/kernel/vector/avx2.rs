@@ -5,7 +5,10 @@
 
 use std::arch::x86_64::*;
 
-use super::{BITS, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Vector, Weighing};
+use super::{
+    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Vector, Weighing,
+};
+use crate::kernel::exp::{HIGH_BITS, HIGH_RANGE};
 use crate::kernel::shape::Falloff;
 
 /// Runs on a machine with AVX2.
@@ -42,6 +45,35 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn narrow(to: &mut [f32], value: __m256d) {
         unsafe { _mm_storeu_ps(to[..4].as_mut_ptr(), _mm256_cvtpd_ps(value)) }
+    }
+
+    #[inline(always)]
+    fn load_some(from: &[f64]) -> __m256d {
+        match *from {
+            [] => unsafe { _mm256_setzero_pd() },
+            [a] => unsafe { _mm256_setr_pd(a, 0.0, 0.0, 0.0) },
+            [a, b] => unsafe { _mm256_setr_pd(a, b, 0.0, 0.0) },
+            [a, b, c] => unsafe { _mm256_setr_pd(a, b, c, 0.0) },
+            _ => Self::load(from),
+        }
+    }
+
+    #[inline(always)]
+    fn store_some(to: &mut [f64], value: __m256d) {
+        if to.len() >= 4 {
+            return Self::store(to, value);
+        }
+        let mut all = [0.0; 4];
+        Self::store(&mut all, value);
+        to.iter_mut().zip(all).for_each(|(to, value)| *to = value);
+    }
+
+    #[inline(always)]
+    fn narrow_both(to: &mut [f32], value: [__m256d; 2]) {
+        unsafe {
+            let (low, high) = (_mm256_cvtpd_ps(value[0]), _mm256_cvtpd_ps(value[1]));
+            _mm256_storeu_ps(to[..8].as_mut_ptr(), _mm256_set_m128(high, low));
+        }
     }
 
     #[inline(always)]
@@ -89,6 +121,11 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
+    fn below(a: __m256d, b: __m256d) -> u32 {
+        unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(a, b)) as u32 }
+    }
+
+    #[inline(always)]
     fn cost<S: Falloff>(residuals: __m256d) -> __m256d {
         unsafe {
             if S::BENDS {
@@ -105,6 +142,96 @@ impl Vector for Avx2 {
         unsafe {
             let pair = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd::<1>(a));
             _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
+        }
+    }
+
+    #[inline(always)]
+    fn totals(of: [__m256d; 4]) -> __m256d {
+        let [a, b, c, d] = of;
+        unsafe {
+            let (low, high) =
+                (_mm256_permute2f128_pd::<0x20>(a, c), _mm256_permute2f128_pd::<0x31>(a, c));
+            let first = _mm256_add_pd(low, high);
+            let (low, high) =
+                (_mm256_permute2f128_pd::<0x20>(b, d), _mm256_permute2f128_pd::<0x31>(b, d));
+            _mm256_hadd_pd(first, _mm256_add_pd(low, high))
+        }
+    }
+
+    #[inline(always)]
+    fn join(of: [f64; 4]) -> __m256d {
+        unsafe { _mm256_setr_pd(of[0], of[1], of[2], of[3]) }
+    }
+
+    #[inline(always)]
+    fn exp_above(of: __m256d) -> __m256d {
+        unsafe {
+            let bits = _mm256_mul_pd(of, _mm256_set1_pd(HIGH_BITS[0]));
+            let bits = _mm256_add_pd(bits, _mm256_set1_pd(HIGH_BITS[1]));
+            let bits = _mm256_max_pd(bits, _mm256_set1_pd(HIGH_RANGE[0]));
+            let bits = _mm256_min_pd(bits, _mm256_set1_pd(HIGH_RANGE[1]));
+            let wide = _mm256_cvtepu32_epi64(_mm256_cvttpd_epi32(bits));
+            _mm256_castsi256_pd(_mm256_slli_epi64::<32>(wide))
+        }
+    }
+
+    #[inline(always)]
+    fn count_up_to(sums: &[f64], with: __m256d) -> usize {
+        unsafe {
+            let mut counts = _mm256_setzero_si256();
+            for sums in sums.chunks_exact(LANES) {
+                for row in 0..4 {
+                    let four = _mm256_loadu_pd(sums.as_ptr().add(4 * row));
+                    let is_up_to = _mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(four, with));
+                    counts = _mm256_sub_epi64(counts, is_up_to);
+                }
+            }
+            let two = _mm_add_epi64(
+                _mm256_castsi256_si128(counts),
+                _mm256_extracti128_si256::<1>(counts),
+            );
+            _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))) as usize
+        }
+    }
+
+    #[inline(always)]
+    fn sift<S: Falloff, const K: usize>(sifting: Sifting) -> (u32, u32) {
+        let Sifting { rows, stride, places, apart, beyond, low, high, shift } = sifting;
+        let stride = if K == 0 { stride } else { K.next_multiple_of(EIGHT) };
+        let (apart, beyond) = (&apart[..stride], &beyond[..stride]);
+        let (places, low, high) = (&places[..EIGHT], &low[..EIGHT], &high[..EIGHT]);
+        unsafe {
+            let mut lanes = [_mm256_setzero_ps(); EIGHT];
+            for (lanes, &place) in lanes.iter_mut().zip(places) {
+                let row = &rows[place as usize * stride..][..stride];
+                let mut c = 0;
+                while c < stride {
+                    let apart = _mm256_loadu_ps(apart.as_ptr().add(c));
+                    let distance = _mm256_add_ps(_mm256_loadu_ps(row.as_ptr().add(c)), apart);
+                    let cost = if S::BENDS {
+                        let half = _mm256_mul_ps(_mm256_set1_ps(0.5), distance);
+                        let beyond = _mm256_loadu_ps(beyond.as_ptr().add(c));
+                        _mm256_mul_ps(distance, _mm256_add_ps(half, beyond))
+                    } else {
+                        _mm256_andnot_ps(_mm256_set1_ps(-0.0), distance)
+                    };
+                    *lanes = _mm256_add_ps(*lanes, cost);
+                    c += EIGHT;
+                }
+            }
+            let [a, b, c, d, e, f, g, h] = lanes;
+            let first = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+            let second = _mm256_hadd_ps(_mm256_hadd_ps(e, f), _mm256_hadd_ps(g, h));
+            let halves = [
+                _mm256_permute2f128_ps::<0x20>(first, second),
+                _mm256_permute2f128_ps::<0x31>(first, second),
+            ];
+            let costs = _mm256_add_ps(halves[0], halves[1]);
+            let low = _mm256_add_ps(_mm256_loadu_ps(low.as_ptr()), _mm256_set1_ps(shift[0]));
+            let high = _mm256_add_ps(_mm256_loadu_ps(high.as_ptr()), _mm256_set1_ps(shift[1]));
+            let surely = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(costs, low));
+            let perhaps = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(costs, high));
+            (surely as u32, perhaps as u32)
         }
     }
 
@@ -160,15 +287,16 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> [f64; 4] {
-        let Weighing { low, high, aim, paid, counts, masses, sums } = weighing;
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([f64; 4], f32) {
+        let Weighing { low, high, aim, paid, counts, shrink, bounds, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
         let (aim, paid) = (&aim[..k], &paid[..k]);
-        let blocks = masses.len() / LANES;
+        let blocks = bounds.len() / LANES;
         let (low, high) = (&low[..blocks * k * LANES], &high[..blocks * k * LANES]);
-        let (counts, sums) = (&counts[..blocks * LANES], &mut sums[..blocks * LANES]);
+        let (counts, shrink) = (&counts[..blocks * LANES], &shrink[..blocks * LANES]);
+        let sums = &mut sums[..blocks * LANES];
         unsafe {
-            let mut part = _mm256_setzero_pd();
+            let (mut part, mut second) = (_mm256_setzero_pd(), _mm256_setzero_ps());
             for block in 0..blocks {
                 let boxes = block * k * LANES;
                 let mut costs = _mm256_setzero_si256();
@@ -195,8 +323,11 @@ impl Vector for Avx2 {
                     let wide = _mm256_or_si256(wide, _mm256_set1_epi32(SLACK as i32));
                     let at = block * LANES + h * 8;
                     let counts = _mm256_loadu_ps(counts.as_ptr().add(at));
-                    let mass = _mm256_mul_ps(_mm256_castsi256_ps(wide), counts);
-                    _mm256_storeu_ps(masses.as_mut_ptr().add(at), mass);
+                    let bound = _mm256_castsi256_ps(wide);
+                    _mm256_storeu_ps(bounds.as_mut_ptr().add(at), bound);
+                    let mass = _mm256_mul_ps(bound, counts);
+                    let shrunk = _mm256_mul_ps(mass, _mm256_loadu_ps(shrink.as_ptr().add(at)));
+                    second = _mm256_add_ps(second, shrunk);
                     part = _mm256_add_pd(part, _mm256_cvtps_pd(_mm256_castps256_ps128(mass)));
                     _mm256_storeu_pd(sums.as_mut_ptr().add(at), part);
                     part = _mm256_add_pd(part, _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(mass)));
@@ -205,7 +336,10 @@ impl Vector for Avx2 {
             }
             let mut parts = [0.0; 4];
             _mm256_storeu_pd(parts.as_mut_ptr(), part);
-            parts
+            let four =
+                _mm_add_ps(_mm256_castps256_ps128(second), _mm256_extractf128_ps::<1>(second));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            (parts, _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Vectors in plain Rust.
 
-use super::{BITS, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Vector, Weighing};
+use super::{
+    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Vector, Weighing,
+};
+use crate::kernel::exp::exp_above;
 use crate::kernel::shape::Falloff;
 
 /// Runs anywhere.
@@ -28,6 +31,21 @@ impl Vector for Portable {
     #[inline(always)]
     fn narrow(to: &mut [f32], value: [f64; 4]) {
         to[..4].copy_from_slice(&value.map(|v| v as f32));
+    }
+
+    #[inline(always)]
+    fn load_some(from: &[f64]) -> [f64; 4] {
+        std::array::from_fn(|j| from.get(j).copied().unwrap_or(0.0))
+    }
+
+    #[inline(always)]
+    fn store_some(to: &mut [f64], value: [f64; 4]) {
+        to.iter_mut().zip(value).for_each(|(to, value)| *to = value);
+    }
+
+    #[inline(always)]
+    fn narrow_both(to: &mut [f32], value: [[f64; 4]; 2]) {
+        to.iter_mut().zip(value.as_flattened()).for_each(|(to, &value)| *to = value as f32);
     }
 
     #[inline(always)]
@@ -66,6 +84,11 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
+    fn below(a: [f64; 4], b: [f64; 4]) -> u32 {
+        (0..4).map(|j| u32::from(a[j] < b[j]) << j).sum()
+    }
+
+    #[inline(always)]
     fn cost<S: Falloff>(residuals: [f64; 4]) -> [f64; 4] {
         residuals.map(S::cost)
     }
@@ -73,6 +96,44 @@ impl Vector for Portable {
     #[inline(always)]
     fn total(a: [f64; 4]) -> f64 {
         (a[0] + a[2]) + (a[1] + a[3])
+    }
+
+    #[inline(always)]
+    fn totals(of: [[f64; 4]; 4]) -> [f64; 4] {
+        of.map(Self::total)
+    }
+
+    #[inline(always)]
+    fn join(of: [f64; 4]) -> [f64; 4] {
+        of
+    }
+
+    #[inline(always)]
+    fn exp_above(of: [f64; 4]) -> [f64; 4] {
+        of.map(exp_above)
+    }
+
+    #[inline(always)]
+    fn count_up_to(sums: &[f64], with: [f64; 4]) -> usize {
+        sums.iter().enumerate().filter(|&(j, &sum)| sum <= with[j % 4]).count()
+    }
+
+    #[inline(always)]
+    fn sift<S: Falloff, const K: usize>(sifting: Sifting) -> (u32, u32) {
+        let Sifting { rows, stride, places, apart, beyond, low, high, shift } = sifting;
+        let (mut surely, mut perhaps) = (0, 0);
+        for j in 0..EIGHT {
+            let row = &rows[places[j] as usize * stride..][..stride];
+            let mut lanes = [0.0f32; EIGHT];
+            for c in 0..stride {
+                lanes[c % EIGHT] += S::cost_beyond(row[c] + apart[c], beyond[c]);
+            }
+            let pair = |l: usize| lanes[l] + lanes[l + 1];
+            let cost = (pair(0) + pair(2)) + (pair(4) + pair(6));
+            surely |= u32::from(cost < low[j] + shift[0]) << j;
+            perhaps |= u32::from(cost < high[j] + shift[1]) << j;
+        }
+        (surely, perhaps)
     }
 
     #[inline(always)]
@@ -102,12 +163,12 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> [f64; 4] {
-        let Weighing { low, high, aim, paid, counts, masses, sums } = weighing;
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([f64; 4], f32) {
+        let Weighing { low, high, aim, paid, counts, shrink, bounds, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
-        let mut parts = [0.0; 4];
-        let masses = masses.chunks_exact_mut(LANES).zip(sums.chunks_exact_mut(LANES));
-        for (block, (masses, sums)) in masses.enumerate() {
+        let (mut parts, mut second) = ([0.0; 4], [0.0f32; 8]);
+        let bounds = bounds.chunks_exact_mut(LANES).zip(sums.chunks_exact_mut(LANES));
+        for (block, (bounds, sums)) in bounds.enumerate() {
             let boxes = block * k * LANES;
             let (low, high) = (&low[boxes..][..k * LANES], &high[boxes..][..k * LANES]);
             let counts = &counts[block * LANES..][..LANES];
@@ -121,11 +182,14 @@ impl Vector for Portable {
             }
             for l in 0..LANES {
                 let bits = ONE.saturating_sub(costs[l]).max(SMALLEST);
-                masses[l] = f32::from_bits((u32::from(bits) << 16) | SLACK) * counts[l];
-                parts[l % 4] += f64::from(masses[l]);
+                bounds[l] = f32::from_bits((u32::from(bits) << 16) | SLACK);
+                let mass = bounds[l] * counts[l];
+                second[l % 8] += mass * shrink[block * LANES + l];
+                parts[l % 4] += f64::from(mass);
                 sums[l] = parts[l % 4];
             }
         }
-        parts
+        let four: [f32; 4] = std::array::from_fn(|l| second[l] + second[l + 4]);
+        (parts, (four[0] + four[2]) + (four[1] + four[3]))
     }
 }

@@ -36,16 +36,23 @@ impl Work for Frozen<'_> {
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
-        let Soma { partition, ahead, columns, cells, bins, order, envelope, .. } = &mut *self.soma;
+        let Soma { partition, ahead, sieve, columns, cells, bins, order, envelope, .. } =
+            &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
                 envelope.fit::<V, K>(self.records);
                 let selector = UniformSelector::begin(self.records, self.rng);
                 self.draw::<S, V, K, _>(selector)
             }
+            Strategy::Sieve => {
+                envelope.fit::<V, K>(self.records);
+                let mut sieve = std::mem::take(sieve);
+                let selector = SieveSelector::begin::<V, K>(&mut sieve, self.records);
+                self.draw::<S, V, K, _>(selector)
+            }
             Strategy::Scan => {
                 let mut columns = std::mem::take(columns);
-                let selector = ScanSelector::begin::<K>(&mut columns, self.records);
+                let selector = ScanSelector::begin::<V, K>(&mut columns, self.records);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Cells(_) => {
