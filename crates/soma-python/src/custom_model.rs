@@ -7,7 +7,7 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use rand::RngExt;
-use soma::model::{Carry, Model};
+use soma::model::{Carry, Model, Price};
 use soma::release::Release;
 use soma::rng::{self, Rng};
 use soma::{Invalid, Outcome};
@@ -211,6 +211,11 @@ impl Model for CustomModel {
 
     fn batch_size(&self) -> usize {
         BATCH
+    }
+
+    /// A call into Python takes some twenty microseconds, however many records it is for.
+    fn price(&self, n: usize) -> Price {
+        Price::by_call(2000.0, 2.0, n)
     }
 
     fn carry(&self) -> Option<&dyn Carry> {

@@ -156,7 +156,7 @@ impl Problem {
         let values = draws.iter().flat_map(|draw| draw.values.iter().copied()).collect();
         let values = Array2::from_shape_vec((draws.len(), self.0.outputs().len()), values);
         let values = values.expect("each draw holds a value for each output");
-        let acceptance = draws.iter().map(|draw| draw.counts.acceptance_rate());
+        let acceptance = draws.iter().map(|draw| draw.acceptance);
         let log_density = draws.iter().map(|draw| draw.log_density);
         Ok((
             PyArray2::from_owned_array(py, values),

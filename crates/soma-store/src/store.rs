@@ -312,7 +312,7 @@ impl Observer for Store {
         let mut store = lock(&self.chains[chain]);
         let index = store.kept;
         let mut row = draw.values;
-        row.extend([draw.counts.acceptance_rate(), draw.log_density]);
+        row.extend([draw.acceptance, draw.log_density]);
         store.draws.push(&[chain as u64, index], &row)?;
         if let Some(records) = &mut store.records
             && index.is_multiple_of(records.thin)

@@ -113,7 +113,7 @@ fn the_stored_draws_are_the_draws() {
     assert_eq!(stored.column("mu").unwrap(), column(|draw| draw.values[0]));
     assert_eq!(stored.column("sigma2").unwrap(), column(|draw| draw.values[1]));
     assert_eq!(stored.column("log_density").unwrap(), column(|draw| draw.log_density));
-    let acceptance = column(|draw| draw.counts.acceptance_rate());
+    let acceptance = column(|draw| draw.acceptance);
     assert_eq!(stored.column("acceptance").unwrap(), acceptance);
     assert!(stored.column("nothing").is_err());
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use nalgebra::DMatrix;
-use soma::calibration::{Calibration, Plan, Unobserved, calibrate};
+use soma::calibration::{Calibration, Plan, Unobserved, calibrate, replicate};
 use soma::chain::{MovesChoice, Problem};
 use soma::kernel::{KernelChoice, Subset};
 use soma::model::{
@@ -177,15 +177,16 @@ fn noise_ten_percent_off_is_caught() {
     }
 }
 
-/// The default sampler, more finely: 1,000 replications with enough warm-up for the moves of theta
-/// to learn in, and releases sharp enough that they matter. Minutes for each model:
+/// The default sampler, more finely: 1,000 replications with enough warm-up for the kernel and the
+/// moves of theta to be chosen in, and releases sharp enough that the moves matter. Minutes for
+/// each model; what is found so far is printed after every 250 replications:
 ///
 /// `cargo test --release --workspace --test calibration -- --ignored --nocapture default_sampler`
 fn finely(number: u64, problem_with: impl Fn(Noise) -> Problem) {
     for (i, noise) in CONTINUOUS.into_iter().enumerate() {
         let problem = problem_with(noise);
         let plan = Plan {
-            kernel: KernelChoice::Soma,
+            kernel: KernelChoice::Auto,
             moves: MovesChoice::Auto,
             replications: 1000,
             warmup: 120,
@@ -193,9 +194,16 @@ fn finely(number: u64, problem_with: impl Fn(Noise) -> Problem) {
             thin: 10,
             seed: 1000 + 7 * i as u64 + number,
         };
-        let p = run(&problem, None, &plan).p_value();
         let (model, noise) = (problem.model().kind(), noise.name());
-        println!("{model} with {noise} noise: p = {p:.3}");
+        let mut rows = Vec::new();
+        let mut p = 1.0;
+        for index in 0..plan.replications {
+            rows.push(replicate(&problem, None, &plan, index).unwrap());
+            if rows.len() % 250 == 0 {
+                p = Calibration::of(&problem, &plan, &rows).p_value();
+                println!("{model} with {noise} noise: {} replications, p = {p:.3}", rows.len());
+            }
+        }
         assert!(p > 1e-3, "{model} with {noise} noise: p = {p}");
     }
 }

@@ -65,11 +65,11 @@ impl Plan {
 const CHAINS: [(MovesChoice, KernelChoice); 3] = [
     (MovesChoice::Centred, KernelChoice::SysImwg),
     (MovesChoice::Centred, KernelChoice::Soma),
-    (MovesChoice::Auto, KernelChoice::Soma),
+    (MovesChoice::Auto, KernelChoice::Auto),
 ];
 
-/// Iterations before the measurement. The default needs fewer than a tenth of them.
-const WARMUP: u64 = 400;
+/// Iterations before the measurement: as many as `soma fit` makes if nothing is said.
+const WARMUP: u64 = 1000;
 
 /// Draws between two looks at the clock.
 const BETWEEN_LOOKS: usize = 25;
@@ -84,7 +84,9 @@ struct Line {
     n: usize,
     epsilon: f64,
     moves: &'static str,
-    kernel: &'static str,
+    /// The kernel, and for the default the one that was taken on each release.
+    kernel: String,
+    /// Per draw: an iteration has one sweep, or less where the moves of theta renew the records.
     ess_per_sweep: f64,
     ess_per_sweep_se: f64,
     ess_per_second: f64,
@@ -180,6 +182,7 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     let mut per_sweep = vec![Vec::new(); CHAINS.len()];
     let mut per_second = per_sweep.clone();
     let mut made = vec![Vec::new(); CHAINS.len()];
+    let mut taken: Vec<Vec<String>> = vec![Vec::new(); CHAINS.len()];
     for seed in plan.seeds() {
         let problem = cell.simulate(seed)?.problem;
         let runners = CHAINS.iter().map(|kind| Runner::new(&problem, *kind, seed, plan.seconds()));
@@ -195,12 +198,17 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
             per_sweep[index].push(smallest / runner.draws[0].len() as f64);
             per_second[index].push(smallest / runner.seconds);
             made[index] = runner.chain.moves();
+            let kernel = runner.chain.chosen().map(|chosen| chosen.kernel.clone());
+            let kernel = kernel.unwrap_or_else(|| CHAINS[index].1.name().into());
+            if !taken[index].contains(&kernel) {
+                taken[index].push(kernel);
+            }
         }
     }
     let sweeps = sweeps_to_converge(cell, CHAINS[2].1, plan.first_seed)?;
     let rival = mean(&per_second[1]).0;
     let line = |(index, made): (usize, Vec<MoveReport>)| {
-        let (moves, kernel) = CHAINS[index];
+        let (moves, _) = CHAINS[index];
         let is_default = moves == MovesChoice::Auto;
         let (ess_per_sweep, ess_per_sweep_se) = mean(&per_sweep[index]);
         let (ess_per_second, ess_per_second_se) = mean(&per_second[index]);
@@ -209,7 +217,7 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
             n: cell.n,
             epsilon: cell.epsilon,
             moves: moves.name(),
-            kernel: kernel.name(),
+            kernel: taken[index].join(", "),
             ess_per_sweep,
             ess_per_sweep_se,
             ess_per_second,
@@ -298,7 +306,8 @@ fn row(line: &Line) -> String {
     let made = line.made.iter().map(|made| {
         let rate = 100.0 * made.tally.accepted as f64 / made.tally.proposed.max(1) as f64;
         let share = 100.0 * made.share;
-        format!("{} x{}: {rate:.0}% taken, {share:.0}% of work", made.name, made.repeats)
+        let every = if made.every > 1 { format!("/{}", made.every) } else { String::new() };
+        format!("{} x{}{every}: {rate:.0}% taken, {share:.0}% of work", made.name, made.repeats)
     });
     let made: Vec<String> = made.collect();
     format!(

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use moves::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
-use trial::Trial;
 pub use trial::{Chosen, ITERATION_WORK, Tried};
+use trial::{KERNEL_TRIAL, Trial};
 
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
@@ -20,8 +20,9 @@ use crate::rng::{self, Rng};
 
 /// One chain: theta and the records, advanced by sweeps and theta updates.
 ///
-/// One iteration is a sweep (n moves) and then the moves of theta. It leaves the joint posterior of
-/// theta and the records given the release invariant, since each part does.
+/// One iteration is a sweep (n moves) and then the moves of theta; where those renew the records
+/// well, warm-up may find that a sweep in one of a few iterations is enough. It leaves the joint
+/// posterior of theta and the records given the release invariant, since each part does.
 #[derive(Debug)]
 pub struct Chain<'a> {
     problem: &'a Problem,
@@ -34,6 +35,8 @@ pub struct Chain<'a> {
     iteration: u64,
     counts: Counts,
     taken: Counts,
+    /// The share of offers taken in the last sweep.
+    acceptance: f64,
 }
 
 /// All of a chain that cannot be recomputed: what a checkpoint holds.
@@ -49,6 +52,7 @@ pub struct Snapshot {
     iteration: u64,
     counts: Counts,
     taken: Counts,
+    acceptance: f64,
 }
 
 impl Snapshot {
@@ -57,6 +61,9 @@ impl Snapshot {
         self.iteration
     }
 }
+
+/// The price of drawing a record that is already in the work of a sweep.
+const WORK_DRAW: f64 = 1.5;
 
 impl<'a> Chain<'a> {
     /// Chain number `index` under `seed`, at its start. theta is updated given the records only,
@@ -92,6 +99,7 @@ impl<'a> Chain<'a> {
             iteration: 0,
             counts: Counts::default(),
             taken: Counts::default(),
+            acceptance: 0.0,
         })
     }
 
@@ -119,17 +127,28 @@ impl<'a> Chain<'a> {
         let is_trial = trial.is_some();
         let (counts, work) = match trial {
             Some(trial) => trial.sweep(records, &mut offers, shape, &mut self.rng)?,
-            None => {
+            None if self.moves.sweeps_in(self.iteration) => {
                 let counts = self.kernel.sweep(records, &mut offers, shape, &mut self.rng)?;
                 (counts, self.kernel.work(counts))
             }
+            None => {
+                records.refresh();
+                (Counts::default(), 0.0)
+            }
         };
-        let sweep = Tally { work: work as u64, ..Tally::from(counts) };
+        let draws =
+            (self.problem.model().price(release.n()).draw - WORK_DRAW) * counts.moves as f64;
+        let sweep = Tally { work: (work + draws) as u64, ..Tally::from(counts) };
+        let sweep = (counts.moves > 0).then_some(sweep);
+        if counts.moves > 0 {
+            self.acceptance = counts.acceptance_rate();
+        }
         let before = if is_trial { self.state.theta.clone() } else { Vec::new() };
         let (problem, state, rng) = (self.problem, &mut self.state, &mut self.rng);
         let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
         if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
-            && let Some(kernel) = trial.learn(&before, &self.state.theta, theta_work as f64)
+            && let Some(kernel) =
+                trial.learn(&before, &self.state.theta, theta_work as f64, self.moves.every())
         {
             self.kernel = kernel;
         }
@@ -170,6 +189,13 @@ impl<'a> Chain<'a> {
         since
     }
 
+    /// The share of offers taken since the counts were last asked for, or in the last sweep if there
+    /// has been none since.
+    pub fn acceptance_rate(&self) -> f64 {
+        let since = self.counts - self.taken;
+        if since.moves > 0 { since.acceptance_rate() } else { self.acceptance }
+    }
+
     /// Which kernel was taken and why, where the chain was to find one and has.
     pub fn chosen(&self) -> Option<&Chosen> {
         self.trial.as_ref().and_then(Trial::chosen)
@@ -192,19 +218,41 @@ impl<'a> Chain<'a> {
             iteration: self.iteration,
             counts: self.counts,
             taken: self.taken,
+            acceptance: self.acceptance,
         }
     }
 
     /// The chain that was stored: it goes on exactly as the one that was not.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
-        let Snapshot { theta, records, kernel, trial, moves, rng, iteration, counts, taken } =
-            snapshot;
+        let Snapshot {
+            theta,
+            records,
+            kernel,
+            trial,
+            moves,
+            rng,
+            iteration,
+            counts,
+            taken,
+            acceptance,
+        } = snapshot;
         let release = problem.release();
         let fits = records.len() == release.n() * release.query().record_dim();
         if !fits || theta.len() != problem.model().parameters().len() {
             return Err("the stored state of the chain is of another problem".into());
         }
         let state = State { theta, records: Records::new(release, records)? };
-        Ok(Chain { problem, state, kernel, trial, moves, rng, iteration, counts, taken })
+        Ok(Chain {
+            problem,
+            state,
+            kernel,
+            trial,
+            moves,
+            rng,
+            iteration,
+            counts,
+            taken,
+            acceptance,
+        })
     }
 }

@@ -77,8 +77,10 @@ impl Settings {
 pub struct Draw {
     /// In the order of [`Problem::outputs`].
     pub values: Vec<f64>,
-    /// What the sweeps did since the draw before.
+    /// What the sweeps did since the draw before: nothing, if there was none.
     pub counts: Counts,
+    /// The share of offers taken in these sweeps, or in the last one before them if there was none.
+    pub acceptance: f64,
     /// The log density of the released values given the imputed records, normalised, in the unit
     /// of the release.
     pub log_density: f64,
@@ -210,9 +212,10 @@ fn run_chain(
         }
         let past = chain.iteration().saturating_sub(settings.warmup);
         if past > 0 && past % settings.thin == 0 {
+            let acceptance = chain.acceptance_rate();
             let counts = chain.take_counts();
             let log_density = problem.log_density(chain.records());
-            let draw = Draw { values: chain.draw(), counts, log_density };
+            let draw = Draw { values: chain.draw(), counts, acceptance, log_density };
             observer.draw(index, draw, &chain)?;
         }
         observer.step(index, &chain)?;

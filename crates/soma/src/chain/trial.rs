@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Problem;
 use crate::error::Outcome;
-use crate::kernel::{BATCH, Counts, Kernel, KernelChoice, Offers, Records};
+use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
@@ -27,6 +27,12 @@ const FEW: usize = 24;
 
 /// The mean, the extremes and the quartiles.
 const MARKS: usize = 6;
+
+/// The price of drawing a record from which on the trial is kept short.
+const DEAR: f64 = 10.0;
+
+/// When in warm-up the trial begins: after the moves of theta have been chosen.
+pub(super) const KERNEL_TRIAL: f64 = 0.625;
 
 /// The work of an iteration besides its sweep and the moves of theta, in passes over one record.
 pub const ITERATION_WORK: f64 = 60.0;
@@ -57,7 +63,7 @@ pub struct Chosen {
     pub tried: Vec<Tried>,
 }
 
-/// A trial of kernels, from the middle of warm-up.
+/// A trial of kernels, after the middle of warm-up.
 ///
 /// Each iteration of it makes sweeps of one candidate, all of which leave the law of the records
 /// invariant; work is counted, not clocked, so that the same seed takes the same kernel anywhere.
@@ -93,8 +99,8 @@ impl Trial {
         let n = problem.release().n();
         let turns = CANDIDATES.len() as u64;
         let mut enough = FOLLOWED.div_ceil(n);
-        if problem.model().batch_size() > BATCH {
-            // Calls of the model are dear, so that its sweeps are as many as those of warm-up.
+        if problem.model().price(n).draw > DEAR {
+            // Sweeps are dear, so that those of the trial are about as many as those of warm-up.
             enough = enough.min((warmup / turns) as usize / LAGS).max(1);
         }
         let rounds = (warmup / (4 * turns)).min(MOST_ROUNDS).min(enough.max(2) as u64);
@@ -112,7 +118,7 @@ impl Trial {
         let untried = KernelChoice::Auto.settled().name().to_string();
         let untried = Chosen { kernel: untried, tried: Vec::new() };
         Ok(Trial {
-            from: warmup / 2,
+            from: (KERNEL_TRIAL * warmup as f64) as u64,
             rounds,
             repeats: if rounds > 0 { enough.div_ceil(rounds as usize) } else { 0 },
             candidates: CANDIDATES.into_iter().map(candidate).collect::<Outcome<_>>()?,
@@ -163,14 +169,21 @@ impl Trial {
     }
 
     /// An iteration of the trial is over, in which the moves of theta led from `before` to `after`
-    /// and did so much work. Returns the kernel that was taken, once all have had their turns.
-    pub(super) fn learn(&mut self, before: &[f64], after: &[f64], work: f64) -> Option<Kernel> {
+    /// and did so much work; in one of `every` iterations to come there will be a sweep. Returns the
+    /// kernel that was taken, once all have had their turns.
+    pub(super) fn learn(
+        &mut self,
+        before: &[f64],
+        after: &[f64],
+        work: f64,
+        every: u64,
+    ) -> Option<Kernel> {
         self.theta.watch(before, after, work);
         self.iterations += 1;
         if self.iterations < self.rounds * self.candidates.len() as u64 {
             return None;
         }
-        let judged = |candidate: &Candidate| candidate.judged(&self.theta);
+        let judged = |candidate: &Candidate| candidate.judged(&self.theta, every as f64);
         let mut tried: Vec<Tried> = self.candidates.iter().map(judged).collect();
         let best = (0..tried.len()).max_by(|&a, &b| tried[a].merit.total_cmp(&tried[b].merit))?;
         let most = tried[best].merit;
@@ -297,7 +310,7 @@ impl Candidate {
     }
 
     /// What was found, with the merit not yet relative to the best.
-    fn judged(&self, theta: &ThetaMoves) -> Tried {
+    fn judged(&self, theta: &ThetaMoves, every: f64) -> Tried {
         let columns = self.variance.iter().zip(&self.covariances);
         let slowest = columns
             .map(|(variance, covariances)| {
@@ -305,10 +318,10 @@ impl Candidate {
                 draws_per_sweep(&correlations, self.followed)
             })
             .fold(1.0, f64::min);
-        let left = theta.left() * (1.0 - slowest) / (1.0 + slowest);
+        let left = theta.left() * ((1.0 - slowest) / (1.0 + slowest)).powf(1.0 / every);
         let draws_per_iteration = (1.0 - left) / (1.0 + left);
         let sweep = self.work / self.sweeps.max(1) as f64;
-        let work = sweep + theta.work / theta.count.max(1.0) + ITERATION_WORK;
+        let work = sweep / every + theta.work / theta.count.max(1.0) + ITERATION_WORK;
         Tried {
             kernel: self.choice.name().to_string(),
             draws_per_sweep: slowest,

@@ -132,6 +132,11 @@ impl Records {
         self.d
     }
 
+    /// Rewrites records in ways that their statistics do not feel.
+    pub(crate) fn rewrite(&mut self, rewrite: impl FnOnce(&mut [f64])) {
+        rewrite(&mut self.records);
+    }
+
     /// The length of a statistic.
     pub(crate) fn k(&self) -> usize {
         self.k

@@ -6,7 +6,7 @@ use statrs::function::beta::ln_beta;
 use super::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
 use super::shapes::{self, Shapes, log_sum};
-use super::{GammaPrior, Model, Transport};
+use super::{GammaPrior, Model, Price, Transport};
 use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
@@ -118,6 +118,11 @@ impl Model for Beta {
         let n = 0.25 * release.worth();
         let log_sums = [n * logs[0], n * logs[1]];
         Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+    }
+
+    fn price(&self, n: usize) -> Price {
+        let stage = BetaQuantile::price(n);
+        Price { draw: 5.0, update: 0.7 + 380.0 / n as f64, ..stage }
     }
 
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {

@@ -9,7 +9,7 @@ use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use super::shapes::{self, Shapes, log_sum};
-use super::{GammaPrior, Model, Transport};
+use super::{GammaPrior, Model, Price, Transport};
 use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
@@ -183,6 +183,17 @@ impl Model for Dirichlet {
         let n = 0.25 * release.worth();
         let log_sums: Vec<f64> = logs.iter().map(|log| n * log).collect();
         Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+    }
+
+    fn price(&self, n: usize) -> Price {
+        let stage = BetaQuantile::price(n);
+        let (shares, stages) = (self.priors.len() as f64, (self.priors.len() - 1) as f64);
+        Price {
+            draw: 1.2 * shares,
+            update: (0.4 + 240.0 / n as f64) * shares,
+            build: stage.build * stages,
+            inverse: stage.inverse * stages,
+        }
     }
 
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {

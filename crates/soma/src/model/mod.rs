@@ -8,6 +8,7 @@ mod exponential;
 mod gamma_prior;
 mod nig;
 mod normal;
+mod price;
 mod regression;
 mod shapes;
 mod slice;
@@ -25,6 +26,7 @@ pub use exponential::Exponential;
 pub use gamma_prior::GammaPrior;
 pub use nig::NormalInverseGamma;
 pub use normal::Normal;
+pub use price::Price;
 pub use regression::Regression;
 pub use uniform::Uniform;
 
@@ -108,6 +110,12 @@ pub trait Model: Debug + Send + Sync {
     /// call costs much, as it does in an interpreted language.
     fn batch_size(&self) -> usize {
         BATCH
+    }
+
+    /// What the parts of the model take for each of `n` records. Moves and kernels are chosen by it.
+    fn price(&self, n: usize) -> Price {
+        let _ = n;
+        Price::PLAIN
     }
 
     /// The update of theta in two coupled chains, where the model has one. Without it the two

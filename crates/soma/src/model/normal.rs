@@ -5,7 +5,7 @@ use nalgebra::{Const, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use super::{Model, NormalInverseGamma, Transport};
+use super::{Model, NormalInverseGamma, Price, Transport};
 use crate::coupling::{CoupledUpdate, draw_pair};
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
@@ -141,6 +141,10 @@ impl Model for Normal {
         let sigma2 = theta[1];
         near.sample_coefficients(sigma2, &mut theta[..1], rng);
         Ok(())
+    }
+
+    fn price(&self, _: usize) -> Price {
+        Price { draw: 0.5, ..Price::PLAIN }
     }
 
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {

@@ -3,10 +3,13 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::chart::{Chart, Local, Work, fill_normals};
+use super::chart::{Chart, fill_normals};
 use super::dense;
+use super::held::Held;
+use super::local::{Local, Work};
+use super::pattern::Pattern;
+use super::prices::Part;
 use super::sums::{Scratch, Sums};
-use super::trial::Trial;
 use super::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
@@ -24,14 +27,13 @@ use crate::rng::Rng;
 /// H = log p(theta) + log p(frame) + log eta(s_dp | S) - |m|^2 / 2 is computed from all records.
 /// This leaves the posterior given the pattern invariant, and so the posterior.
 ///
-/// The first trajectory of a step costs three passes over the records, the others one, and each
-/// those of the force.
+/// A trajectory costs the passes of its force, and one where that is not the gradient itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Block {
     force: Force,
     log_step: f64,
     #[serde(skip)]
-    memory: Memory,
+    path: Path,
 }
 
 /// What drives a trajectory: a better force is taken more often and costs more.
@@ -44,17 +46,6 @@ pub(super) enum Force {
     OwnSlope,
     /// The gradient itself: the residual's derivatives at every step, good for few records.
     Exact,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Memory {
-    pattern: Vec<f64>,
-    point: Vec<f64>,
-    residual: Vec<f64>,
-    theta: Vec<f64>,
-    scratch: Scratch,
-    path: Path,
-    trial: Trial,
 }
 
 /// Where a trajectory is.
@@ -84,7 +75,7 @@ const SMOOTHED: f64 = 0.3;
 
 impl Block {
     pub(super) fn new(force: Force) -> Self {
-        Block { force, log_step: (0.5_f64).ln(), memory: Memory::default() }
+        Block { force, log_step: (0.5_f64).ln(), path: Path::default() }
     }
 
     fn leapfrogs(&self) -> usize {
@@ -97,18 +88,18 @@ impl ThetaMove for Block {
         &mut self,
         at: &Setting,
         state: &mut State,
+        held: &mut Held,
         times: u64,
         rng: &mut Rng,
     ) -> Outcome<Tally> {
         let (Some(sums), Some(chart)) = (&at.sums, at.chart) else { return Ok(Tally::default()) };
-        let work = self.work(at, times);
-        let mut tally = Tally { proposed: times, accepted: 0, work };
-        let (leapfrogs, force) = (self.leapfrogs(), self.force);
-        let length = self.log_step.exp();
-        let Memory { pattern, point, residual, theta, scratch, path, trial } = &mut self.memory;
-        if !sums.split(state, pattern, scratch, point)? {
+        let mut tally = Tally { proposed: times, accepted: 0, work: self.work(at, times) };
+        if !held.hold(sums, state)? {
             return Ok(tally);
         }
+        let (leapfrogs, length) = (self.leapfrogs(), self.log_step.exp());
+        let (path, force) = (&mut self.path, self.force);
+        let Held { point, pattern, residual, scratch, .. } = held;
         let local = match force {
             Force::Exact => None,
             force => match chart.at(sums, pattern, force == Force::OwnSlope, scratch)? {
@@ -121,8 +112,6 @@ impl ThetaMove for Block {
             sums.log_prior(point) + course.shape.log_density(residual)
                 - 0.5 * dense::dot(momentum, momentum)
         };
-        residual.clear();
-        residual.extend_from_slice(state.records.residual());
         for _ in 0..times {
             path.begin(chart, point, rng);
             let before = energy(point, residual, &path.momentum);
@@ -142,12 +131,7 @@ impl ThetaMove for Block {
             }
         }
         if tally.accepted > 0 {
-            theta.resize(sums.p, 0.0);
-            trial.build(at.problem, &state.records, |records| {
-                sums.join(point, pattern, scratch, theta, records)
-            })?;
-            trial.take(&mut state.records);
-            state.theta.copy_from_slice(theta);
+            held.moved();
         }
         Ok(tally)
     }
@@ -161,32 +145,23 @@ impl ThetaMove for Block {
 
     fn work(&self, at: &Setting, times: u64) -> u64 {
         let Some(sums) = &at.sums else { return 0 };
-        let n = sums.n as f64;
         let gradients = (1 + self.leapfrogs()) as f64;
-        let (pass, slopes) = (sums.passes(false) * n, sums.passes(true) * n);
-        let dim = sums.dim() as f64;
-        let chart = sums.k as f64 * dim * dim;
+        let algebra = sums.gradient_algebra(self.force != Force::Exact);
         let (once, each) = match self.force {
-            Force::Chart => (pass, gradients * chart * PER_CHART + pass),
-            Force::OwnSlope => (slopes, gradients * chart * PER_CHART + pass),
-            Force::Exact => (0.0, gradients * slopes),
+            Force::Chart => (sums.pass(Part::Residual), sums.pass(Part::Residual)),
+            Force::OwnSlope => (sums.pass(Part::Slope), sums.pass(Part::Residual)),
+            Force::Exact => (0.0, gradients * sums.pass(Part::Gradient)),
         };
-        let algebra = gradients * (2.0 * dim * dim * PER_CHART + FIXED);
-        (3.0 * n + once + times as f64 * (each + algebra)) as u64
+        (once + times as f64 * (each + gradients * algebra)) as u64
     }
 }
-
-/// The price of a multiplication on the chart, and of what a gradient takes whatever the sizes
-/// are, in passes over one record.
-const PER_CHART: f64 = 0.05;
-const FIXED: f64 = 60.0;
 
 /// What a trajectory follows, all of it held.
 struct Course<'a> {
     sums: &'a Sums<'a>,
     chart: &'a Chart,
     local: Option<&'a Local<'a>>,
-    pattern: &'a [f64],
+    pattern: &'a Pattern,
     shape: Shape,
 }
 

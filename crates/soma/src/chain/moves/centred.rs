@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::held::Held;
 use super::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::rng::Rng;
@@ -12,25 +13,49 @@ use crate::rng::Rng;
 /// theta given the records invariant, as [`Model::update`](crate::model::Model::update) does,
 /// leaves the joint posterior invariant. It mixes well where the release is sharp, and creeps
 /// where the noise hides what the imputed records seem to say.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Centred;
+///
+/// Where clamping hides parts of the records, these may be [redrawn](super::hidden) before it: a
+/// few such rounds come near to a draw of theta given the clamped records.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Centred {
+    pub(super) redraws_hidden: bool,
+}
+
+/// How often what is hidden and theta are drawn in turn: each is cheap beside a sweep.
+const ROUNDS: u64 = 3;
+
+impl Centred {
+    fn rounds(&self) -> u64 {
+        if self.redraws_hidden { ROUNDS } else { 1 }
+    }
+}
 
 impl ThetaMove for Centred {
     fn step(
         &mut self,
         at: &Setting,
         state: &mut State,
+        held: &mut Held,
         times: u64,
         rng: &mut Rng,
     ) -> Outcome<Tally> {
-        for _ in 0..times {
-            at.problem.model().update(&mut state.theta, state.records.all(), rng)?;
+        held.let_go(at, state)?;
+        let model = at.problem.model();
+        let hidden = at.hidden.as_ref().zip(model.transport()).filter(|_| self.redraws_hidden);
+        for _ in 0..times * self.rounds() {
+            if let Some((hidden, transport)) = hidden {
+                hidden.redraw(transport, state, rng)?;
+            }
+            model.update(&mut state.theta, state.records.all(), rng)?;
         }
         Ok(Tally { proposed: times, accepted: times, work: self.work(at, times) })
     }
 
     fn work(&self, at: &Setting, times: u64) -> u64 {
-        times * at.problem.release().n() as u64
+        let n = at.problem.release().n();
+        let hidden = if self.redraws_hidden { 0.2 } else { 0.0 };
+        let each = 10.0 + (at.problem.model().price(n).update + hidden) * n as f64;
+        times * self.rounds() * each as u64
     }
 
     fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {

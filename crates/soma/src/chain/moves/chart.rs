@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
 use rand_distr::{Distribution, InverseGaussian, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::State;
 use super::dense;
-use super::frame::{self, Frame};
 use super::learned::Learned;
+use super::local::Local;
+use super::pattern::Pattern;
 use super::sums::{Scratch, Sums};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
@@ -26,38 +27,16 @@ pub(super) struct Chart {
     /// Derivatives of the residual, as an average over patterns: a row for each statistic.
     slope: Vec<f64>,
     /// Second derivatives: a symmetric matrix for each statistic.
-    curvature: Vec<f64>,
+    pub(super) curvature: Vec<f64>,
     /// Minus the second derivatives of the log prior.
-    prior_precision: Vec<f64>,
+    pub(super) prior_precision: Vec<f64>,
     /// The lower Cholesky factor of the posterior's covariance given the pattern, to first order
     /// of the residual.
     pub(super) spread: Vec<f64>,
+    /// The lower Cholesky factor of theta's covariance: as the chain has passed through it or,
+    /// before a window of it is complete, given the pattern.
+    pub(super) theta_spread: Vec<f64>,
     learned: Learned,
-}
-
-/// The chart at one pattern.
-pub(super) struct Local<'a> {
-    chart: &'a Chart,
-    residual: Vec<f64>,
-    slope: Cow<'a, [f64]>,
-}
-
-/// Memory that is used again from one evaluation on the chart to the next.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Work {
-    delta: Vec<f64>,
-    bend: Vec<f64>,
-    residual: Vec<f64>,
-    rows: Vec<f64>,
-    precision: Vec<f64>,
-    gradient: Vec<f64>,
-    of_prior: Vec<f64>,
-}
-
-/// A normal or Student law: its centre and a lower Cholesky factor.
-pub(super) struct Law {
-    pub(super) centre: Vec<f64>,
-    pub(super) lower: Vec<f64>,
 }
 
 /// The precision that stands for that of the noise where its scale mixture has not been drawn: one
@@ -104,7 +83,7 @@ impl Chart {
         state: &mut State,
         rng: &mut Rng,
     ) -> Outcome<Option<Chart>> {
-        let (mut pattern, mut scratch) = (Vec::new(), Scratch::default());
+        let (mut pattern, mut scratch) = (Pattern::default(), Scratch::default());
         let mut point = Vec::new();
         if !sums.split(state, &mut pattern, &mut scratch, &mut point)? {
             return Ok(None);
@@ -215,7 +194,10 @@ impl Chart {
         }
         let finite = slope.iter().chain(&curvature).all(|x| x.is_finite());
         let learned = Learned::new(dim);
-        let chart = Chart { reference, slope, curvature, prior_precision, spread, learned };
+        let p = sums.p;
+        let theta_spread = (0..p).flat_map(|i| spread[i * dim..][..p].to_vec()).collect();
+        let chart =
+            Chart { reference, slope, curvature, prior_precision, spread, theta_spread, learned };
         Ok(finite.then_some(chart))
     }
 
@@ -232,7 +214,15 @@ impl Chart {
         }
         let mean = self.learned.mean().as_slice().to_vec();
         if let Some(chart) = Chart::around(sums, shape, mean, rng, &mut Scratch::default())? {
-            *self = Chart { learned: self.learned.clone(), ..chart };
+            let (p, dim) = (sums.p, point.len());
+            let lower = DMatrix::from_row_slice(dim, dim, &chart.spread).lower_triangle();
+            let all = self.learned.covariance(&(&lower * lower.transpose()));
+            let mut of_theta: Vec<f64> = (0..p * p).map(|at| all[(at / p, at % p)]).collect();
+            let theta_spread = match dense::cholesky(&mut of_theta, p) {
+                true => of_theta,
+                false => chart.theta_spread,
+            };
+            *self = Chart { learned: self.learned.clone(), theta_spread, ..chart };
         }
         Ok(())
     }
@@ -242,7 +232,7 @@ impl Chart {
     pub(super) fn at(
         &self,
         sums: &Sums,
-        pattern: &[f64],
+        pattern: &Pattern,
         own_slope: bool,
         scratch: &mut Scratch,
     ) -> Outcome<Option<Local<'_>>> {
@@ -270,10 +260,10 @@ const MOST_HALVINGS: i32 = 10;
 const RECORDS_FOR_AVERAGE: usize = 1000;
 
 /// The pattern of fresh noise.
-fn fresh_pattern(sums: &Sums, rng: &mut Rng) -> Option<Vec<f64>> {
-    let mut noise = vec![0.0; sums.n * sums.d];
-    fill_normals(&mut noise, rng);
-    Frame::split(&mut noise, sums.d).map(|_| noise)
+fn fresh_pattern(sums: &Sums, rng: &mut Rng) -> Option<Pattern> {
+    let mut pattern = Pattern::default();
+    fill_normals(pattern.columns_mut(sums.n, sums.d), rng);
+    pattern.measure(sums.d).then_some(pattern)
 }
 
 /// The lower Cholesky factor of the precision of the posterior, to first order of the residual.
@@ -296,135 +286,3 @@ fn factor_of_inverse(lower: &[f64], dim: usize) -> Option<Vec<f64>> {
     }
     dense::cholesky(&mut columns, dim).then_some(columns)
 }
-
-impl Local<'_> {
-    /// The residual at the point that is `delta` from the reference, to second order, into
-    /// `work.residual`; `work.bend` has the curvature times delta.
-    fn residual(&self, work: &mut Work) {
-        let Work { delta, bend, residual, .. } = work;
-        let dim = delta.len();
-        bend.resize(self.slope.len(), 0.0);
-        dense::times_each(&self.chart.curvature, delta, bend);
-        residual.clear();
-        let rows = self.slope.chunks_exact(dim).zip(bend.chunks_exact(dim));
-        residual.extend(self.residual.iter().zip(rows).map(|(r, (slope, bend))| {
-            r + dense::dot(slope, delta) + 0.5 * dense::dot(bend, delta)
-        }));
-    }
-
-    /// The gradient at a point of the log posterior, the log density of the noise having the
-    /// derivatives `-pull(r_k)`.
-    pub(super) fn gradient(
-        &self,
-        sums: &Sums,
-        point: &[f64],
-        pull: impl Fn(usize, f64) -> f64,
-        work: &mut Work,
-        gradient: &mut [f64],
-    ) {
-        let dim = point.len();
-        work.delta.clear();
-        work.delta.extend(point.iter().zip(&self.chart.reference).map(|(x, m)| x - m));
-        self.residual(work);
-        sums.log_prior_gradient(point, gradient);
-        let rows = self.slope.chunks_exact(dim).zip(work.bend.chunks_exact(dim));
-        for (k, ((slope, bend), r)) in rows.zip(&work.residual).enumerate() {
-            let by = -pull(k, *r);
-            gradient.iter_mut().zip(slope).zip(bend).for_each(|((g, s), b)| *g += by * (s + b));
-        }
-    }
-
-    /// A Gaussian stand-in for the law of theta at this pattern, given the noise's precisions: its
-    /// mode and the lower Cholesky factor of its covariance.
-    pub(super) fn theta_law(
-        &self,
-        sums: &Sums,
-        precisions: &[f64],
-        work: &mut Work,
-    ) -> Option<Law> {
-        let (dim, p) = (self.chart.reference.len(), sums.p);
-        let mut point = self.chart.reference.clone();
-        let mut step = vec![0.0; dim];
-        for _ in 0..JOINT_STEPS {
-            self.gradient(sums, &point, |k, r| precisions[k] * r, work, &mut step);
-            work.rows.clear();
-            work.rows.extend(self.slope.iter().zip(&work.bend).map(|(s, b)| s + b));
-            let (rows, prior) = (&work.rows, &self.chart.prior_precision);
-            dense::add_weighted_gram(rows, precisions, prior, &mut work.precision);
-            if !dense::cholesky(&mut work.precision, dim) {
-                return None;
-            }
-            dense::solve_lower(&work.precision, &mut step);
-            dense::solve_lower_transposed(&work.precision, &mut step);
-            point.iter_mut().zip(&step).for_each(|(x, s)| *x += s);
-        }
-        let mut half = vec![0.0; p * dim];
-        for (c, column) in half.chunks_exact_mut(dim).enumerate() {
-            column[c] = 1.0;
-            dense::solve_lower(&work.precision, column);
-        }
-        let mut lower = vec![0.0; p * p];
-        for i in 0..p {
-            for j in 0..=i {
-                lower[i * p + j] = dense::dot(&half[i * dim..][..dim], &half[j * dim..][..dim]);
-            }
-        }
-        point.truncate(p);
-        let exists = dense::cholesky(&mut lower, p) && point.iter().all(|x| x.is_finite());
-        exists.then_some(Law { centre: point, lower })
-    }
-
-    /// A Gaussian stand-in for the law of the frame given theta at this pattern, given the noise's
-    /// precisions: its centre and the lower Cholesky factor of its precision. The last step
-    /// towards the centre is by the residual itself, at the cost of one pass.
-    pub(super) fn frame_law(
-        &self,
-        sums: &Sums,
-        free: &[f64],
-        precisions: &[f64],
-        pattern: &[f64],
-        scratch: &mut Scratch,
-        work: &mut Work,
-    ) -> Outcome<Option<Law>> {
-        let (dim, p) = (sums.dim(), sums.p);
-        let q = dim - p;
-        let mut point = self.chart.reference.clone();
-        point[..p].copy_from_slice(free);
-        let mut base = vec![0.0; q * q];
-        for step in 0..=FRAME_STEPS {
-            work.delta.clear();
-            work.delta.extend(point.iter().zip(&self.chart.reference).map(|(x, m)| x - m));
-            self.residual(work);
-            let last = step == FRAME_STEPS;
-            if last && !sums.residual(&point, pattern, scratch, &mut work.residual)? {
-                return Ok(None);
-            }
-            work.rows.clear();
-            let both = self.slope.chunks_exact(dim).zip(work.bend.chunks_exact(dim));
-            for (slope, bend) in both {
-                work.rows.extend(slope[p..].iter().zip(&bend[p..]).map(|(s, b)| s + b));
-            }
-            work.of_prior.resize(q, 0.0);
-            frame::log_prior_precision(sums.n, sums.d, &point[p..], &mut work.of_prior);
-            work.of_prior.iter().enumerate().for_each(|(i, x)| base[i * (q + 1)] = *x);
-            dense::add_weighted_gram(&work.rows, precisions, &base, &mut work.precision);
-            work.gradient.resize(q, 0.0);
-            frame::log_prior_gradient(sums.n, sums.d, &point[p..], &mut work.gradient);
-            work.residual.iter_mut().zip(precisions).for_each(|(r, w)| *r *= -w);
-            dense::add_rows(&work.rows, &work.residual, &mut work.gradient);
-            if !dense::cholesky(&mut work.precision, q) {
-                return Ok(None);
-            }
-            dense::solve_lower(&work.precision, &mut work.gradient);
-            dense::solve_lower_transposed(&work.precision, &mut work.gradient);
-            point[p..].iter_mut().zip(&work.gradient).for_each(|(x, s)| *x += s);
-        }
-        let centre = point.split_off(p);
-        let exists = centre.iter().all(|x| x.is_finite());
-        Ok(exists.then(|| Law { centre, lower: work.precision.clone() }))
-    }
-}
-
-/// Newton steps on the chart towards the joint mode, and towards the frame's given theta.
-const JOINT_STEPS: usize = 3;
-const FRAME_STEPS: usize = 3;

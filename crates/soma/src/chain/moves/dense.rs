@@ -37,42 +37,39 @@ impl WithSimd for WeightedGram<'_> {
 }
 
 /// `out`, blocks of m by m each symmetric, times x: one row of m numbers for each block.
+#[inline(always)]
 pub(super) fn times_each(blocks: &[f64], x: &[f64], out: &mut [f64]) {
-    Arch::new().dispatch(TimesEach { blocks, x, out });
-}
-
-struct TimesEach<'a> {
-    blocks: &'a [f64],
-    x: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl WithSimd for TimesEach<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let TimesEach { blocks, x, out } = self;
-        let m = x.len();
-        out.fill(0.0);
-        for (block, to) in blocks.chunks_exact(m * m).zip(out.chunks_exact_mut(m)) {
-            for (row, x) in block.chunks_exact(m).zip(x) {
-                axpy(*x, row, to);
-            }
+    let m = x.len();
+    out.fill(0.0);
+    for (block, to) in blocks.chunks_exact(m * m).zip(out.chunks_exact_mut(m)) {
+        for (row, x) in block.chunks_exact(m).zip(x) {
+            axpy(*x, row, to);
         }
     }
 }
 
-/// `out` += `by` x.
+/// `out` += `by` x: in fours, since the compiler by itself takes sixteen at a time or one.
 #[inline(always)]
 pub(super) fn axpy(by: f64, x: &[f64], out: &mut [f64]) {
-    out.iter_mut().zip(x).for_each(|(to, x)| *to += by * x);
+    let m = x.len().min(out.len());
+    let whole = m - m % 4;
+    for (to, x) in out[..whole].chunks_exact_mut(4).zip(x[..whole].chunks_exact(4)) {
+        (0..4).for_each(|lane| to[lane] += by * x[lane]);
+    }
+    out[whole..m].iter_mut().zip(&x[whole..m]).for_each(|(to, x)| *to += by * x);
 }
 
-/// x'y.
+/// x'y: four sums side by side.
 #[inline(always)]
 pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
+    let mut sums = [0.0; 4];
+    let m = x.len().min(y.len());
+    let whole = m - m % 4;
+    for (x, y) in x[..whole].chunks_exact(4).zip(y[..whole].chunks_exact(4)) {
+        (0..4).for_each(|lane| sums[lane] += x[lane] * y[lane]);
+    }
+    let rest = x[whole..m].iter().zip(&y[whole..m]).map(|(x, y)| x * y);
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest.sum::<f64>()
 }
 
 /// `out` += sum_k weights_k row_k.

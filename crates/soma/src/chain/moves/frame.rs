@@ -26,20 +26,6 @@ pub(super) struct Frame {
     pub(super) factor: Vec<f64>,
 }
 
-struct Split<'a> {
-    noise: &'a mut [f64],
-    d: usize,
-}
-
-impl WithSimd for Split<'_> {
-    type Output = Option<Frame>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Option<Frame> {
-        Frame::split_columns(self.noise, self.d)
-    }
-}
-
 /// The number of a frame's coordinates, for noise of length `d`.
 pub(super) fn frame_dim(d: usize) -> usize {
     d * (d + 3) / 2
@@ -51,52 +37,69 @@ fn degrees(n: usize, j: usize) -> f64 {
 }
 
 impl Frame {
-    /// Splits the noise, given coordinate after coordinate (first those of all records, then the
-    /// second ones, and so on): the frame is returned, the pattern is left in the place of the
-    /// noise. `None` where the covariance is singular, as it is for n <= D.
-    pub(super) fn split(noise: &mut [f64], d: usize) -> Option<Frame> {
-        Arch::new().dispatch(Split { noise, d })
+    /// The frame of columns (first the coordinate of all records, then the second one, and so on).
+    /// `false` where their covariance is singular, as it is for n <= D.
+    pub(super) fn measure(&mut self, columns: &[f64], d: usize) -> bool {
+        Arch::new().dispatch(Measure { frame: self, columns, d })
     }
 
     #[inline(always)]
-    fn split_columns(noise: &mut [f64], d: usize) -> Option<Frame> {
-        let n = noise.len() / d;
+    fn measure_columns(&mut self, columns: &[f64], d: usize) -> bool {
+        let n = columns.len() / d;
         let per_n = 1.0 / n as f64;
-        let mut frame = Frame { centre: vec![0.0; d], factor: vec![0.0; d * d] };
-        for (column, centre) in noise.chunks_exact_mut(n).zip(&mut frame.centre) {
-            *centre = sum_of_products(column, None) * per_n;
-            column.iter_mut().for_each(|e| *e -= *centre);
+        // Distances from one of the records lose no digits where the mean is far from zero.
+        let near: Vec<f64> = columns.iter().step_by(n).copied().collect();
+        self.centre.clear();
+        self.centre.resize(d, 0.0);
+        self.factor.clear();
+        self.factor.resize(d * d, 0.0);
+        // Few rows at a time, so that all products of them are of numbers in the nearest cache.
+        for from in (0..n).step_by(ROWS) {
+            let rows = ROWS.min(n - from);
+            for j in 0..d {
+                let of_j = &columns[j * n + from..][..rows];
+                self.centre[j] += sum_of_gaps(of_j, near[j]);
+                for k in 0..=j {
+                    let of_k = &columns[k * n + from..][..rows];
+                    self.factor[j * d + k] += sum_of_products((of_j, near[j]), (of_k, near[k]));
+                }
+            }
         }
+        self.centre.iter_mut().for_each(|m| *m *= per_n);
         for j in 0..d {
             for k in 0..=j {
-                let (of_j, of_k) = (&noise[j * n..][..n], &noise[k * n..][..n]);
-                frame.factor[j * d + k] = sum_of_products(of_j, Some(of_k)) * per_n;
+                let product = &mut self.factor[j * d + k];
+                *product = *product * per_n - self.centre[j] * self.centre[k];
             }
         }
-        if !dense::cholesky(&mut frame.factor, d) {
-            return None;
-        }
-        for j in 0..d {
-            let (done, rest) = noise.split_at_mut(j * n);
-            let column = &mut rest[..n];
-            for (k, other) in done.chunks_exact(n).enumerate() {
-                dense::axpy(-frame.factor[j * d + k], other, column);
-            }
-            let reciprocal = 1.0 / frame.factor[j * d + j];
-            column.iter_mut().for_each(|e| *e *= reciprocal);
-        }
-        Some(frame)
+        self.centre.iter_mut().zip(near).for_each(|(m, near)| *m += near);
+        dense::cholesky(&mut self.factor, d)
     }
 
-    /// The noise with this frame of the records `rows`, row after row, given the whole pattern.
-    pub(super) fn join(&self, pattern: &[f64], rows: Range<usize>, noise: &mut [f64]) {
+    /// The frame of the noise e, where this is that of shift + factor e; the factor is lower
+    /// triangular.
+    pub(super) fn undo(&mut self, shift: &[f64], factor: &[f64]) {
         let d = self.centre.len();
-        let n = pattern.len() / d;
+        self.centre.iter_mut().zip(shift).for_each(|(m, shift)| *m -= shift);
+        dense::solve_lower(factor, &mut self.centre);
+        let mut column = vec![0.0; d];
+        for j in 0..d {
+            (0..d).for_each(|i| column[i] = if i < j { 0.0 } else { self.factor[i * d + j] });
+            dense::solve_lower(factor, &mut column);
+            (j..d).for_each(|i| self.factor[i * d + j] = column[i]);
+        }
+    }
+
+    /// centre + factor y for the records `rows`, row after row, given all columns of y: the noise
+    /// with this frame, where y is its pattern.
+    pub(super) fn join(&self, columns: &[f64], rows: Range<usize>, noise: &mut [f64]) {
+        let d = self.centre.len();
+        let n = columns.len() / d;
         for j in 0..d {
             for (row, i) in noise.chunks_exact_mut(d).zip(rows.clone()) {
                 let mut value = self.centre[j];
                 for k in 0..=j {
-                    value += self.factor[j * d + k] * pattern[k * n + i];
+                    value += self.factor[j * d + k] * columns[k * n + i];
                 }
                 row[j] = value;
             }
@@ -208,27 +211,56 @@ fn chi(n: usize, j: usize, x: f64) -> f64 {
     nu.sqrt() * (x / (2.0 * nu).sqrt()).exp()
 }
 
-/// The sum of the products of two columns, or of one: four sums side by side.
+/// Rows whose products are summed at a time, and numbers that are summed side by side.
+const ROWS: usize = 512;
+const LANES: usize = 16;
+
+/// The sum of x - a.
 #[inline(always)]
-fn sum_of_products(x: &[f64], y: Option<&[f64]>) -> f64 {
-    let mut sums = [0.0; 4];
-    let whole = x.len() - x.len() % 4;
-    let mut rest = 0.0;
-    match y {
-        Some(y) => {
-            for (x, y) in x.chunks_exact(4).zip(y.chunks_exact(4)) {
-                (0..4).for_each(|lane| sums[lane] += x[lane] * y[lane]);
-            }
-            (whole..x.len()).for_each(|i| rest += x[i] * y[i]);
-        }
-        None => {
-            for x in x.chunks_exact(4) {
-                (0..4).for_each(|lane| sums[lane] += x[lane]);
-            }
-            (whole..x.len()).for_each(|i| rest += x[i]);
-        }
+fn sum_of_gaps(x: &[f64], a: f64) -> f64 {
+    let mut sums = [0.0; LANES];
+    let whole = x.len() - x.len() % LANES;
+    for x in x.chunks_exact(LANES) {
+        (0..LANES).for_each(|lane| sums[lane] += x[lane] - a);
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+    all(sums) + x[whole..].iter().map(|x| x - a).sum::<f64>()
+}
+
+/// The sum of (x - a)(y - b).
+#[inline(always)]
+fn sum_of_products((x, a): (&[f64], f64), (y, b): (&[f64], f64)) -> f64 {
+    let mut sums = [0.0; LANES];
+    let whole = x.len() - x.len() % LANES;
+    for (x, y) in x.chunks_exact(LANES).zip(y.chunks_exact(LANES)) {
+        (0..LANES).for_each(|lane| sums[lane] += (x[lane] - a) * (y[lane] - b));
+    }
+    let rest = x[whole..].iter().zip(&y[whole..]).map(|(x, y)| (x - a) * (y - b));
+    all(sums) + rest.sum::<f64>()
+}
+
+#[inline(always)]
+fn all(mut sums: [f64; LANES]) -> f64 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        (0..half).for_each(|lane| sums[lane] += sums[lane + half]);
+        half /= 2;
+    }
+    sums[0]
+}
+
+struct Measure<'a> {
+    frame: &'a mut Frame,
+    columns: &'a [f64],
+    d: usize,
+}
+
+impl WithSimd for Measure<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        self.frame.measure_columns(self.columns, self.d)
+    }
 }
 
 #[cfg(test)]
@@ -236,28 +268,70 @@ mod tests {
     use rand::RngExt;
     use rand_distr::StandardNormal;
 
+    use super::super::pattern::Pattern;
     use super::*;
     use crate::rng;
 
+    /// The pattern of some noise, and the frame of it.
+    fn split(noise: &[f64], d: usize) -> (Frame, Pattern) {
+        let n = noise.len() / d;
+        let mut pattern = Pattern::default();
+        pattern.columns_mut(n, d).copy_from_slice(noise);
+        assert!(pattern.measure(d));
+        (pattern.base().clone(), pattern)
+    }
+
     #[test]
-    fn split_and_join_are_inverse() {
+    fn measure_and_join_are_inverse() {
         let mut rng = rng::stream(1, 0);
-        for d in 1..5 {
-            let n = d + 3;
+        for (d, n) in [(1, 4), (2, 40), (3, 700), (4, 7)] {
             let noise: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
-            let mut pattern = noise.clone();
-            let frame = Frame::split(&mut pattern, d).unwrap();
+            let (frame, pattern) = split(&noise, d);
             let mut coordinates = vec![0.0; frame_dim(d)];
             frame.coordinates(n, &mut coordinates);
             let mut again = Frame::default();
             assert!(again.set(n, d, &coordinates));
-            let mut joined = vec![0.0; n * d];
-            again.join(&pattern, 0..n, &mut joined);
+            let (mut map, mut joined) = (Frame::default(), vec![0.0; n * d]);
+            pattern.compose(&again, &mut map);
+            map.join(pattern.columns(), 0..n, &mut joined);
             for (i, row) in joined.chunks_exact(d).enumerate() {
                 for (j, e) in row.iter().enumerate() {
                     assert!((noise[j * n + i] - e).abs() < 1e-12);
                 }
             }
+            // With the frame of mean 0 and covariance 1, what is joined is the pattern itself.
+            again.centre.fill(0.0);
+            again.factor.fill(0.0);
+            (0..d).for_each(|j| again.factor[j * (d + 1)] = 1.0);
+            pattern.compose(&again, &mut map);
+            map.join(pattern.columns(), 0..n, &mut joined);
+            for j in 0..d {
+                for k in 0..d {
+                    let rows = joined.chunks_exact(d);
+                    let product: f64 = rows.map(|row| row[j] * row[k]).sum();
+                    assert!((product / n as f64 - f64::from(j == k)).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    /// Records that are affine in the noise, far from zero, have the frame of the noise.
+    #[test]
+    fn undo_gives_the_frame_of_the_noise() {
+        let (n, d, mut rng) = (30, 2, rng::stream(3, 0));
+        let noise: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
+        let (shift, factor) = ([3.0, 1e5], [2.0, 0.0, -1.5, 0.3]);
+        let mut records = noise.clone();
+        for i in 0..n {
+            records[i] = shift[0] + factor[0] * noise[i];
+            records[n + i] = shift[1] + factor[2] * noise[i] + factor[3] * noise[n + i];
+        }
+        let (right, _) = split(&noise, d);
+        let (mut found, _) = split(&records, d);
+        found.undo(&shift, &factor);
+        let pairs = found.centre.iter().zip(&right.centre);
+        for (a, b) in pairs.chain(found.factor.iter().zip(&right.factor)) {
+            assert!((a - b).abs() < 1e-8, "{a} for {b}");
         }
     }
 
@@ -271,8 +345,8 @@ mod tests {
         let mut x = vec![0.0; q];
         let mut sums = vec![[0.0; 2]; q];
         for _ in 0..draws {
-            let mut noise: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
-            Frame::split(&mut noise, d).unwrap().coordinates(n, &mut x);
+            let noise: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
+            split(&noise, d).0.coordinates(n, &mut x);
             for (sum, x) in sums.iter_mut().zip(&x) {
                 sum[0] += x / draws as f64;
                 sum[1] += x * x / draws as f64;

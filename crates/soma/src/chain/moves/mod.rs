@@ -10,28 +10,38 @@
 
 mod affine;
 mod block;
+mod built;
 mod centred;
 mod chart;
 mod dense;
 mod frame;
+mod held;
+mod hidden;
 mod learned;
+mod local;
 mod non_centred;
+mod passes;
+mod pattern;
 mod pilot;
+mod prices;
+mod prior;
 mod refresh;
 mod sums;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod upper;
 
 use serde::{Deserialize, Serialize};
 
 use block::{Block, Force};
 use centred::Centred;
 use chart::Chart;
+use held::Held;
 use non_centred::NonCentred;
-use pilot::Pilot;
+use pilot::{Pilot, Plan};
 use refresh::Refresh;
-use sums::{Scratch, Sums};
+use sums::Sums;
 
 use super::Problem;
 use crate::error::Outcome;
@@ -79,10 +89,17 @@ struct Setting<'a> {
     problem: &'a Problem,
     /// The problem as a function of theta, frame and pattern, where it is one.
     sums: Option<Sums<'a>>,
+    /// What clamping hides of the records, where that can be redrawn.
+    hidden: Option<hidden::Bounds>,
     chart: Option<&'a Chart>,
 }
 
-impl Setting<'_> {
+impl<'a> Setting<'a> {
+    fn new(problem: &'a Problem, chart: Option<&'a Chart>) -> Self {
+        let hidden = hidden::Bounds::new(problem);
+        Setting { problem, sums: Sums::new(problem), hidden, chart }
+    }
+
     fn shape(&self) -> Shape {
         self.problem.release().mechanism().noise().shape()
     }
@@ -90,11 +107,13 @@ impl Setting<'_> {
 
 /// A move that leaves the joint posterior of theta and the records invariant.
 trait ThetaMove {
-    /// Moves the state so many times. Its constants are the same before and after.
+    /// Moves the state so many times, in its own coordinates or in those that are `held`. The
+    /// constants of the move are the same before and after.
     fn step(
         &mut self,
         at: &Setting,
         state: &mut State,
+        held: &mut Held,
         times: u64,
         rng: &mut Rng,
     ) -> Outcome<Tally>;
@@ -158,6 +177,11 @@ impl Move {
         }
     }
 
+    /// Whether it is made in the coordinates that are held through an iteration.
+    fn is_held(&self) -> bool {
+        matches!(self, Move::Block(_) | Move::Refresh(_))
+    }
+
     fn as_move(&mut self) -> &mut dyn ThetaMove {
         match self {
             Move::Centred(it) => it,
@@ -175,6 +199,8 @@ pub struct MoveReport {
     pub name: String,
     /// How often it is made in an iteration.
     pub repeats: u64,
+    /// It is made in one of so many iterations.
+    pub every: u64,
     /// What it did.
     pub tally: Tally,
     /// Its share of all work.
@@ -201,8 +227,12 @@ pub struct Schedule {
     warmup: u64,
     sweeps: Tally,
     slots: Vec<Slot>,
+    /// In one of how many iterations there is a sweep, and the centred move with it.
+    every: u64,
     chart: Option<Chart>,
     pilot: Option<Pilot>,
+    #[serde(skip)]
+    held: Held,
 }
 
 /// The least warm-up in which anything can be learned.
@@ -228,6 +258,8 @@ impl Schedule {
         let smooth = problem.release().query().bins().is_none();
         let sums = Sums::new(problem).filter(|_| choice == MovesChoice::Auto && smooth);
         if let Some(sums) = sums {
+            let redraws_hidden = hidden::Bounds::new(problem).is_some();
+            schedule.slots = vec![Slot::new(Move::Centred(Centred { redraws_hidden }))];
             let forces = match (sums.has_quick_slopes(), sums.n <= FEW_RECORDS) {
                 (true, _) => vec![Force::Exact],
                 (false, true) => vec![Force::Chart, Force::OwnSlope, Force::Exact],
@@ -246,34 +278,63 @@ impl Schedule {
 
     /// The paper's chain: one update of theta given the records, where theta is not fixed.
     pub fn centred(problem: &Problem) -> Self {
+        let every = 1;
         let slots = match problem.fixed() {
             Some(_) => Vec::new(),
-            None => vec![Slot::new(Move::Centred(Centred))],
+            None => vec![Slot::new(Move::Centred(Centred::default()))],
         };
-        Schedule { warmup: 0, sweeps: Tally::default(), slots, chart: None, pilot: None }
+        Schedule {
+            warmup: 0,
+            every,
+            sweeps: Tally::default(),
+            slots,
+            chart: None,
+            pilot: None,
+            held: Held::default(),
+        }
+    }
+
+    /// Whether the records are to be swept in an iteration, which counts from 0. Where the moves of
+    /// theta renew the records too, they need not be in every one.
+    pub fn sweeps_in(&self, iteration: u64) -> bool {
+        iteration.is_multiple_of(self.every)
+    }
+
+    /// In one of how many iterations there is a sweep.
+    pub fn every(&self) -> u64 {
+        self.every
     }
 
     /// Makes all moves. `iteration` counts from 0; the moves learn while it is below the warm-up.
-    /// `sweep` is what the sweep before them did. Returns the work of the moves.
+    /// `sweep` is what the sweep before them did, if there was one; without one there is no centred
+    /// move. Returns the work of the moves.
     pub fn step(
         &mut self,
         problem: &Problem,
         state: &mut State,
         iteration: u64,
-        sweep: Tally,
+        sweep: Option<Tally>,
         rng: &mut Rng,
     ) -> Outcome<u64> {
         if iteration < self.warmup {
             return self.step_and_learn(problem, state, iteration, sweep, rng);
         }
-        self.sweeps += sweep;
+        self.sweeps += sweep.unwrap_or_default();
         let mut work = 0;
-        let at = Setting { problem, sums: Sums::new(problem), chart: self.chart.as_ref() };
-        for slot in &mut self.slots {
-            let tally = slot.made.as_move().step(&at, state, slot.repeats, rng)?;
+        let at = Setting::new(problem, self.chart.as_ref());
+        self.held.forget();
+        let is_made = |slot: &&mut Slot| sweep.is_some() || slot.made.is_held();
+        let mut hold = at.sums.as_ref().map_or(0.0, Sums::hold) as u64;
+        for slot in self.slots.iter_mut().filter(is_made) {
+            let made = slot.made.as_move();
+            let mut tally = made.step(&at, state, &mut self.held, slot.repeats, rng)?;
+            if slot.made.is_held() {
+                tally.work += std::mem::take(&mut hold);
+            }
             work += tally.work;
             slot.tally += tally;
         }
+        self.held.land(&at, state)?;
         Ok(work)
     }
 
@@ -282,7 +343,7 @@ impl Schedule {
         problem: &Problem,
         state: &mut State,
         iteration: u64,
-        sweep: Tally,
+        sweep: Option<Tally>,
         rng: &mut Rng,
     ) -> Outcome<u64> {
         let mut work = 0;
@@ -294,29 +355,41 @@ impl Schedule {
         {
             self.chart = Chart::begin(&sums, shape, state, rng)?;
         }
-        let at = Setting { problem, sums: Sums::new(problem), chart: self.chart.as_ref() };
-        for (index, slot) in self.slots.iter_mut().enumerate().filter(|(_, s)| s.repeats > 0) {
+        let at = Setting::new(problem, self.chart.as_ref());
+        self.held.forget();
+        let is_made = |slot: &Slot| slot.repeats > 0 && (sweep.is_some() || slot.made.is_held());
+        for (index, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| is_made(slot)) {
             let before = state.theta.clone();
             let made = slot.made.as_move();
-            let tally = made.step(&at, state, slot.repeats, rng)?;
+            let tally = made.step(&at, state, &mut self.held, slot.repeats, rng)?;
+            self.held.land(&at, state)?;
             work += tally.work;
             made.learn(&at, state, tally, share)?;
             if let Some(pilot) = &mut self.pilot {
-                let again = made.work(&at, 2) - made.work(&at, 1);
-                pilot.watch(problem, iteration, index, (tally, again), &before, &state.theta);
+                let did = (tally.accepted, made.work(&at, 1), made.work(&at, 2));
+                pilot.watch(problem, iteration, index, did, &before, &state.theta);
             }
         }
-        if let (Some(chart), Some(sums)) = (&mut self.chart, Sums::new(problem)) {
-            let mut point = Vec::new();
-            if sums.split(state, &mut Vec::new(), &mut Scratch::default(), &mut point)? {
-                chart.learn(&sums, shape, &point, rng)?;
-            }
+        // What a part of the moves reaches in a short time is no picture of the posterior.
+        let learns = self.pilot.as_ref().is_none_or(|pilot| pilot.makes_all(iteration));
+        if let (Some(chart), Some(sums), true) = (&mut self.chart, Sums::new(problem), learns)
+            && self.held.hold(&sums, state)?
+        {
+            chart.learn(&sums, shape, &self.held.point, rng)?;
         }
         if let Some(pilot) = &mut self.pilot {
-            pilot.watch_iteration(problem, iteration, sweep, &state.theta);
-            if let Some((repeats, is_over)) = pilot.plan(iteration) {
+            let hold = Sums::new(problem).map_or(0.0, |sums| sums.hold());
+            let swept = sweep.unwrap_or_default();
+            pilot.watch_iteration(problem, iteration, swept, hold, &state.theta);
+            if let Some(Plan { repeats, every, walks, is_last }) = pilot.plan(iteration) {
                 self.slots.iter_mut().zip(repeats).for_each(|(slot, times)| slot.repeats = times);
-                if is_over {
+                self.every = every;
+                for slot in &mut self.slots {
+                    if let Move::Refresh(refresh) = &mut slot.made {
+                        refresh.walk(walks);
+                    }
+                }
+                if is_last {
                     self.pilot = None;
                     self.slots.retain(|slot| slot.repeats > 0);
                 }
@@ -332,12 +405,15 @@ impl Schedule {
 
     /// What the sweeps and each move of theta did after warm-up.
     pub fn report(&self) -> Vec<MoveReport> {
-        let moves = self.slots.iter().map(|slot| (slot.made.name(), slot.repeats, slot.tally));
-        let rows: Vec<_> = std::iter::once(("sweep", 1, self.sweeps)).chain(moves).collect();
-        let all: u64 = rows.iter().map(|(_, _, tally)| tally.work).sum();
-        let report = |(name, repeats, tally): (&str, u64, Tally)| MoveReport {
+        let every = |slot: &Slot| if slot.made.is_held() { 1 } else { self.every };
+        let moves = self.slots.iter().map(|s| (s.made.name(), s.repeats, every(s), s.tally));
+        let sweeps = ("sweep", 1, self.every, self.sweeps);
+        let rows: Vec<_> = std::iter::once(sweeps).chain(moves).collect();
+        let all: u64 = rows.iter().map(|(_, _, _, tally)| tally.work).sum();
+        let report = |(name, repeats, every, tally): (&str, u64, u64, Tally)| MoveReport {
             name: name.into(),
             repeats,
+            every,
             tally,
             share: tally.work as f64 / all.max(1) as f64,
         };

@@ -5,6 +5,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
+use super::held::Held;
 use super::learned::{Learned, factor};
 use super::trial::Trial;
 use super::{Setting, State, Tally, ThetaMove};
@@ -68,9 +69,11 @@ impl ThetaMove for NonCentred {
         &mut self,
         at: &Setting,
         state: &mut State,
+        held: &mut Held,
         times: u64,
         rng: &mut Rng,
     ) -> Outcome<Tally> {
+        held.let_go(at, state)?;
         let problem = at.problem;
         let Some(way) = Way::of(problem) else { return Ok(Tally::default()) };
         let work = self.work(at, times);
@@ -106,7 +109,9 @@ impl ThetaMove for NonCentred {
     fn work(&self, at: &Setting, times: u64) -> u64 {
         let n = at.problem.release().n();
         let proposals = Way::of(at.problem).map_or(0, |way| way.proposals(n));
-        (1 + proposals * times) * n as u64
+        let price = at.problem.model().price(n);
+        let each = (price.build + 1.0) * (proposals * times) as f64 + price.inverse;
+        (each * n as f64) as u64
     }
 
     fn learn(&mut self, at: &Setting, state: &State, last: Tally, share: f64) -> Outcome {

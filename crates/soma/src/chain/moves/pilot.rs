@@ -3,106 +3,169 @@
 use serde::{Deserialize, Serialize};
 
 use super::Tally;
-use crate::chain::Problem;
+use crate::chain::{ITERATION_WORK, KERNEL_TRIAL, Problem};
 use crate::diagnostics::ess_bulk;
 
 /// Watches how far each move takes theta, and at what cost in counted work.
 ///
 /// The figure of merit of a move is 1 - rho, where rho is the correlation of a parameter before
 /// and after the move, the smallest over the parameters: half the mean squared jump over the
-/// variance. Repeated and taken together, moves are reckoned as if each left rho of what was there.
+/// variance.
 ///
-/// A block moves theta within a pattern only. One that is taken is nearly a fresh draw there, so
-/// that its merit over its acceptance rate is the share of theta's variance within a pattern, and
-/// no number of blocks goes beyond it. How soon the sweeps alone renew the pattern is seen in a
-/// second part of the pilot, with the best block alone: its effective draws are counted.
+/// theta is reckoned as two parts. One varies within a pattern: its share of the variance is the
+/// merit of a block over its acceptance rate, since a block that is taken is nearly a fresh draw
+/// there. The other goes with the pattern, and no number of blocks moves it; how much of it a
+/// sweep leaves is seen in a second part of the pilot, in which the best block is made alone and
+/// its effective draws are counted. A refresh moves both. So the correlations of draws that are so
+/// many iterations apart are a sum of two powers, and the effective draws of an iteration with
+/// any number of moves, and with a sweep in every iteration or in one of a few, can be reckoned.
+///
+/// Where the paper's chain seems to be worth most, it is made by itself in a third part, and its
+/// effective draws are counted too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pilot {
     from: u64,
-    /// The end of the first part, and of the second.
+    /// The end of the first part, of the second, and of the third if there is one.
     until: u64,
     end: u64,
+    last: u64,
     /// For each slot of the schedule.
     slots: Vec<Watched>,
     /// How many of them, after the first, are variants of the block.
     blocks: usize,
     sweeps: Tally,
+    /// The work of changing to the coordinates of blocks and refreshes and back.
+    hold: f64,
     count: f64,
     mean: Vec<f64>,
     scatter: Vec<f64>,
-    /// The free parameters after each iteration of the second part.
-    alone: Vec<Vec<f64>>,
+    /// The free parameters after each iteration of the second part, and of the third.
+    block_alone: Vec<Vec<f64>>,
+    centred_alone: Vec<Vec<f64>>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Watched {
-    tally: Tally,
-    /// The work of one more repeat.
+    accepted: u64,
+    /// The work of being made once, and once more, in all steps.
+    once: u64,
     again: u64,
     squared_jumps: Vec<f64>,
     steps: f64,
 }
 
 impl Watched {
-    /// The work of a step, and of one more repeat in it.
-    fn cost(&self) -> f64 {
-        self.tally.work as f64 / self.steps.max(1.0)
+    /// The work of so many repeats.
+    fn cost(&self, times: u64) -> f64 {
+        let per_step = 1.0 / self.steps.max(1.0);
+        match times {
+            0 => 0.0,
+            times => per_step * (self.once as f64 + (times - 1) as f64 * self.again as f64),
+        }
     }
 
-    fn again(&self) -> f64 {
-        self.again as f64 / self.steps.max(1.0)
+    fn rate(&self) -> f64 {
+        self.accepted as f64 / self.steps.max(1.0)
     }
 }
 
-/// The most iterations of the two parts of a pilot.
-const MOST: u64 = 100;
-const MOST_ALONE: u64 = 80;
+/// How often each slot is made in an iteration, and in one of how many iterations there is a sweep
+/// with the centred move.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Plan {
+    pub(super) repeats: Vec<u64>,
+    pub(super) every: u64,
+    /// The share of refreshes in which theta walks.
+    pub(super) walks: f64,
+    pub(super) is_last: bool,
+}
 
-/// How often a move is made in an iteration at most.
+/// The most iterations of the three parts of a pilot.
+const MOST: u64 = 150;
+const MOST_ALONE: u64 = 120;
+const MOST_CENTRED: u64 = 60;
+
+/// How often a move is made in an iteration at most, and how seldom a sweep.
 const MOST_REPEATS: u64 = 4;
+const EVERY: [u64; 2] = [1, 2];
 
-/// An iteration should leave no more than this of what was there, if the moves can do it: a draw
-/// that says little new still has to be stored and read.
-const ENOUGH: f64 = 0.4;
+/// A refresh that is taken less often than this may leave a chain where it is for long, so that
+/// sweeps are not to be spared.
+const SURE: f64 = 0.5;
 
-/// The fewest draws of the second part that tell anything; and what their effective number is
-/// worth, since a short run does not see what is slower than itself.
-const LEAST_ALONE: usize = 30;
+/// Where it is taken less often than this, theta walks in half of the refreshes.
+const RARE: f64 = 0.4;
+
+/// Draws that say less new than this are worth less than their effective number: each has to be
+/// stored and read.
+const ENOUGH: f64 = 0.3;
+
+/// The fewest draws of a part that tell anything; and what the effective number of those with one
+/// block is worth, since a short run does not see a small part that is slower than itself.
+const LEAST_ALONE: usize = 24;
 const SHORT_RUN: f64 = 0.7;
+
+/// A correlation at this lag and above this size is no accident of a short run.
+const LAG: usize = 8;
+const SLOW: f64 = 0.5;
+
+/// What a sweep leaves of the part of theta that goes with the pattern: where it was not seen, and
+/// at least, since a short run cannot tell that it leaves less.
+const UNSEEN: f64 = 0.9;
+const LEAST_LEFT: f64 = 0.3;
 
 impl Pilot {
     /// A pilot of a schedule whose slots are the centred move, and then `blocks` and `refreshes`
     /// variants of the two others.
     pub(super) fn new(problem: &Problem, warmup: u64, blocks: usize, refreshes: usize) -> Self {
-        let until = (warmup / 3).min(MOST);
+        let until = (warmup / 4).min(MOST);
+        let alone = (warmup / 5).min(MOST_ALONE);
+        let end = until + alone;
         let p = problem.model().parameters().len();
         Pilot {
             from: until / 3,
             until,
-            end: until + (warmup / 3).min(MOST_ALONE),
+            end,
+            last: end + MOST_CENTRED.min((KERNEL_TRIAL * warmup as f64) as u64 - end),
             slots: vec![Watched::default(); 1 + blocks + refreshes],
             blocks,
             sweeps: Tally::default(),
+            hold: 0.0,
             count: 0.0,
             mean: vec![0.0; p],
             scatter: vec![0.0; p],
-            alone: vec![Vec::new(); p],
+            block_alone: vec![Vec::new(); p],
+            centred_alone: vec![Vec::new(); p],
         }
     }
 
-    /// What to do from the next iteration on, where that changes: how often each slot is made, and
-    /// whether the pilot is over.
-    pub(super) fn plan(&self, iteration: u64) -> Option<(Vec<u64>, bool)> {
-        match iteration + 1 {
-            next if next == self.until => {
-                let mut repeats = vec![0; self.slots.len()];
-                repeats[0] = 1;
-                repeats[self.best_of(1..1 + self.blocks)] = 1;
-                Some((repeats, false))
-            }
-            next if next >= self.end => Some((self.choose(), true)),
-            _ => None,
+    /// Whether all moves are made in an iteration, so that theta goes wherever it can.
+    pub(super) fn makes_all(&self, iteration: u64) -> bool {
+        iteration < self.until
+    }
+
+    /// What to do from the next iteration on, where that changes.
+    pub(super) fn plan(&self, iteration: u64) -> Option<Plan> {
+        let next = iteration + 1;
+        if next == self.until {
+            let mut repeats = self.only_centred();
+            repeats[self.best_of(1..1 + self.blocks)] = 1;
+            Some(Plan { repeats, every: 1, walks: 0.0, is_last: false })
+        } else if next == self.end {
+            let plan = self.choose();
+            let is_last = plan.repeats != self.only_centred() || self.last == self.end;
+            Some(Plan { is_last, ..plan })
+        } else if next == self.last {
+            Some(self.choose())
+        } else {
+            None
         }
+    }
+
+    fn only_centred(&self) -> Vec<u64> {
+        let mut repeats = vec![0; self.slots.len()];
+        repeats[0] = 1;
+        repeats
     }
 
     fn free(problem: &Problem, theta: &[f64]) -> Vec<f64> {
@@ -113,13 +176,13 @@ impl Pilot {
         free
     }
 
-    /// Slot `index` made a move; once more would have taken the work `again`.
+    /// Slot `index` made a move; to make it once, or twice, is so much work.
     pub(super) fn watch(
         &mut self,
         problem: &Problem,
         iteration: u64,
         index: usize,
-        (tally, again): (Tally, u64),
+        (accepted, once, twice): (u64, u64, u64),
         before: &[f64],
         after: &[f64],
     ) {
@@ -128,8 +191,9 @@ impl Pilot {
         }
         let (before, after) = (Pilot::free(problem, before), Pilot::free(problem, after));
         let slot = &mut self.slots[index];
-        slot.tally += tally;
-        slot.again += again;
+        slot.accepted += accepted;
+        slot.once += once;
+        slot.again += twice - once;
         slot.steps += 1.0;
         slot.squared_jumps.resize(before.len(), 0.0);
         for ((sum, a), b) in slot.squared_jumps.iter_mut().zip(&after).zip(&before) {
@@ -143,82 +207,36 @@ impl Pilot {
         }
     }
 
-    /// An iteration is over: its sweep, and where it led.
+    /// An iteration is over: its sweep, the work of holding its coordinates, and where it led.
     pub(super) fn watch_iteration(
         &mut self,
         problem: &Problem,
         iteration: u64,
         sweep: Tally,
+        hold: f64,
         theta: &[f64],
     ) {
-        if (self.from..self.until).contains(&iteration) {
-            self.sweeps += sweep;
-        } else if iteration >= self.until {
-            let free = Pilot::free(problem, theta);
-            self.alone.iter_mut().zip(free).for_each(|(all, value)| all.push(value));
-        }
+        self.hold = hold;
+        let alone = match iteration {
+            i if i < self.from => return,
+            i if i < self.until => {
+                self.sweeps += sweep;
+                return;
+            }
+            i if i < self.end => &mut self.block_alone,
+            _ => &mut self.centred_alone,
+        };
+        let free = Pilot::free(problem, theta);
+        alone.iter_mut().zip(free).for_each(|(all, value)| all.push(value));
     }
 
     /// The slot among these that takes theta furthest for its cost.
     fn best_of(&self, slots: std::ops::Range<usize>) -> usize {
         let value = |slot: &usize| {
             let slot = &self.slots[*slot];
-            self.merit(slot) / slot.cost().max(1.0)
+            self.merit(slot) / slot.cost(1).max(1.0)
         };
         slots.max_by(|a, b| value(a).total_cmp(&value(b))).unwrap_or(0)
-    }
-
-    /// What an iteration with one block and no refresh leaves of what was there.
-    fn left_alone(&self) -> Option<f64> {
-        let draws = self.alone[0].len();
-        let least = self.alone.iter().map(|all| ess_bulk(&[all])).fold(f64::INFINITY, f64::min);
-        let share = (SHORT_RUN * least / draws as f64).min(0.9);
-        (draws >= LEAST_ALONE && share.is_finite()).then(|| (1.0 - share) / (1.0 + share))
-    }
-
-    /// How often each slot should be made in an iteration; 0 for those that do not earn their
-    /// cost. The first, the centred move, always stays.
-    fn choose(&self) -> Vec<u64> {
-        let merit: Vec<f64> = self.slots.iter().map(|slot| self.merit(slot)).collect();
-        // The first of a few repeats costs more than the others.
-        let cost_of = |slot: usize, times: u64| match times {
-            0 => 0.0,
-            times => self.slots[slot].cost() + (times - 1) as f64 * self.slots[slot].again(),
-        };
-        let sweeps = self.sweeps.work as f64 / self.slots[0].steps.max(1.0);
-        let block = self.best_of(1..1 + self.blocks);
-        let refresh = self.best_of(1 + self.blocks..self.slots.len());
-        let rate = self.slots[block].tally.accepted as f64 / self.slots[block].steps.max(1.0);
-        let within = (merit[block] / rate.max(merit[block]).max(1e-9)).min(0.95);
-        let left_by = |blocks: u64| 1.0 - within * (1.0 - (1.0 - rate).powi(blocks as i32));
-        // Without a look at blocks alone: as if the sweeps renewed nothing.
-        let alone = self.left_alone().unwrap_or(1.0 - 0.5 * merit[block]);
-        let mut only_centred = vec![0; self.slots.len()];
-        only_centred[0] = 1;
-        let mut best = (false, 0.0, only_centred.clone());
-        for blocks in 0..=MOST_REPEATS {
-            for refreshes in 0..=MOST_REPEATS {
-                let left = match (blocks, refreshes) {
-                    (0, 0) => 1.0 - merit[0],
-                    (blocks, 0) => alone * left_by(blocks) / left_by(1),
-                    _ => {
-                        let refreshed = (1.0 - merit[refresh]).powi(refreshes as i32);
-                        (1.0 - merit[0]) * left_by(blocks) * refreshed
-                    }
-                };
-                let all =
-                    sweeps + cost_of(0, 1) + cost_of(block, blocks) + cost_of(refresh, refreshes);
-                let rate = (1.0 - left) / (1.0 + left) / all.max(1.0);
-                let enough = left <= ENOUGH;
-                if (enough, rate) > (best.0, best.1) {
-                    let mut repeats = only_centred.clone();
-                    repeats[block] = blocks;
-                    repeats[refresh] = refreshes;
-                    best = (enough, rate, repeats);
-                }
-            }
-        }
-        best.2
     }
 
     fn merit(&self, slot: &Watched) -> f64 {
@@ -227,5 +245,115 @@ impl Pilot {
         let shares = slot.squared_jumps.iter().zip(variances).map(|(sum, v)| sum * per_step / v);
         let least = shares.fold(f64::INFINITY, f64::min);
         if least.is_finite() { least.min(0.95) } else { 0.0 }
+    }
+
+    /// How often each slot should be made in an iteration, 0 for those that do not earn their
+    /// cost, and in one of how many iterations there should be a sweep. The first slot, the
+    /// centred move, always stays.
+    fn choose(&self) -> Plan {
+        let block = self.best_of(1..1 + self.blocks);
+        let refresh = self.best_of(1 + self.blocks..self.slots.len());
+        let parts = Parts::new(self, block, refresh);
+        let per_sweep =
+            self.sweeps.work as f64 / self.slots[0].steps.max(1.0) + self.slots[0].cost(1);
+        let worth = |draws: f64, work: f64| {
+            draws / (work + ITERATION_WORK) * (draws / ENOUGH).min(1.0).sqrt()
+        };
+        let mut best = (worth(self.centred_draws(), per_sweep), self.only_centred(), 1);
+        for every in EVERY {
+            for blocks in 0..=MOST_REPEATS {
+                for refreshes in 0..=MOST_REPEATS {
+                    let is_sure = refreshes == 0 || self.slots[refresh].rate() >= SURE;
+                    if blocks + refreshes == 0 || (every > 1 && !is_sure) {
+                        continue;
+                    }
+                    let work = per_sweep / every as f64
+                        + self.hold
+                        + self.slots[block].cost(blocks)
+                        + self.slots[refresh].cost(refreshes);
+                    let value = worth(parts.draws(blocks, refreshes, every), work);
+                    if value > best.0 {
+                        let mut repeats = self.only_centred();
+                        repeats[block] = blocks;
+                        repeats[refresh] = refreshes;
+                        best = (value, repeats, every);
+                    }
+                }
+            }
+        }
+        let walks = if self.slots[refresh].rate() < RARE { 0.5 } else { 0.0 };
+        Plan { repeats: best.1, every: best.2, walks, is_last: true }
+    }
+
+    /// The effective draws of an iteration with the centred move alone: those that were counted,
+    /// or what they would be if a sweep renewed all records.
+    fn centred_draws(&self) -> f64 {
+        let merit = self.merit(&self.slots[0]);
+        let most = merit / (2.0 - merit);
+        self.effective(&self.centred_alone).map_or(most, |counted| counted.min(most))
+    }
+
+    /// The smallest number of effective draws for each of these draws of the parameters, if they
+    /// are enough to tell.
+    fn effective(&self, draws: &[Vec<f64>]) -> Option<f64> {
+        let count = draws.first().map_or(0, Vec::len);
+        if count < LEAST_ALONE {
+            return None;
+        }
+        let least = draws.iter().map(|all| ess_bulk(&[all])).fold(f64::INFINITY, f64::min);
+        let share = (least / count as f64).min(0.9);
+        // Of a slow chain a short run sees so little that it takes that for all there is; what it
+        // moved in some iterations, against the variance that all moves together have shown, tells
+        // more.
+        let variances = self.scatter.iter().map(|s| s / (self.count - 1.0).max(1.0));
+        let left = draws.iter().zip(variances).map(|(all, variance)| {
+            let jumps = all.iter().zip(&all[LAG..]).map(|(a, b)| (a - b) * (a - b));
+            let mean = all.iter().sum::<f64>() / count as f64;
+            let own = all.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count as f64;
+            let variance = variance.min(4.0 * own);
+            1.0 - jumps.sum::<f64>() / (2.0 * variance * (count - LAG) as f64)
+        });
+        let left = left.fold(0.0, f64::max);
+        let slow = if left > SLOW { left.min(0.999).powf(1.0 / LAG as f64) } else { 0.0 };
+        share.is_finite().then(|| share.min((1.0 - slow) / (1.0 + slow)))
+    }
+}
+
+/// The two parts of theta, and what is left of them by each move.
+#[derive(Debug)]
+struct Parts {
+    /// The share of the variance within a pattern.
+    within: f64,
+    by_block: f64,
+    by_refresh: f64,
+    /// Of what goes with the pattern.
+    by_sweep: f64,
+}
+
+impl Parts {
+    fn new(pilot: &Pilot, block: usize, refresh: usize) -> Parts {
+        let (merit, rate) = (pilot.merit(&pilot.slots[block]), pilot.slots[block].rate());
+        let within = (merit / rate.max(merit).max(1e-9)).min(0.95);
+        let by_block = 1.0 - rate.clamp(0.01, 0.95);
+        // One plus twice the sum of all correlations is one over the effective draws, and the sum
+        // of the powers of g is g / (1 - g).
+        let by_sweep = pilot.effective(&pilot.block_alone).map_or(UNSEEN, |draws| {
+            let all = 0.5 * (1.0 / (SHORT_RUN * draws) - 1.0);
+            let of_pattern = (all - within * by_block / (1.0 - by_block)) / (1.0 - within);
+            let of_pattern = of_pattern.max(0.0);
+            (of_pattern / (1.0 + of_pattern)).max(LEAST_LEFT)
+        });
+        let by_refresh = 1.0 - pilot.merit(&pilot.slots[refresh]);
+        Parts { within, by_block, by_refresh, by_sweep }
+    }
+
+    /// The effective draws of an iteration with so many blocks and refreshes, and a sweep in one
+    /// of `every`.
+    fn draws(&self, blocks: u64, refreshes: u64, every: u64) -> f64 {
+        let refreshed = self.by_refresh.powi(refreshes as i32);
+        let within = self.by_block.powi(blocks as i32) * refreshed;
+        let pattern = self.by_sweep.powf(1.0 / every as f64) * refreshed;
+        let sum = |left: f64| left / (1.0 - left).max(1e-9);
+        1.0 / (1.0 + 2.0 * (self.within * sum(within) + (1.0 - self.within) * sum(pattern)))
     }
 }

@@ -3,13 +3,15 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::chart::{Local, Work, draw_precisions, fill_normals, log_gaussian};
-use super::dense;
-use super::frame::Frame;
+use super::chart::{Chart, draw_precisions, fill_normals, log_gaussian};
+use super::held::Held;
+use super::local::{Local, Work};
+use super::pattern::Pattern;
+use super::prices::Part;
 use super::sums::{Scratch, Sums};
-use super::trial::Trial;
-use super::{Setting, State, Tally, ThetaMove};
+use super::{Setting, State, Tally, ThetaMove, dense, upper};
 use crate::error::Outcome;
+use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
 /// Proposes a fresh pattern, theta given the pattern, and the frame given both.
@@ -29,34 +31,46 @@ use crate::rng::Rng;
 /// theta, found with one evaluation of the residual itself, so that it follows the bend of the
 /// surface on which the sums agree with the release. That is what a sharp release needs.
 ///
-/// A proposal costs about ten passes over the records, and 2 (D + dim(theta)) more where the
-/// chart's slope is computed for each pattern.
+/// Where the posterior of theta bends, that Student law may miss a part of it, and a chain that has
+/// got there stays for long. So a share of the proposals draws theta by a random walk instead, which
+/// is symmetric: w is then without q(theta | z, v). Which of the two a proposal is, is decided by a
+/// coin, and the share is frozen after warm-up.
+///
+/// A proposal costs D n fresh normals and five evaluations of the residual, two of them with its
+/// derivatives where the chart's slope is computed for each pattern.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Refresh {
     own_slope: bool,
+    /// The share of proposals in which theta walks.
+    walks: f64,
     #[serde(skip)]
     memory: Memory,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Memory {
-    pattern: Vec<f64>,
-    fresh: Vec<f64>,
-    point: Vec<f64>,
+    fresh: Pattern,
     next: Vec<f64>,
-    theta: Vec<f64>,
+    residual: Vec<f64>,
     precisions: Vec<f64>,
     work: Work,
-    scratch: Scratch,
-    trial: Trial,
 }
+
+/// The length of a step of the walk is that of theta's standard deviations, times this over the
+/// square root of their number.
+const STRIDE: f64 = 2.0;
 
 /// The degrees of freedom of the Student law that theta is proposed from.
 const FREEDOM: f64 = 8.0;
 
 impl Refresh {
     pub(super) fn new(own_slope: bool) -> Self {
-        Refresh { own_slope, memory: Memory::default() }
+        Refresh { own_slope, walks: 0.0, memory: Memory::default() }
+    }
+
+    /// Sets the share of proposals in which theta walks.
+    pub(super) fn walk(&mut self, share: f64) {
+        self.walks = share;
     }
 }
 
@@ -65,12 +79,20 @@ impl ThetaMove for Refresh {
         &mut self,
         at: &Setting,
         state: &mut State,
+        held: &mut Held,
         times: u64,
         rng: &mut Rng,
     ) -> Outcome<Tally> {
         let mut tally = Tally { proposed: times, accepted: 0, work: self.work(at, times) };
+        let (Some(sums), Some(chart)) = (&at.sums, at.chart) else { return Ok(tally) };
+        if !held.hold(sums, state)? {
+            return Ok(tally);
+        }
         for _ in 0..times {
-            tally.accepted += self.propose(at, state, rng)?.is_some() as u64;
+            if self.propose(sums, chart, at.shape(), held, rng)?.is_some() {
+                held.moved();
+                tally.accepted += 1;
+            }
         }
         Ok(tally)
     }
@@ -81,33 +103,29 @@ impl ThetaMove for Refresh {
 
     fn work(&self, at: &Setting, times: u64) -> u64 {
         let Some(sums) = &at.sums else { return 0 };
-        let n = sums.n as f64;
-        let passes = 7.0 * n + 2.0 * (sums.passes(self.own_slope) + sums.passes(false)) * n;
-        let algebra = 30.0 * (sums.k * sums.dim() * sums.dim()) as f64 * PER_CHART + FIXED;
-        times * (passes + algebra) as u64
+        let of_chart = if self.own_slope { Part::Slope } else { Part::Residual };
+        let passes = 2.0 * sums.pass(of_chart) + 3.0 * sums.pass(Part::Residual);
+        times * (sums.refresh() + passes) as u64
     }
 }
 
-/// The price of a multiplication on the chart, and of what a proposal takes whatever the sizes
-/// are, in passes over one record.
-const PER_CHART: f64 = 0.05;
-const FIXED: f64 = 300.0;
-
 impl Refresh {
     /// One proposal; `None` where it was not taken.
-    fn propose(&mut self, at: &Setting, state: &mut State, rng: &mut Rng) -> Outcome<Option<()>> {
-        let (Some(sums), Some(chart)) = (&at.sums, at.chart) else { return Ok(None) };
-        let Memory { pattern, fresh, point, next, theta, precisions, work, scratch, trial } =
-            &mut self.memory;
-        if !sums.split(state, pattern, scratch, point)? {
+    fn propose(
+        &mut self,
+        sums: &Sums,
+        chart: &Chart,
+        shape: Shape,
+        held: &mut Held,
+        rng: &mut Rng,
+    ) -> Outcome<Option<()>> {
+        let Memory { fresh, next, residual, precisions, work } = &mut self.memory;
+        let Held { point, pattern, residual: current, scratch, .. } = held;
+        fill_normals(fresh.columns_mut(sums.n, sums.d), rng);
+        if !fresh.measure(sums.d) {
             return Ok(None);
         }
-        fresh.resize(pattern.len(), 0.0);
-        fill_normals(fresh, rng);
-        if Frame::split(fresh, sums.d).is_none() {
-            return Ok(None);
-        }
-        draw_precisions(at.shape(), state.records.residual(), precisions, rng);
+        draw_precisions(shape, current, precisions, rng);
         let (Some(here), Some(there)) = (
             chart.at(sums, pattern, self.own_slope, scratch)?,
             chart.at(sums, fresh, self.own_slope, scratch)?,
@@ -115,19 +133,23 @@ impl Refresh {
             return Ok(None);
         };
         let mut given = Given { sums, precisions, scratch, work };
-        let Some(old) = given.weight(&here, pattern, point)? else { return Ok(None) };
-        let old = old + log_gaussian(state.records.residual(), precisions);
-        let Some(new) = given.draw(&there, fresh, next, rng)? else { return Ok(None) };
-        theta.resize(sums.p, 0.0);
-        trial.build(at.problem, &state.records, |records| {
-            sums.join(next, fresh, scratch, theta, records)
-        })?;
-        let new = new + log_gaussian(trial.residual(), precisions);
+        let walk = rng.random_bool(self.walks).then_some((point.as_slice(), chart));
+        let Some(old) = given.weight(&here, pattern, point, walk.is_some())? else {
+            return Ok(None);
+        };
+        let Some(new) = given.draw(&there, fresh, next, walk, rng)? else { return Ok(None) };
+        residual.resize(sums.k, 0.0);
+        if !sums.residual(next, fresh, scratch, residual)? {
+            return Ok(None);
+        }
+        let old = old + log_gaussian(current, precisions);
+        let new = new + log_gaussian(residual, precisions);
         if rng.random::<f64>().ln() >= new - old {
             return Ok(None);
         }
-        trial.take(&mut state.records);
-        state.theta.copy_from_slice(theta);
+        std::mem::swap(pattern, fresh);
+        std::mem::swap(point, next);
+        std::mem::swap(current, residual);
         Ok(Some(()))
     }
 }
@@ -141,24 +163,34 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Draws theta and the frame into `point`, and returns log p(theta) p(frame) / q there.
+    /// Draws theta and the frame into `point`, and returns log p(theta) p(frame) / q there. Where
+    /// theta walks, it is from a point of a chart, and q is that of the frame alone.
     fn draw(
         &mut self,
         local: &Local,
-        pattern: &[f64],
+        pattern: &Pattern,
         point: &mut Vec<f64>,
+        walk: Option<(&[f64], &Chart)>,
         rng: &mut Rng,
     ) -> Outcome<Option<f64>> {
+        let log_q = match walk {
+            Some((from, chart)) => {
+                let mut step = vec![0.0; self.sums.p];
+                fill_normals(&mut step, rng);
+                let stride = STRIDE / (step.len() as f64).sqrt();
+                point.clear();
+                let rows = chart.theta_spread.chunks_exact(step.len()).zip(from).enumerate();
+                point.extend(
+                    rows.map(|(i, (row, x))| x + stride * dense::dot(&row[..=i], &step[..=i])),
+                );
+                0.0
+            }
+            None => match self.draw_theta(local, point, rng)? {
+                Some(log_q) => log_q,
+                None => return Ok(None),
+            },
+        };
         let Given { sums, precisions, scratch, work } = self;
-        let p = sums.p;
-        let Some(of_theta) = local.theta_law(sums, precisions, work) else { return Ok(None) };
-        let chi: f64 = rng.sample(rand_distr::ChiSquared::new(FREEDOM)?);
-        let mut standard = vec![0.0; p];
-        fill_normals(&mut standard, rng);
-        standard.iter_mut().for_each(|x| *x *= (FREEDOM / chi).sqrt());
-        point.clear();
-        let rows = of_theta.lower.chunks_exact(p).zip(&of_theta.centre);
-        point.extend(rows.map(|(row, centre)| centre + dense::dot(row, &standard)));
         if !sums.log_prior_theta(point).is_finite() {
             return Ok(None);
         }
@@ -166,29 +198,56 @@ impl Given<'_> {
         let Some(of_frame) = law else { return Ok(None) };
         let mut whitened = vec![0.0; of_frame.centre.len()];
         fill_normals(&mut whitened, rng);
-        let log_q =
-            log_student(&standard, &of_theta.lower) + log_normal(&whitened, &of_frame.lower);
-        dense::solve_lower_transposed(&of_frame.lower, &mut whitened);
+        let log_q = log_q + log_normal(&whitened, &of_frame.factor);
+        upper::solve(&of_frame.factor, &mut whitened);
         point.extend(whitened.iter().zip(&of_frame.centre).map(|(gap, centre)| centre + gap));
         let log_p = sums.log_prior(point);
         Ok(log_p.is_finite().then_some(log_p - log_q))
     }
 
-    /// log p(theta) p(frame) / q at a point.
-    fn weight(&mut self, local: &Local, pattern: &[f64], point: &[f64]) -> Outcome<Option<f64>> {
-        let Given { sums, precisions, scratch, work } = self;
+    /// Draws theta from its Student law, and returns log q(theta).
+    fn draw_theta(
+        &mut self,
+        local: &Local,
+        point: &mut Vec<f64>,
+        rng: &mut Rng,
+    ) -> Outcome<Option<f64>> {
+        let Given { sums, precisions, work, .. } = self;
+        let p = sums.p;
         let Some(of_theta) = local.theta_law(sums, precisions, work) else { return Ok(None) };
+        let chi: f64 = rng.sample(rand_distr::ChiSquared::new(FREEDOM)?);
+        let mut standard = vec![0.0; p];
+        fill_normals(&mut standard, rng);
+        standard.iter_mut().for_each(|x| *x *= (FREEDOM / chi).sqrt());
+        point.clear();
+        let rows = of_theta.factor.chunks_exact(p).zip(&of_theta.centre);
+        point.extend(rows.map(|(row, centre)| centre + dense::dot(row, &standard)));
+        Ok(Some(log_student(&standard, &of_theta.factor)))
+    }
+
+    /// log p(theta) p(frame) / q at a point; q is that of the frame alone where theta walks.
+    fn weight(
+        &mut self,
+        local: &Local,
+        pattern: &Pattern,
+        point: &[f64],
+        walks: bool,
+    ) -> Outcome<Option<f64>> {
+        let Given { sums, precisions, scratch, work } = self;
         let (free, coordinates) = point.split_at(sums.p);
-        let mut standard: Vec<f64> =
-            free.iter().zip(&of_theta.centre).map(|(x, m)| x - m).collect();
-        dense::solve_lower(&of_theta.lower, &mut standard);
+        let mut log_q = 0.0;
+        if !walks {
+            let Some(law) = local.theta_law(sums, precisions, work) else { return Ok(None) };
+            let mut standard: Vec<f64> = free.iter().zip(&law.centre).map(|(x, m)| x - m).collect();
+            dense::solve_lower(&law.factor, &mut standard);
+            log_q += log_student(&standard, &law.factor);
+        }
         let law = local.frame_law(sums, free, precisions, pattern, scratch, work)?;
         let Some(of_frame) = law else { return Ok(None) };
         let gap: Vec<f64> = coordinates.iter().zip(&of_frame.centre).map(|(x, m)| x - m).collect();
         let mut whitened = vec![0.0; gap.len()];
-        dense::times_lower_transposed(&of_frame.lower, &gap, &mut whitened);
-        let log_q =
-            log_student(&standard, &of_theta.lower) + log_normal(&whitened, &of_frame.lower);
+        upper::times(&of_frame.factor, &gap, &mut whitened);
+        log_q += log_normal(&whitened, &of_frame.factor);
         Ok(Some(sums.log_prior(point) - log_q))
     }
 }
@@ -202,7 +261,7 @@ fn log_student(standard: &[f64], lower: &[f64]) -> f64 {
 }
 
 /// The log density, up to a constant, of a normal vector: `whitened` is its whitened value,
-/// `lower` the Cholesky factor of its precision.
-fn log_normal(whitened: &[f64], lower: &[f64]) -> f64 {
-    dense::log_diagonal(lower, whitened.len()) - 0.5 * dense::dot(whitened, whitened)
+/// `upper` the upper factor of its precision.
+fn log_normal(whitened: &[f64], upper: &[f64]) -> f64 {
+    dense::log_diagonal(upper, whitened.len()) - 0.5 * dense::dot(whitened, whitened)
 }

@@ -37,11 +37,6 @@ impl Trial {
         Ok(problem.release().mechanism().noise().shape().log_density(&self.residual))
     }
 
-    /// The residual of the last build.
-    pub(super) fn residual(&self) -> &[f64] {
-        &self.residual
-    }
-
     /// Puts the records of the last build in the place of the current ones.
     pub(super) fn take(&mut self, current: &mut Records) {
         current.exchange(&mut self.records, &mut self.statistics, &self.residual);
