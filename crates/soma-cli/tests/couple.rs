@@ -54,12 +54,26 @@ fn json_says_all_and_does_not_depend_on_threads_or_interruptions() {
 fn pairs_that_have_not_met_are_reported() {
     let limit = ["--pairs", "20", "--lag", "1", "--max-iterations", "20"];
     let report = couple(&[&limit[..], &["--estimate", "--k", "1", "--m", "5"]].concat());
+    assert_eq!(report["places"], "maximal");
     let met = report["met"].as_u64().unwrap();
     assert!(met < 20, "{met}");
     let times = report["meeting_times"].as_array().unwrap();
     assert_eq!(times.iter().filter(|time| time.is_null()).count() as u64, 20 - met);
     assert_eq!(report["complete"], false);
     assert!(report["t_001"].is_null() && report["estimates"].as_array().unwrap().is_empty());
+}
+
+/// A problem that is too large ends with the pilot, and with advice.
+#[test]
+fn a_pilot_that_does_not_meet_says_so() {
+    let spec = example("regression-n100-eps30.toml");
+    let args = ["couple", spec.to_str().unwrap(), "--max-iterations", "20"];
+    let output = soma(&args).output().unwrap();
+    assert!(!output.status.success());
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    for part in ["none of 24 pilot pairs of 100 records", "iteration 20", "--max-iterations"] {
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]

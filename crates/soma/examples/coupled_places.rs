@@ -1,4 +1,4 @@
-//! How SOMA's places are best coupled: sweeps and seconds until ten pairs have met.
+//! How SOMA's places are best coupled: iterations and seconds until pairs have met.
 //!
 //! `cargo run --release -p soma-mcmc --example coupled_places`
 
@@ -26,37 +26,54 @@ fn regression(n: usize, epsilon: f64) -> Result<Problem, soma::Invalid> {
     Problem::new(release, Arc::new(Regression::new(vec![0.9, -1.17], None, prior)?))
 }
 
-/// Sweeps to meet, and seconds, of ten pairs; those that have not met in `limit` count as that.
-fn meetings(problem: &Problem, choice: Choice, limit: u64) -> Outcome<(f64, u32, f64)> {
+/// Iterations to meet, with their standard error, how many met, and seconds; pairs that have not
+/// met in `limit` count as that.
+fn meetings(
+    problem: &Problem,
+    choice: Choice,
+    (pairs, limit): (u64, u64),
+) -> Outcome<(f64, f64, usize, f64)> {
     let kernel = KernelChoice::Soma;
-    let (start, mut sum, mut met) = (Instant::now(), 0, 0);
-    for index in 0..10 {
+    let start = Instant::now();
+    let (mut times, mut met) = (Vec::new(), 0);
+    for index in 0..pairs {
         let mut pair = CoupledChains::new(problem, kernel, 1, 1, index)?
             .with_coupling(CoupledKernel::new(kernel, problem.release().n())?.with_choice(choice));
         while pair.met().is_none() && pair.iteration() <= limit {
             pair.step()?;
         }
-        sum += pair.iteration() - 1;
-        met += u32::from(pair.met().is_some());
+        times.push((pair.iteration() - 1) as f64);
+        met += usize::from(pair.met().is_some());
     }
-    Ok((sum as f64 / 10.0, met, start.elapsed().as_secs_f64()))
+    let mean = times.iter().sum::<f64>() / pairs as f64;
+    let squares: f64 = times.iter().map(|t| (t - mean) * (t - mean)).sum();
+    let error = (squares / (pairs * (pairs - 1)) as f64).sqrt();
+    Ok((mean, error, met, start.elapsed().as_secs_f64()))
 }
 
 fn main() -> Outcome {
-    println!("sweeps to meet with theta fixed (pairs met of 10; seconds)");
-    for (n, epsilon) in [(300, 1.0), (300, 3.0), (1_000, 1.0), (1_000, 3.0)] {
-        let fixed = vec![-1.79, -2.89, -0.66, 1.13];
-        let problem = regression(n, epsilon)?.with_fixed(fixed, vec![Summary::Mean])?;
-        print!("n = {n}, epsilon = {epsilon}:");
-        let adaptive = Choice::Adaptive { left: 0, next: 1 };
-        let choices = [
-            ("maximal", Choice::Maximal),
-            ("rejection", Choice::Rejection),
-            ("adaptive", adaptive),
-        ];
-        for (name, choice) in choices {
-            let (sweeps, met, seconds) = meetings(&problem, choice, 150)?;
-            print!("  {name} {sweeps:.1} ({met}; {seconds:.2} s)");
+    println!("iterations to meet (pairs met; seconds)");
+    for (n, epsilon, is_fixed, pairs) in [
+        (10, 3.0, false, 500),
+        (10, 30.0, false, 500),
+        (30, 30.0, false, 60),
+        (100, 3.0, false, 60),
+        (300, 1.0, true, 20),
+        (300, 3.0, true, 20),
+        (1_000, 1.0, true, 20),
+        (1_000, 3.0, true, 10),
+    ] {
+        let mut problem = regression(n, epsilon)?;
+        if is_fixed {
+            let theta = vec![-1.79, -2.89, -0.66, 1.13];
+            problem = problem.with_fixed(theta, vec![Summary::Mean])?;
+        }
+        let theta = if is_fixed { "fixed" } else { "moves" };
+        print!("n = {n}, epsilon = {epsilon}, theta {theta}, {pairs} pairs:");
+        for choice in [Choice::Maximal, Choice::Near] {
+            let limit = if is_fixed { 150 } else { 5_000 };
+            let (mean, error, met, seconds) = meetings(&problem, choice, (pairs, limit))?;
+            print!("  {} {mean:.1} +- {error:.1} ({met}; {seconds:.2} s)", choice.name());
         }
         println!();
     }

@@ -3,6 +3,7 @@
 mod certify;
 mod folder;
 mod function;
+mod limit;
 mod report;
 
 use std::path::PathBuf;
@@ -39,9 +40,10 @@ pub struct Args {
     /// given.
     #[arg(long, value_name = "L", value_parser = clap::value_parser!(u64).range(1..))]
     lag: Option<u64>,
-    /// The iteration up to which a meeting is waited for.
-    #[arg(long, value_name = "M", default_value_t = 100_000)]
-    max_iterations: u64,
+    /// The iteration up to which a meeting is waited for; if not given, as many as make two million
+    /// moves, but no more than 100,000.
+    #[arg(long, value_name = "M")]
+    max_iterations: Option<u64>,
     /// Also estimate posterior means, without bias.
     #[arg(long)]
     estimate: bool,
@@ -80,7 +82,7 @@ pub fn run(args: Args) -> Outcome {
     let wanted = PairSettings {
         kernel: chain.kernel.settled(),
         lag: args.lag.unwrap_or(1),
-        max_iterations: args.max_iterations,
+        max_iterations: args.max_iterations.unwrap_or(limit::usual(problem.release().n())),
         seed: chain.seed,
         window: None,
     };
@@ -113,6 +115,7 @@ fn plan(args: &Args, problem: &Problem, wanted: PairSettings) -> Result<PairSett
     if interrupt::seen() {
         return Err(Failed::Run("stopped before the first pair".to_string()));
     }
+    limit::check(&pilot, &wanted, problem.release().n())?;
     let lag = args.lag.unwrap_or_else(|| pilot.suggested_lag());
     let window = match window {
         None if needs_window => Some(pilot.suggested_window().map_err(soma::Failure::from)?),

@@ -4,7 +4,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use soma::chain::Problem;
 use soma::coupling::{
-    Bound, Estimate, Meetings, PairRun, PairSettings, PosteriorMean, Rate, Window, posterior_means,
+    Bound, CoupledKernel, Estimate, Meetings, PairRun, PairSettings, PosteriorMean, Rate, Window,
+    posterior_means,
 };
 use soma::kernel::Counts;
 
@@ -15,6 +16,8 @@ use super::function::Function;
 pub struct Report {
     kernel: &'static str,
     n: usize,
+    /// How the choices of a place are coupled: maximal, near-maximal, or the same place.
+    places: &'static str,
     moves: &'static str,
     lag: u64,
     pairs: usize,
@@ -50,12 +53,13 @@ impl Report {
         functions: &[Function],
         runs: &[PairRun],
     ) -> Self {
-        let meetings = settings.meetings(runs);
+        let (n, meetings) = (problem.release().n(), settings.meetings(runs));
         let mut counts = Counts::default();
         runs.iter().for_each(|run| counts += run.counts);
         Report {
             kernel: settings.kernel.name(),
-            n: problem.release().n(),
+            n,
+            places: CoupledKernel::new(settings.kernel, n).map_or("", |kernel| kernel.places()),
             moves: "centred",
             lag: settings.lag,
             pairs: runs.len(),

@@ -1,7 +1,7 @@
 //! Two chains, one a lag ahead of the other, until they meet and after.
 
 use super::kernel::CoupledKernel;
-use super::offers::CoupledOffers;
+use super::offers::{Buffers, CoupledOffers};
 use super::pair::Pair;
 use super::update::update_pair;
 use crate::chain::{Chain, Problem};
@@ -28,6 +28,7 @@ pub struct CoupledChains<'a> {
     problem: &'a Problem,
     coupled: CoupledKernel,
     plain: Kernel,
+    buffers: Buffers,
     theta: [Vec<f64>; 2],
     state: State,
     rng: Rng,
@@ -81,6 +82,7 @@ impl<'a> CoupledChains<'a> {
             problem,
             coupled: CoupledKernel::new(kernel, n)?,
             plain: kernel.build(n)?,
+            buffers: Buffers::default(),
             theta: [first.theta().to_vec(), second.theta().to_vec()],
             state: State::Ahead {
                 first: first.records().clone(),
@@ -115,8 +117,9 @@ impl<'a> CoupledChains<'a> {
                 }
             }
             State::Apart(pair) => {
+                let state = (&mut *pair, &mut self.buffers);
                 self.counts +=
-                    advance_pair(problem, &mut self.coupled, [first, second], pair, rng)?;
+                    advance_pair(problem, &mut self.coupled, [first, second], state, rng)?;
                 if pair.distance() == 0 && first == second {
                     self.met = Some(self.iteration);
                     self.state = State::Met(pair.records()[0].clone());
@@ -191,13 +194,16 @@ fn advance_pair(
     problem: &Problem,
     kernel: &mut CoupledKernel,
     [first, second]: [&mut Vec<f64>; 2],
-    pair: &mut Pair,
+    (pair, buffers): (&mut Pair, &mut Buffers),
     rng: &mut Rng,
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
     let shape = release.mechanism().noise().shape();
-    let mut offers = CoupledOffers::new(model, [first, second], release).sharing(kernel.shares());
+    let mut offers = CoupledOffers::new(model, [first, second], release)
+        .sharing(kernel.shares())
+        .within(std::mem::take(buffers));
     let counts = kernel.sweep(pair, &mut offers, shape, rng)?;
+    *buffers = offers.into_buffers();
     if problem.fixed().is_none() {
         let [x, y] = pair.records();
         update_pair(model, [first, second], [x.all(), y.all()], rng)?;

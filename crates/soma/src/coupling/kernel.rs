@@ -1,62 +1,60 @@
 //! The kernels on two chains at once.
 
 use pulp::Arch;
-use rand::RngExt;
 
-use super::index::maximal_slots;
+use super::by_bounds::{AllByBounds, Blocks, Bounds};
+use super::by_cells::{AllByCells, CellDarts};
+use super::by_darts::Darts;
+use super::by_scan::{All, Part, Weights};
+use super::metropolis::OnePlace;
 use super::offers::CoupledOffers;
-use super::pair::{Offer, Pair};
-use super::rejection::{self, Envelope};
+use super::pair::Pair;
+use super::places::{Places, currents, place};
 use crate::error::{Invalid, Outcome};
-use crate::kernel::exp::exp;
-use crate::kernel::shape::{Falloff, log_density_with, log_weight_with, outlasts};
-use crate::kernel::specialise::{Work, specialised};
+use crate::kernel::shape::Falloff;
+use crate::kernel::specialise::{Work, specialised_little};
 use crate::kernel::vector::Vector;
-use crate::kernel::{Counts, KernelChoice, Records, SomaBlocks, Subset};
+use crate::kernel::{Counts, KernelChoice, Soma, SomaBlocks, Strategy, Subset};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
 /// How SOMA's places are chosen in the two chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// By the maximal coupling, which needs all weights of both chains: fewest iterations to meet.
+    /// By the maximal coupling, which needs all weights of both chains: the reference.
     Maximal,
-    /// By rejection with shared candidates: at a cost that does not grow with n, but the chains
-    /// part about twice as often, and at large n and sharp releases never meet.
-    Rejection,
-    /// By rejection as long as that brings the chains nearer to each other, and otherwise by the
-    /// maximal coupling, for twice as many sweeps each time.
-    Adaptive {
-        /// Sweeps still to be made by the maximal coupling.
-        left: u32,
-        /// How many there will be next time.
-        next: u32,
-    },
+    /// By couplings that are nearly as good, at about twice the cost of the plain kernel: of
+    /// bounds of all weights where the plain kernel looks at all records, and otherwise of the
+    /// weights of eight places at a time.
+    Near,
 }
 
-/// Up to this many records all weights are cheap enough to look at.
-const SCAN: usize = 256;
-
-/// What a sweep by rejection has to make of the distance.
-const NEARER: f64 = 0.8;
-
 impl Choice {
-    fn by_rejection(self) -> bool {
-        matches!(self, Choice::Rejection | Choice::Adaptive { left: 0, .. })
+    /// What suits `n` records unless it is said: so few are weighed as fast in full.
+    pub fn usual(n: usize) -> Self {
+        if n <= 16 { Choice::Maximal } else { Choice::Near }
     }
 
-    /// The choice for the next sweep, after one that took the distance from `before` to `after`.
-    fn learn(&mut self, before: usize, after: usize) {
-        if let Choice::Adaptive { left, next } = self {
-            if *left > 0 {
-                *left -= 1;
-            } else if after as f64 > NEARER * before as f64 {
-                *left = *next;
-                *next = next.saturating_mul(2);
-            }
+    /// The name, as it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Choice::Maximal => "maximal",
+            Choice::Near => "near-maximal",
         }
     }
 }
+
+/// Where a uniformly drawn place takes more trials than this, weights differ too much for a few of
+/// them to stand for all, and chains part too often; with this many records or fewer, the bounds of
+/// all of them are looked at instead. (The example `atus-female` with n = 100 and 3.6 trials takes
+/// ten times as many iterations to meet otherwise.)
+const FLAT: f64 = 3.0;
+const SCANNED: usize = 256;
+
+/// Up to so many records in bins are weighed in full; beyond, under one bound.
+const FEW: usize = 1_000;
+/// So many cells serve in the place of the sums along the line.
+const CELLS: usize = 32;
 
 /// A kernel at work on two chains.
 ///
@@ -75,8 +73,12 @@ pub struct CoupledKernel {
     shares: bool,
     next: usize,
     order: Vec<usize>,
-    scratch: [Vec<f64>; 2],
-    envelopes: [Envelope; 2],
+    /// Says how the plain kernel would draw places in the first chain.
+    plain: Soma,
+    weights: Weights,
+    bounds: Bounds,
+    darts: Darts,
+    cell_darts: CellDarts,
 }
 
 impl CoupledKernel {
@@ -85,19 +87,29 @@ impl CoupledKernel {
         choice.build(n)?;
         Ok(CoupledKernel {
             choice: choice.settled(),
-            soma: if n <= SCAN { Choice::Maximal } else { Choice::Adaptive { left: 0, next: 1 } },
+            soma: Choice::usual(n),
             aligns: true,
             shares: false,
             next: 0,
             order: (0..n).collect(),
-            scratch: Default::default(),
-            envelopes: Default::default(),
+            plain: Soma::new(),
+            weights: Weights::default(),
+            bounds: Bounds::default(),
+            darts: Darts::default(),
+            cell_darts: CellDarts::default(),
         })
     }
 
     /// The same with another choice of SOMA's places.
     pub fn with_choice(mut self, soma: Choice) -> Self {
         self.soma = soma;
+        self
+    }
+
+    /// The same with places drawn as the plain kernel would by `strategy`.
+    #[cfg(test)]
+    pub(super) fn with_strategy(mut self, strategy: Strategy) -> Self {
+        (self.soma, self.plain) = (Choice::Near, Soma::with_strategy(strategy));
         self
     }
 
@@ -115,6 +127,16 @@ impl CoupledKernel {
     pub fn with_shared_parts(mut self, shares: bool) -> Self {
         self.shares = shares;
         self
+    }
+
+    /// How the two chains' choices of a place are coupled, in a word, as it is printed.
+    pub fn places(&self) -> &'static str {
+        match self.choice {
+            KernelChoice::Auto | KernelChoice::Soma => self.soma.name(),
+            KernelChoice::SomaSubset { .. } => Choice::Maximal.name(),
+            KernelChoice::SomaBlocks { .. } => Choice::Near.name(),
+            KernelChoice::RanImwg | KernelChoice::SysImwg => "same",
+        }
     }
 
     /// Whether offers that differ share parts.
@@ -135,12 +157,8 @@ impl CoupledKernel {
         }
         pair.first.refresh();
         pair.second.refresh();
-        let before = pair.distance();
         let k = pair.first.k();
-        let sweep = Sweep { kernel: self, pair, offers, rng };
-        let counts = specialised(sweep, shape, k, Arch::new());
-        self.soma.learn(before, pair.distance());
-        counts
+        specialised_little(Sweep { kernel: self, pair, offers, rng }, shape, k, Arch::new())
     }
 
     /// Whether the law of the kernel is the same for any order of the records.
@@ -167,211 +185,101 @@ impl Work for Sweep<'_, '_> {
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Sweep { kernel, pair, offers, rng } = self;
         let n = pair.n();
-        let by_rejection = kernel.choice == KernelChoice::Soma && kernel.soma.by_rejection();
-        if by_rejection {
-            kernel.envelopes = pair.records().map(Envelope::new);
-        }
-        let mut counts = Counts { moves: 2 * n as u64, ..Counts::default() };
-        let mut currents = currents::<S, V, K>(pair);
-        let mut done = 0;
-        while done < n {
-            let size = offers.draw(n - done, rng)?;
-            for j in 0..size {
-                let offer = offers.offer(j);
-                let evaluations = &mut counts.evaluations;
-                let (taken, relabel) = if by_rejection {
-                    let CoupledKernel { envelopes, scratch, .. } = &mut *kernel;
-                    let taken = rejection::soma::<S, V, K>(
-                        pair,
-                        currents,
-                        envelopes,
-                        &offer,
-                        scratch,
-                        evaluations,
-                        rng,
-                    );
-                    (taken, true)
-                } else {
-                    let turn = done + j;
-                    kernel.place::<S, V, K>(pair, currents, turn, &offer, evaluations, rng)
-                };
-                for side in 0..2 {
-                    if let Some((_, weight)) = taken[side] {
-                        currents[side] = weight;
-                        counts.accepted += 1;
-                    }
-                }
-                pair.put::<V, K>(&offer, [place(taken[0]), place(taken[1])], relabel);
-            }
-            done += size;
-        }
-        Ok(counts)
-    }
-}
-
-impl CoupledKernel {
-    /// Where each chain takes its offer in move number `turn` of a sweep, and whether the second
-    /// chain may then be relabelled.
-    #[inline(always)]
-    fn place<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        turn: usize,
-        offer: &Offer<'_>,
-        evaluations: &mut u64,
-        rng: &mut Rng,
-    ) -> ([Taken; 2], bool) {
-        let n = pair.n();
-        let CoupledKernel { next, order, scratch, .. } = self;
-        let (start, size, relabel) = match self.choice {
-            KernelChoice::RanImwg => {
-                let place = rng.random_range(0..n);
-                let taken = metropolis::<S, V, K>(pair, currents, place, offer, evaluations, rng);
-                return (taken, true);
-            }
-            KernelChoice::SysImwg => {
-                let taken = metropolis::<S, V, K>(pair, currents, turn, offer, evaluations, rng);
-                return (taken, false);
-            }
-            KernelChoice::SomaSubset { size, subset: Subset::Random } => {
-                for i in 0..size {
-                    order.swap(i, rng.random_range(i..n));
-                }
-                let place = |slot: usize| order[slot];
-                let taken =
-                    soma::<S, V, K>(pair, currents, size, place, offer, scratch, evaluations, rng);
-                return (taken, true);
-            }
-            KernelChoice::Auto | KernelChoice::Soma => (0, n, true),
-            KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => {
-                let start = std::mem::replace(next, (*next + size) % n);
-                (start, size, n.is_multiple_of(size))
+        let CoupledKernel {
+            choice,
+            soma,
+            plain,
+            weights,
+            bounds,
+            darts,
+            cell_darts,
+            next,
+            order,
+            ..
+        } = kernel;
+        match *choice {
+            KernelChoice::RanImwg => make_moves::<S, V, K, _>(OnePlace::Random, pair, offers, rng),
+            KernelChoice::SysImwg => make_moves::<S, V, K, _>(OnePlace::Next, pair, offers, rng),
+            KernelChoice::SomaSubset { size, subset } => {
+                let part = Part { size, subset, next, order, weights };
+                make_moves::<S, V, K, _>(part, pair, offers, rng)
             }
             KernelChoice::SomaBlocks { size } => {
                 let size = size.unwrap_or(SomaBlocks::usual_size(n));
-                let start = turn - turn % size;
-                (start, size.min(n - start), false)
+                make_moves::<S, V, K, _>(Blocks { size, bounds }, pair, offers, rng)
             }
-        };
-        let place = |slot: usize| if start + slot < n { start + slot } else { start + slot - n };
-        let taken = soma::<S, V, K>(pair, currents, size, place, offer, scratch, evaluations, rng);
-        (taken, relabel)
+            KernelChoice::Auto | KernelChoice::Soma => {
+                if *soma == Choice::Maximal {
+                    return make_moves::<S, V, K, _>(All(weights), pair, offers, rng);
+                }
+                let strategy = match plain.choose::<S, V, K>(&pair.first) {
+                    Strategy::Uniform | Strategy::Sieve
+                        if n <= SCANNED && plain.usual_trials() > FLAT =>
+                    {
+                        Strategy::Scan
+                    }
+                    Strategy::Ordered if n <= SCANNED => Strategy::Scan,
+                    Strategy::Bins if n > FEW => Strategy::Uniform,
+                    strategy => strategy,
+                };
+                match strategy {
+                    Strategy::Uniform | Strategy::Sieve => {
+                        darts.begin::<V, K>(pair);
+                        make_moves::<S, V, K, _>(darts, pair, offers, rng)
+                    }
+                    Strategy::Scan => {
+                        bounds.load::<V, K>(pair, 0..n);
+                        make_moves::<S, V, K, _>(AllByBounds(bounds), pair, offers, rng)
+                    }
+                    Strategy::Cells(_) => {
+                        let places =
+                            AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
+                        make_moves::<S, V, K, _>(places, pair, offers, rng)
+                    }
+                    // The sums along the line are one chain's; cells are for both.
+                    Strategy::Ordered => {
+                        *plain = Soma::with_strategy(Strategy::Cells(CELLS));
+                        plain.choose::<S, V, K>(&pair.first);
+                        let places =
+                            AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
+                        make_moves::<S, V, K, _>(places, pair, offers, rng)
+                    }
+                    Strategy::Bins => make_moves::<S, V, K, _>(All(weights), pair, offers, rng),
+                }
+            }
+        }
     }
 }
 
-/// The place where a chain takes its offer, with the log weight there, if it takes it.
-pub(super) type Taken = Option<(usize, f64)>;
-
-/// The place alone.
 #[inline(always)]
-pub(super) fn place(taken: Taken) -> Option<usize> {
-    taken.map(|(place, _)| place)
-}
-
-/// log w_0 of both chains.
-#[inline(always)]
-pub(super) fn currents<S: Falloff, V: Vector, const K: usize>(pair: &Pair) -> [f64; 2] {
-    let [first, second] = pair.records();
-    [log_density_with::<S, V, K>(first.residual()), log_density_with::<S, V, K>(second.residual())]
-}
-
-/// One SOMA move of both chains on `size` places, by the maximal coupling: where each takes its
-/// offer. `currents` are the log w_0 of both.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn soma<S: Falloff, V: Vector, const K: usize>(
-    pair: &Pair,
-    currents: [f64; 2],
-    size: usize,
-    place: impl Fn(usize) -> usize + Copy,
-    offer: &Offer<'_>,
-    weights: &mut [Vec<f64>; 2],
-    evaluations: &mut u64,
+fn make_moves<S: Falloff, V: Vector, const K: usize, P: Places>(
+    mut places: P,
+    pair: &mut Pair,
+    offers: &mut CoupledOffers<'_>,
     rng: &mut Rng,
-) -> [Taken; 2] {
-    let mut totals = [0.0; 2];
-    let mut tops = [0.0; 2];
-    let both = pair.records();
-    for side in 0..2 {
-        (totals[side], tops[side]) =
-            weigh::<S, V, K>(both[side], size, place, offer.statistics[side], &mut weights[side]);
-    }
-    *evaluations += 2 * size as u64;
-    let slices = [weights[0].as_slice(), weights[1].as_slice()];
-    let slots = maximal_slots(slices, totals, |slot| pair.is_matched(place(slot)), rng);
-    let u: f64 = rng.random();
-    let mut taken = [None; 2];
-    for side in 0..2 {
-        let weight = weights[side][slots[side]];
-        // Beyond exp(600) an offer is refused all the same.
-        let excess = exp((currents[side] - tops[side]).min(600.0)) - weight;
-        if excess <= 0.0 || u * (totals[side] + excess) < totals[side] {
-            let at = place(slots[side]);
-            let old = both[side].statistic_known::<K>(at);
-            let residual = both[side].residual();
-            let weight = log_weight_with::<S, V, K>(residual, old, offer.statistics[side]);
-            taken[side] = Some((at, weight));
+) -> Outcome<Counts> {
+    let n = pair.n();
+    let relabels = places.relabels();
+    let mut counts = Counts { moves: 2 * n as u64, ..Counts::default() };
+    let mut currents = currents::<S, V, K>(pair);
+    let mut done = 0;
+    while done < n {
+        let size = offers.draw(n - done, rng)?;
+        places.prepare::<S, V, K>(pair, offers, size);
+        for j in 0..size {
+            let offer = offers.offer(j);
+            let (turn, evaluations) = (done + j, &mut counts.evaluations);
+            let taken = places.choose::<S, V, K>(pair, currents, turn, &offer, evaluations, rng);
+            for side in 0..2 {
+                if let Some((_, weight)) = taken[side] {
+                    currents[side] = weight;
+                    counts.accepted += 1;
+                }
+            }
+            pair.put::<V, K>(&offer, taken.map(place), relabels);
+            places.moved::<S, V, K>(pair, taken, &offer);
         }
+        done += size;
     }
-    taken
-}
-
-/// The weights of an offer at the first `size` places, relative to the largest of them. Returns
-/// their sum, and the logarithm of the largest.
-#[inline(always)]
-pub(super) fn weigh<S: Falloff, V: Vector, const K: usize>(
-    records: &Records,
-    size: usize,
-    place: impl Fn(usize) -> usize,
-    statistic: &[f64],
-    weights: &mut Vec<f64>,
-) -> (f64, f64) {
-    let residual = records.residual();
-    weights.resize(size, 0.0);
-    let mut top = f64::NEG_INFINITY;
-    for (slot, weight) in weights.iter_mut().enumerate() {
-        let old = records.statistic_known::<K>(place(slot));
-        *weight = log_weight_with::<S, V, K>(residual, old, statistic);
-        top = if *weight > top { *weight } else { top };
-    }
-    for weight in weights.iter_mut() {
-        *weight = exp(*weight - top);
-    }
-    // Four sums side by side need not wait for each other.
-    let mut sums = [0.0; 4];
-    let fours = weights.chunks_exact(4);
-    let rest: f64 = fours.remainder().iter().sum();
-    for four in fours {
-        for (sum, weight) in sums.iter_mut().zip(four) {
-            *sum += weight;
-        }
-    }
-    ((sums[0] + sums[1]) + (sums[2] + sums[3]) + rest, top)
-}
-
-/// One independent Metropolis step of both chains at the same place, with the same uniform.
-/// `currents` are the log w_0 of both.
-#[inline(always)]
-pub(super) fn metropolis<S: Falloff, V: Vector, const K: usize>(
-    pair: &Pair,
-    currents: [f64; 2],
-    place: usize,
-    offer: &Offer<'_>,
-    evaluations: &mut u64,
-    rng: &mut Rng,
-) -> [Taken; 2] {
-    *evaluations += 2;
-    let u: f64 = rng.random();
-    let both = pair.records();
-    let mut taken = [None; 2];
-    for side in 0..2 {
-        let old = both[side].statistic_known::<K>(place);
-        let residual = both[side].residual();
-        let offered = log_weight_with::<S, V, K>(residual, old, offer.statistics[side]);
-        if outlasts(currents[side] - offered, u) {
-            taken[side] = Some((place, offered));
-        }
-    }
-    taken
+    Ok(counts)
 }

@@ -7,7 +7,7 @@ use statrs::function::gamma::ln_gamma;
 
 use super::maximal::Law;
 use crate::error::{Invalid, Outcome};
-use crate::model::{GammaPrior, NormalInverseGamma};
+use crate::model::GammaPrior;
 use crate::rng::Rng;
 
 impl Law for GammaPrior {
@@ -19,21 +19,6 @@ impl Law for GammaPrior {
 
     fn log_density(&self, x: &f64) -> f64 {
         GammaPrior::log_density(self, *x)
-    }
-}
-
-/// Points are theta: the coefficients and then the variance.
-impl Law for NormalInverseGamma {
-    type Point = Vec<f64>;
-
-    fn sample(&self, rng: &mut Rng) -> Outcome<Vec<f64>> {
-        let mut theta = vec![0.0; self.mean.len() + 1];
-        NormalInverseGamma::sample(self, &mut theta, rng)?;
-        Ok(theta)
-    }
-
-    fn log_density(&self, theta: &Vec<f64>) -> f64 {
-        NormalInverseGamma::log_density(self, theta)
     }
 }
 
@@ -115,18 +100,44 @@ impl Law for DirichletLaw {
 mod tests {
     use super::*;
     use crate::coupling::maximal::maximal;
+    use crate::model::NormalInverseGamma;
     use crate::rng;
+
+    /// Points are theta: the coefficients and then the variance.
+    impl Law for NormalInverseGamma {
+        type Point = Vec<f64>;
+
+        fn sample(&self, rng: &mut Rng) -> Outcome<Vec<f64>> {
+            let mut theta = vec![0.0; self.mean.len() + 1];
+            NormalInverseGamma::sample(self, &mut theta, rng)?;
+            Ok(theta)
+        }
+
+        fn log_density(&self, theta: &Vec<f64>) -> f64 {
+            NormalInverseGamma::log_density(self, theta)
+        }
+    }
 
     /// Draws of the coupling: each side has its own moments, and the two agree as often as the
     /// overlap of the densities (by quadrature or importance sampling) says.
     fn check<L: Law>(first: &L, second: &L, overlap: f64, feature: impl Fn(&L::Point) -> f64) {
+        let couple = |rng: &mut Rng| maximal(first, second, rng).unwrap();
+        check_coupling([first, second], couple, overlap, feature);
+    }
+
+    fn check_coupling<L: Law>(
+        [first, second]: [&L; 2],
+        couple: impl Fn(&mut Rng) -> (L::Point, L::Point, bool),
+        overlap: f64,
+        feature: impl Fn(&L::Point) -> f64,
+    ) {
         let draws = 60_000;
         let mut rng = rng::stream(11, 0);
         let mut same = 0;
         let mut sides = [Vec::new(), Vec::new()];
         let mut plain = [Vec::new(), Vec::new()];
         for _ in 0..draws {
-            let (x, y, equal) = maximal(first, second, &mut rng).unwrap();
+            let (x, y, equal) = couple(&mut rng);
             same += usize::from(equal);
             sides[0].push(feature(&x));
             sides[1].push(feature(&y));
@@ -182,23 +193,32 @@ mod tests {
 
     #[test]
     fn normal_inverse_gammas_meet_as_often_as_they_can() {
-        let law = |mean: f64, precision: f64, rate: f64| {
+        let law = |mean: f64, precision: f64, shape: f64, rate: f64| {
             let precision = DMatrix::from_element(1, 1, precision);
-            NormalInverseGamma::new(vec![mean], &precision, 6.0, rate).unwrap()
+            NormalInverseGamma::new(vec![mean], &precision, shape, rate).unwrap()
         };
-        let (p, q) = (law(0.0, 5.0, 4.0), law(0.15, 6.0, 5.0));
-        let (cells, mut overlap) = (1_000, 0.0);
-        for a in 0..cells {
-            for b in 0..cells {
-                let sigma2 = (-3.0 + 6.0 * (a as f64 + 0.5) / cells as f64).exp();
-                let beta = 8.0 * ((b as f64 + 0.5) / cells as f64 - 0.5);
-                let x = vec![beta, sigma2];
-                let width = 6.0 * sigma2 * 8.0 / (cells * cells) as f64;
-                let (p, q) = (Law::log_density(&p, &x), Law::log_density(&q, &x));
-                overlap += p.min(q).exp() * width;
+        let p = law(0.0, 5.0, 6.0, 4.0);
+        for q in [law(0.15, 6.0, 6.0, 5.0), law(0.15, 6.0, 5.0, 4.0)] {
+            let (cells, mut overlap) = (1_000, 0.0);
+            for a in 0..cells {
+                for b in 0..cells {
+                    let sigma2 = (-3.0 + 6.0 * (a as f64 + 0.5) / cells as f64).exp();
+                    let beta = 8.0 * ((b as f64 + 0.5) / cells as f64 - 0.5);
+                    let x = vec![beta, sigma2];
+                    let width = 6.0 * sigma2 * 8.0 / (cells * cells) as f64;
+                    let (p, q) = (Law::log_density(&p, &x), Law::log_density(&q, &x));
+                    overlap += p.min(q).exp() * width;
+                }
             }
+            let laws = [p.clone(), q];
+            let couple = |rng: &mut Rng| {
+                let (mut x, mut y) = (vec![0.0; 2], vec![0.0; 2]);
+                let same = NormalInverseGamma::sample_pair(&laws, [&mut x, &mut y], rng).unwrap();
+                assert_eq!(same, x == y);
+                (x, y, same)
+            };
+            check_coupling(laws.each_ref(), couple, overlap, |x| x[0] + 0.5 * x[1]);
         }
-        check(&p, &q, overlap, |x| x[0] + 0.5 * x[1]);
     }
 
     #[test]

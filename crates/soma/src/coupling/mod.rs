@@ -6,6 +6,11 @@
 //! and Vanetti 2019), and corrects an average of finite length so that its expectation is the
 //! posterior mean itself (Jacob, O'Leary and Atchade 2020).
 
+mod align;
+mod by_bounds;
+mod by_cells;
+mod by_darts;
+mod by_scan;
 mod chains;
 pub(crate) mod independence;
 mod index;
@@ -13,10 +18,14 @@ mod kernel;
 mod laws;
 mod maximal;
 mod meetings;
+mod metropolis;
+#[cfg(test)]
+mod near;
 mod offers;
 mod pair;
-mod rejection;
+mod places;
 mod run;
+mod sharp;
 mod single;
 #[cfg(test)]
 mod testing;

@@ -1,10 +1,12 @@
 //! Offers to two chains at once.
 
+use pulp::Arch;
 use rand::RngExt;
 
 use super::pair::Offer;
 use crate::error::Outcome;
-use crate::kernel::shape::outlasts;
+use crate::kernel::exp::exp;
+use crate::kernel::records::copy_short;
 use crate::kernel::{BATCH, Batch, ModelOffers, Offers};
 use crate::model::Model;
 use crate::release::Release;
@@ -13,41 +15,50 @@ use crate::rng::Rng;
 /// Offers to two chains: the same ones where their thetas are equal, and otherwise a maximal
 /// coupling of the two laws f, drawn by rejection with their densities.
 ///
-/// The rounds of rejection are made for a whole batch, one candidate in a round for each offer
-/// that still needs one; there is no cap on them.
+/// The offers to the first chain are drawn as the plain kernel draws them, and each is kept for
+/// the second with probability min(1, f2 / f1). In the place of the others come draws from what
+/// f2 has beyond f1: draws from f2 that are kept with probability 1 - min(1, f1 / f2). As many
+/// candidates are drawn at a time as it is likely to take, and what is left over serves the next
+/// batch; there is no cap on them, and their expected number is one for each offer.
 #[derive(Debug)]
 pub(super) struct CoupledOffers<'a> {
     model: &'a dyn Model,
     theta: [&'a [f64]; 2],
-    sources: [ModelOffers<'a>; 2],
-    batches: [Batch; 2],
-    spare: Batch,
-    common: Vec<bool>,
-    ratios: Vec<f64>,
-    /// Offers of which the second chain needs one of its own.
-    open: Vec<usize>,
-    /// Those that still need one: their number among the open ones, and among all.
-    rows: Vec<(usize, usize)>,
-    candidates: Vec<f64>,
+    source: ModelOffers<'a>,
     size: usize,
     shares: bool,
+    buffers: Buffers,
 }
+
+/// Memory for offers, to be kept from one sweep to the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Buffers {
+    /// The offers to the first chain, and those to the second that are not the same.
+    batches: [Batch; 2],
+    /// For each offer where that to the second chain is among those, or [`COMMON`].
+    rows: Vec<u32>,
+    shares: Vec<f64>,
+    uniforms: Vec<f64>,
+    candidates: Vec<f64>,
+    /// Draws from what the second law has beyond the first.
+    pool: Vec<f64>,
+}
+
+/// The same offer to both chains.
+const COMMON: u32 = u32::MAX;
+
+/// The fewest candidates that are drawn at a time.
+const FEWEST: usize = 4;
 
 impl<'a> CoupledOffers<'a> {
     pub fn new(model: &'a dyn Model, theta: [&'a [f64]; 2], release: &'a Release) -> Self {
         CoupledOffers {
             model,
             theta,
-            sources: theta.map(|theta| ModelOffers::new(model, theta, release)),
-            batches: Default::default(),
-            spare: Batch::default(),
-            common: Vec::new(),
-            ratios: Vec::new(),
-            open: Vec::new(),
-            rows: Vec::new(),
-            candidates: Vec::new(),
+            source: ModelOffers::new(model, theta[0], release),
             size: BATCH.max(model.batch_size()).max(release.query().batch_size()),
             shares: false,
+            buffers: Buffers::default(),
         }
     }
 
@@ -58,71 +69,144 @@ impl<'a> CoupledOffers<'a> {
         self
     }
 
+    /// The same with memory that was used before.
+    pub fn within(mut self, mut buffers: Buffers) -> Self {
+        buffers.pool.clear();
+        self.buffers = buffers;
+        self
+    }
+
+    /// The memory, for the next sweep.
+    pub fn into_buffers(self) -> Buffers {
+        self.buffers
+    }
+
     /// Offer j of the batch that was drawn last.
     #[inline(always)]
     pub fn offer(&self, j: usize) -> Offer<'_> {
-        let of = [0, usize::from(!self.common[j])];
-        Offer {
-            records: [self.batches[of[0]].record(j), self.batches[of[1]].record(j)],
-            statistics: [self.batches[of[0]].statistic(j), self.batches[of[1]].statistic(j)],
-            is_common: self.common[j],
-        }
+        let Buffers { batches: [first, second], rows, .. } = &self.buffers;
+        let (record, statistic) = (first.record(j), first.statistic(j));
+        let is_common = rows[j] == COMMON;
+        let (other, same) = if is_common {
+            (record, statistic)
+        } else {
+            (second.record(rows[j] as usize), second.statistic(rows[j] as usize))
+        };
+        Offer { records: [record, other], statistics: [statistic, same], is_common }
     }
 
     /// Draws a batch of at most `left` offers. Returns how many there are in it.
     pub fn draw(&mut self, left: usize, rng: &mut Rng) -> Outcome<usize> {
         let size = self.size.min(left);
-        let CoupledOffers { model, theta, sources, batches: [first, second], .. } = self;
-        let (common, ratios, spare) = (&mut self.common, &mut self.ratios, &mut self.spare);
-        let (open, rows, candidates) = (&mut self.open, &mut self.rows, &mut self.candidates);
-        sources[0].fill(size, first, rng)?;
-        common.clear();
-        common.resize(size, true);
-        if theta[0] == theta[1] {
+        self.source.fill(size, &mut self.buffers.batches[0], rng)?;
+        self.buffers.rows.clear();
+        self.buffers.rows.resize(size, COMMON);
+        if self.theta[0] == self.theta[1] {
             return Ok(size);
         }
-        ratios.resize(size, 0.0);
-        model.log_ratios(theta[0], theta[1], first.records(), &mut ratios[..size])?;
-        open.clear();
-        for (j, &ratio) in ratios[..size].iter().enumerate() {
-            if ratio < 0.0 && !outlasts(-ratio, rng.random()) {
-                common[j] = false;
-                open.push(j);
-            }
-        }
-        if open.is_empty() {
-            return Ok(size);
-        }
-        // Only what is taken is ever made a statistic of.
-        let d = first.record(0).len();
-        second.resize(size, d, first.statistic(0).len());
-        spare.resize(open.len(), d, first.statistic(0).len());
-        rows.clear();
-        rows.extend(open.iter().enumerate().map(|(row, &j)| (row, j)));
-        while !rows.is_empty() {
-            candidates.clear();
-            rows.iter().for_each(|&(_, j)| candidates.extend_from_slice(first.record(j)));
+        let open = self.compare(rng)?;
+        if open > 0 {
+            let first = &self.buffers.batches[0];
+            let (d, k) = (first.record(0).len(), first.statistic(0).len());
+            self.buffers.batches[1].resize(open, d, k);
             if self.shares {
-                model.redraw(theta[1], candidates, rng)?;
+                self.redraw(d, rng)?;
             } else {
-                model.propose(theta[1], candidates, rng)?;
+                self.draw_beyond(open, d, rng)?;
             }
-            let ratios = &mut ratios[..rows.len()];
-            model.log_ratios(theta[0], theta[1], candidates, ratios)?;
-            let mut tries = candidates.chunks_exact(d).zip(ratios.iter());
-            rows.retain(|&(row, _)| {
-                let Some((candidate, &ratio)) = tries.next() else { return true };
-                let beyond = ratio > 0.0 && !outlasts(ratio, rng.random());
-                if beyond {
-                    spare.parts_mut().0[row * d..][..d].copy_from_slice(candidate);
-                }
-                !beyond
-            });
+            // Only what is taken is ever made a statistic of.
+            self.source.complete(&mut self.buffers.batches[1])?;
         }
-        sources[1].complete(spare)?;
-        open.iter().enumerate().for_each(|(row, &j)| second.copy_row(j, spare, row));
         Ok(size)
     }
+
+    /// Says which offers to the first chain are not for the second too. Returns how many.
+    fn compare(&mut self, rng: &mut Rng) -> Outcome<usize> {
+        let Buffers { batches, rows, shares, uniforms, .. } = &mut self.buffers;
+        let [from, to] = self.theta;
+        weigh(self.model, [from, to], batches[0].records(), shares, uniforms, rng)?;
+        let mut open = 0;
+        for ((row, &share), &uniform) in rows.iter_mut().zip(&*shares).zip(&*uniforms) {
+            let is_common = uniform < share;
+            *row = if is_common { COMMON } else { open };
+            open += u32::from(!is_common);
+        }
+        Ok(open as usize)
+    }
+
+    /// Draws the `open` offers to the second chain from what its law has beyond the other.
+    fn draw_beyond(&mut self, open: usize, d: usize, rng: &mut Rng) -> Outcome {
+        let CoupledOffers { model, theta, .. } = *self;
+        let Buffers { batches, rows, shares, uniforms, candidates, pool } = &mut self.buffers;
+        while pool.len() < open * d {
+            // Candidates are kept about as often as offers were not.
+            let wanted = (open - pool.len() / d) * rows.len() / open;
+            candidates.resize(wanted.clamp(FEWEST, rows.len().max(FEWEST)) * d, 0.0);
+            model.propose(theta[1], candidates, rng)?;
+            weigh(model, [theta[1], theta[0]], candidates, shares, uniforms, rng)?;
+            // Each is put at the end of the pool, which then grows or not, without a branch.
+            let mut end = pool.len();
+            pool.resize(end + candidates.len(), 0.0);
+            for ((candidate, &share), &uniform) in
+                candidates.chunks_exact(d).zip(&*shares).zip(&*uniforms)
+            {
+                copy_short(&mut pool[end..][..d], candidate);
+                end += if uniform < share { 0 } else { d };
+            }
+            pool.truncate(end);
+        }
+        let rest = pool.len() - open * d;
+        batches[1].parts_mut().0.copy_from_slice(&pool[rest..]);
+        pool.truncate(rest);
+        Ok(())
+    }
+
+    /// The same, with parts in common with the offers to the first chain: candidates for one offer
+    /// are of no use to another.
+    fn redraw(&mut self, d: usize, rng: &mut Rng) -> Outcome {
+        let CoupledOffers { model, theta, .. } = *self;
+        let Buffers { batches: [first, second], rows, shares, uniforms, candidates, .. } =
+            &mut self.buffers;
+        let mut open: Vec<usize> = (0..rows.len()).filter(|&j| rows[j] != COMMON).collect();
+        while !open.is_empty() {
+            candidates.clear();
+            open.iter().for_each(|&j| candidates.extend_from_slice(first.record(j)));
+            model.redraw(theta[1], candidates, rng)?;
+            weigh(model, [theta[1], theta[0]], candidates, shares, uniforms, rng)?;
+            let mut tries = candidates.chunks_exact(d).zip(&*shares).zip(&*uniforms);
+            open.retain(|&j| {
+                let Some(((candidate, &share), &uniform)) = tries.next() else { return true };
+                let is_shared = uniform < share;
+                if !is_shared {
+                    second.parts_mut().0[rows[j] as usize * d..][..d].copy_from_slice(candidate);
+                }
+                is_shared
+            });
+        }
+        Ok(())
+    }
+}
+
+/// min(1, f(record | to) / f(record | from)) of each record, and a uniform to go with it.
+fn weigh(
+    model: &dyn Model,
+    [from, to]: [&[f64]; 2],
+    records: &[f64],
+    shares: &mut Vec<f64>,
+    uniforms: &mut Vec<f64>,
+    rng: &mut Rng,
+) -> Outcome {
+    let count = records.len() / model.record_dim();
+    shares.resize(count, 0.0);
+    model.log_ratios(from, to, records, shares)?;
+    Arch::new().dispatch(|| {
+        for share in shares.iter_mut() {
+            *share = exp(if *share < 0.0 { *share } else { 0.0 });
+        }
+    });
+    uniforms.resize(count, 0.0);
+    uniforms.iter_mut().for_each(|uniform| *uniform = rng.random());
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use rand::RngExt;
 
-use super::kernel::{currents, metropolis, place, soma};
+use super::by_scan::{Weights, soma};
+use super::metropolis::metropolis;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
+use super::places::{currents, place};
 use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::kernel::shape::{Absolute, Falloff, Square};
@@ -28,7 +30,7 @@ pub struct SinglePair<'a> {
     kernel: SingleKernel,
     pair: Pair,
     turn: usize,
-    scratch: [Vec<f64>; 2],
+    weights: Weights,
     moves: u64,
 }
 
@@ -45,7 +47,7 @@ impl<'a> SinglePair<'a> {
             kernel,
             pair,
             turn: 0,
-            scratch: Default::default(),
+            weights: Weights::default(),
             moves: 0,
         })
     }
@@ -66,7 +68,7 @@ impl<'a> SinglePair<'a> {
     }
 
     fn advance_shaped<S: Falloff>(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
-        let SinglePair { offers, kernel, pair, turn, scratch, .. } = self;
+        let SinglePair { offers, kernel, pair, turn, weights, .. } = self;
         let n = pair.n();
         offers.draw(1, rng)?;
         let offer = offers.offer(0);
@@ -76,7 +78,7 @@ impl<'a> SinglePair<'a> {
         let (taken, relabel) = match kernel {
             SingleKernel::Soma => {
                 let all = |slot| slot;
-                let taken = soma::<S, Portable, 0>(pair, now, n, all, &offer, scratch, &mut 0, rng);
+                let taken = soma::<S, Portable, 0>(pair, now, n, all, &offer, weights, &mut 0, rng);
                 (taken, true)
             }
             SingleKernel::RanImwg => (step(rng.random_range(0..n), rng), false),

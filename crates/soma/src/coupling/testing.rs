@@ -6,12 +6,12 @@ use std::sync::Arc;
 use rand::RngExt;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::kernel::{Choice, CoupledKernel};
+use super::kernel::CoupledKernel;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
 use crate::chain::{Problem, Summary};
 use crate::error::Outcome;
-use crate::kernel::{KernelChoice, Records, Subset};
+use crate::kernel::{KernelChoice, Records, Strategy, Subset};
 use crate::model::Model;
 use crate::release::mechanism::{Mechanism, Noise, Shape};
 use crate::release::{Aggregate, Release, query};
@@ -166,6 +166,20 @@ const KERNELS: [KernelChoice; 7] = [
     KernelChoice::SomaSubset { size: N, subset: Subset::Cyclic },
 ];
 
+/// The ways to couple a kernel.
+fn ways(kernel: KernelChoice) -> Vec<(&'static str, CoupledKernel)> {
+    let usual = CoupledKernel::new(kernel, N).unwrap();
+    match kernel {
+        KernelChoice::Soma => vec![
+            ("maximal", usual.clone()),
+            ("bounds", usual.clone().with_strategy(Strategy::Scan)),
+            ("darts", usual.clone().with_strategy(Strategy::Uniform)),
+            ("cells", usual.with_strategy(Strategy::Cells(2))),
+        ],
+        _ => vec![("usual", usual)],
+    }
+}
+
 /// From a frozen pair of states, each chain alone has the law of the plain kernel, and what is
 /// stored beside the records fits them after every sweep.
 #[test]
@@ -176,10 +190,7 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
         [[[0, 0, 2], [2, 1, 1]], [[0, 1, 2], [1, 1, 2]], [[2; 3], [0; 3]]];
     let repetitions = 20_000;
     for (case, kernel) in KERNELS.into_iter().enumerate() {
-        for choice in [Choice::Maximal, Choice::Rejection] {
-            if choice == Choice::Rejection && kernel != KernelChoice::Soma {
-                continue;
-            }
+        for (way, coupled) in ways(kernel) {
             for thetas in [[0, 0], [0, 1]] {
                 let thetas = thetas.map(|t: usize| &THETAS[t][..]);
                 let mut rng = rng::stream(21, case as u64);
@@ -189,8 +200,7 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
                     let mut seen = [Law::new(), Law::new()];
                     for _ in 0..repetitions {
                         let mut pair = Pair::new(begin[0].clone(), begin[1].clone());
-                        let mut coupled =
-                            CoupledKernel::new(kernel, N).unwrap().with_choice(choice);
+                        let mut coupled = coupled.clone();
                         let mut offers = CoupledOffers::new(problem.model(), thetas, release);
                         coupled.sweep(&mut pair, &mut offers, Shape::Absolute, &mut rng).unwrap();
                         check_bookkeeping(&pair, release);
@@ -201,7 +211,7 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
                     for side in 0..2 {
                         let law = sweep(kernel, start[side], thetas[side]);
                         let chance = chi_squared(&seen[side], &law, repetitions as f64);
-                        assert!(chance > 1e-6, "{kernel:?}, {choice:?}, {side}: {chance}");
+                        assert!(chance > 1e-6, "{kernel:?}, {way}, {side}: {chance}");
                     }
                 }
             }
@@ -265,16 +275,15 @@ fn equal_chains_stay_equal() {
     let problem = problem();
     let release = problem.release();
     for (case, kernel) in KERNELS.into_iter().enumerate() {
-        for choice in [Choice::Maximal, Choice::Rejection] {
+        for (way, mut coupled) in ways(kernel) {
             let begin = Records::new(release, vec![0.0, 1.0, 1.0]).unwrap();
             let mut pair = Pair::new(begin.clone(), begin);
-            let mut coupled = CoupledKernel::new(kernel, N).unwrap().with_choice(choice);
             let mut rng = rng::stream(22, case as u64);
             for _ in 0..2_000 {
                 let thetas = [&THETAS[0][..], &THETAS[0][..]];
                 let mut offers = CoupledOffers::new(problem.model(), thetas, release);
                 coupled.sweep(&mut pair, &mut offers, Shape::Absolute, &mut rng).unwrap();
-                assert_eq!(pair.distance(), 0, "{kernel:?}");
+                assert_eq!(pair.distance(), 0, "{kernel:?}, {way}");
             }
         }
     }

@@ -16,11 +16,8 @@ pub trait CoupledUpdate: Model {
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome;
 }
 
-/// Draws theta in two chains from their laws given the records, by a maximal coupling.
-///
-/// It is one of all coordinates together. Taken one after the other, such as first a variance and
-/// then coefficients given it, the two are equal less often: on the regression example with
-/// n = 10 and epsilon = 30 SOMA then takes 90 iterations to meet instead of 81.
+/// Draws theta in two chains from their laws given the records, by a maximal coupling of all
+/// coordinates together.
 pub(crate) fn draw_pair<L: Law<Point = Vec<f64>>>(
     laws: [L; 2],
     [first, second]: [&mut [f64]; 2],

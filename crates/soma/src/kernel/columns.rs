@@ -29,7 +29,7 @@ const TRIALS: usize = 64;
 /// probability proportional to its mass, and kept with probability w_i / mass, in full precision:
 /// then the record kept has probability w_i / W. It takes about 1.04 trials.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     places: Range<usize>,
     rough: Rough,
     columns: Vec<f32>,
@@ -43,7 +43,7 @@ pub(super) struct Columns {
 impl Columns {
     /// Copies the statistics of the records in `places`.
     #[inline(always)]
-    pub(super) fn load<V: Vector, const K: usize>(
+    pub(crate) fn load<V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         places: Range<usize>,
@@ -77,7 +77,7 @@ impl Columns {
 
     /// The statistic of record `i` of these is now `statistic`.
     #[inline(always)]
-    pub(super) fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]) {
+    pub(crate) fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]) {
         let statistic = known::<K>(statistic);
         let k = statistic.len();
         let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
@@ -132,7 +132,19 @@ impl Columns {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> bool {
-        let uniform: f64 = rng.random();
+        self.is_taken::<S, V, K>(rng.random(), records, cost, current, evaluations)
+    }
+
+    /// The same, decided by `uniform`.
+    #[inline(always)]
+    pub(crate) fn is_taken<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        uniform: f64,
+        records: &Records,
+        cost: f64,
+        current: f64,
+        evaluations: &mut u64,
+    ) -> bool {
         // U <= W / (W + short), solved for W; `short` is at most w_0.
         let is_met = |total: f64, short: f64| total * (1.0 - uniform) >= short * uniform;
         let total = self.masses.total();
@@ -154,7 +166,7 @@ impl Columns {
 
     /// Computes all masses for an offer.
     #[inline(always)]
-    fn weigh<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn weigh<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         residual: &[f64],
         offer: &[f64],
@@ -203,7 +215,7 @@ impl Columns {
 
     /// Whether single precision says nothing of the weights.
     #[inline(always)]
-    fn is_too_rough(&self) -> bool {
+    pub(crate) fn is_too_rough(&self) -> bool {
         self.rough.slack > 1.0
     }
 
@@ -213,9 +225,31 @@ impl Columns {
         most((1.0 - 2.0 * self.rough.slack) * (1.0 / LOOSE) - 1e-4, 0.0)
     }
 
+    /// The same for masses with a bound of the exponential function that is good to 3e-4.
+    #[inline(always)]
+    pub(crate) fn surely_sharp(&self) -> f64 {
+        1.0 - 2.0 * self.rough.slack - 3e-4
+    }
+
+    /// The masses as they were computed last, and some that belong to no record.
+    #[inline(always)]
+    pub(crate) fn masses(&self) -> &[f32] {
+        &self.masses.bounds
+    }
+
+    /// The cost that has mass 1.
+    #[inline(always)]
+    pub(crate) fn unit(&self) -> f64 {
+        self.unit
+    }
+
     /// The cost of the residual if record `i` is replaced.
     #[inline(always)]
-    fn cost<S: Falloff, V: Vector, const K: usize>(&self, records: &Records, i: usize) -> f64 {
+    pub(crate) fn cost<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        records: &Records,
+        i: usize,
+    ) -> f64 {
         cost_with::<S, V, K>(&self.rough.apart, records.statistic_known::<K>(self.places.start + i))
     }
 
@@ -254,7 +288,7 @@ pub(super) fn draw_by_cost(costs: &[f64], rng: &mut Rng) -> (usize, f64) {
 
 /// The smaller of two numbers, of which none is NaN: one instruction.
 #[inline(always)]
-pub(super) fn least(a: f64, b: f64) -> f64 {
+pub(crate) fn least(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 

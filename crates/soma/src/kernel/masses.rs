@@ -6,9 +6,9 @@ use super::vector::{LANES, Vector};
 /// weights times the number of those that it bounds. The number of masses is a multiple of
 /// [`LANES`].
 #[derive(Debug, Clone, Default)]
-pub(super) struct Masses {
+pub(crate) struct Masses {
     /// The bounds.
-    pub(super) bounds: Vec<f32>,
+    pub(crate) bounds: Vec<f32>,
     /// Four zeros, and then mass j with masses j - 4, j - 8 and so on: those before it in the same
     /// of four parts.
     sums: Vec<f64>,
@@ -18,7 +18,7 @@ pub(super) struct Masses {
 
 impl Masses {
     /// Room for `count` masses.
-    pub(super) fn resize(&mut self, count: usize) {
+    pub(crate) fn resize(&mut self, count: usize) {
         self.bounds.resize(count, 0.0);
         self.sums.clear();
         self.sums.resize(count + 4, 0.0);
@@ -26,27 +26,27 @@ impl Masses {
 
     /// Where the bounds and the sums go.
     #[inline(always)]
-    pub(super) fn parts_mut(&mut self) -> (&mut [f32], &mut [f64]) {
+    pub(crate) fn parts_mut(&mut self) -> (&mut [f32], &mut [f64]) {
         (&mut self.bounds, &mut self.sums[4..])
     }
 
     /// Takes the sums of the four parts.
     #[inline(always)]
-    pub(super) fn set_parts(&mut self, parts: [f64; 4]) {
+    pub(crate) fn set_parts(&mut self, parts: [f64; 4]) {
         let half = parts[0] + parts[1];
         self.starts = [0.0, parts[0], half, half + parts[2], half + (parts[2] + parts[3])];
     }
 
     /// All masses together.
     #[inline(always)]
-    pub(super) fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         self.starts[4]
     }
 
     /// The mass at which the sum, part after part, passes a part `uniform` of the total. Rounding
     /// may lead to one that is zero, though hardly ever.
     #[inline(always)]
-    pub(super) fn draw(&self, uniform: f64) -> usize {
+    pub(crate) fn draw(&self, uniform: f64) -> usize {
         let left = uniform * self.total();
         let part: usize = self.starts[1..4].iter().map(|&sum| usize::from(sum <= left)).sum();
         let left = left - self.starts[part & 3];
@@ -63,7 +63,7 @@ impl Masses {
     /// The same where their number is a power of 2, and how far into the mass that is, which is
     /// uniform up to rounding.
     #[inline(always)]
-    pub(super) fn find<V: Vector>(&self, uniform: f64) -> (usize, f64) {
+    pub(crate) fn find<V: Vector>(&self, uniform: f64) -> (usize, f64) {
         let left = uniform * self.total();
         let lefts = V::sub(V::join([left; 4]), V::load(&self.starts));
         // Of the parts before the one that is wanted all sums are passed, of those after it none.

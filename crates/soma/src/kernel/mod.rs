@@ -8,18 +8,18 @@
 //! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
 
 mod blocks;
-mod columns;
+pub(crate) mod columns;
 pub(crate) mod exp;
 pub(crate) mod log;
-mod masses;
+pub(crate) mod masses;
 mod offers;
 mod ran_imwg;
-mod records;
+pub(crate) mod records;
 mod rough;
 mod scan;
 pub(crate) mod shape;
 mod single;
-mod soma;
+pub(crate) mod soma;
 pub(crate) mod specialise;
 mod subset;
 mod sys_imwg;

@@ -37,12 +37,6 @@ impl Batch {
         &self.statistics[j * self.k..][..self.k]
     }
 
-    /// Puts record `from` of another batch, with its statistic, in the place of record j.
-    pub(crate) fn copy_row(&mut self, j: usize, other: &Batch, from: usize) {
-        self.records[j * self.d..][..self.d].copy_from_slice(other.record(from));
-        self.statistics[j * self.k..][..self.k].copy_from_slice(other.statistic(from));
-    }
-
     /// All statistics, row after row.
     pub(super) fn statistics(&self) -> &[f64] {
         &self.statistics

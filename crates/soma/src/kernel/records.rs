@@ -302,14 +302,11 @@ impl Records {
 
     /// Exchanges the places of two records.
     pub fn swap(&mut self, i: usize, j: usize) {
-        for c in 0..self.d {
-            self.records.swap(i * self.d + c, j * self.d + c);
-        }
-        if !self.codes.is_empty() {
-            return self.codes.swap(i, j);
-        }
-        for c in 0..self.k {
-            self.statistics.swap(i * self.k + c, j * self.k + c);
+        swap_rows(&mut self.records, self.d, i, j);
+        if self.codes.is_empty() {
+            swap_rows(&mut self.statistics, self.k, i, j);
+        } else {
+            self.codes.swap(i, j);
         }
     }
 
@@ -370,6 +367,15 @@ fn shift<V: Vector, const K: usize>(residual: &mut [f64], old: &[f64], new: &[f6
     }
 }
 
+/// Exchanges two rows of length `k`.
+fn swap_rows(rows: &mut [f64], k: usize, i: usize, j: usize) {
+    let (i, j) = (i.min(j), i.max(j));
+    if i < j {
+        let (before, after) = rows.split_at_mut(j * k);
+        before[i * k..][..k].swap_with_slice(&mut after[..k]);
+    }
+}
+
 /// Asks for a row of `k` numbers from memory, to be looked at soon.
 #[inline(always)]
 pub(super) fn prefetch_row(row: *const f64, k: usize) {
@@ -409,7 +415,7 @@ pub(super) fn to_noise_units(scales: &[f64], statistics: &mut [f64]) {
 /// Copies a record: most are short, and then a loop that the compiler unrolls is faster than a
 /// general copy.
 #[inline(always)]
-fn copy_short(to: &mut [f64], from: &[f64]) {
+pub(crate) fn copy_short(to: &mut [f64], from: &[f64]) {
     match to.len() {
         1 => to[0] = from[0],
         2 => to[..2].copy_from_slice(&from[..2]),

@@ -48,6 +48,32 @@ pub(crate) fn specialised<W: Work>(work: W, shape: Shape, k: usize, arch: Arch) 
     }
 }
 
+/// The same with only one length known to the compiler, 9, for work of which there is much to
+/// compile.
+pub(crate) fn specialised_little<W: Work>(
+    work: W,
+    shape: Shape,
+    k: usize,
+    arch: Arch,
+) -> W::Output {
+    match shape {
+        Shape::Absolute => by_nine::<W, Absolute>(work, k, arch),
+        Shape::Square => by_nine::<W, Square>(work, k, arch),
+    }
+}
+
+fn by_nine<W: Work, S: Falloff>(work: W, k: usize, arch: Arch) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Arch::V3(machine) = arch {
+        return match k {
+            9 => Simd::vectorize(machine, Case::<W, S, 9>(work, std::marker::PhantomData)),
+            _ => Simd::vectorize(machine, Case::<W, S, 0>(work, std::marker::PhantomData)),
+        };
+    }
+    let _ = (k, arch);
+    work.run::<S, Portable, 0>()
+}
+
 fn by_length<W: Work, S: Falloff>(work: W, k: usize, arch: Arch) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Arch::V3(machine) = arch {

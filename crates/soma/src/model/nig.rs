@@ -7,6 +7,7 @@ use rand_distr::{Distribution, Gamma, StandardNormal};
 use statrs::function::gamma::ln_gamma;
 
 use crate::error::{Invalid, Outcome, finite, positive};
+use crate::kernel::shape::outlasts;
 use crate::rng::Rng;
 
 /// sigma2 ~ InverseGamma(shape, rate), with density proportional to
@@ -156,11 +157,54 @@ where
         if sigma2.is_nan() || sigma2 <= 0.0 {
             return f64::NEG_INFINITY;
         }
-        let determinant: f64 = (0..q).map(|i| self.factor[(i, i)].ln()).sum();
-        determinant - 0.5 * q as f64 * (2.0 * std::f64::consts::PI).ln()
-            + self.shape * self.rate.ln()
-            - ln_gamma(self.shape)
-            - sigma2.ln()
+        let constant = self.log_constant() - 0.5 * q as f64 * (2.0 * std::f64::consts::PI).ln();
+        constant - ln_gamma(self.shape) - sigma2.ln()
             + self.log_density_free(&theta[..q], sigma2.ln())
+    }
+
+    /// The part of the log density that depends on the precision matrix and the rate, but not on
+    /// theta.
+    fn log_constant(&self) -> f64 {
+        let determinant: f64 = (0..self.mean.len()).map(|i| self.factor[(i, i)]).product();
+        determinant.ln() + self.shape * self.rate.ln()
+    }
+
+    /// Draws theta from each of two laws, the same one as often as can be, by the rejection of
+    /// [`maximal`](crate::coupling::maximal). Returns whether it is the same.
+    ///
+    /// All coordinates are coupled together. Taken one after the other, first the variance and then
+    /// the coefficients given it, the two are equal less often: on the regression example with
+    /// n = 10 and epsilon = 30 SOMA then takes 90 iterations to meet instead of 81.
+    pub(crate) fn sample_pair(
+        laws: &[Self; 2],
+        [first, second]: [&mut [f64]; 2],
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
+        let q = laws[0].mean.len();
+        let shapes = [laws[0].shape, laws[1].shape];
+        let mut constant = laws[1].log_constant() - laws[0].log_constant();
+        if shapes[0] != shapes[1] {
+            constant += ln_gamma(shapes[0]) - ln_gamma(shapes[1]);
+        }
+        // The log density of the second law less that of the first.
+        let ratio = |theta: &[f64]| {
+            let per_sigma2 = 1.0 / theta[q];
+            let [a, b] = [0, 1].map(|l| laws[l].rate + 0.5 * laws[l].quadratic(&theta[..q]));
+            let bent =
+                if shapes[0] == shapes[1] { 0.0 } else { (shapes[0] - shapes[1]) * theta[q].ln() };
+            constant + bent + (a - b) * per_sigma2
+        };
+        laws[0].sample(first, rng)?;
+        if outlasts(-ratio(first), rng.random()) {
+            second.copy_from_slice(first);
+            return Ok(true);
+        }
+        loop {
+            laws[1].sample(second, rng)?;
+            let ratio = ratio(second);
+            if ratio > 0.0 && !outlasts(ratio, rng.random()) {
+                return Ok(false);
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::{Model, NormalInverseGamma, Price, Transport};
-use crate::coupling::{CoupledUpdate, draw_pair};
+use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -196,7 +196,8 @@ impl Transport for Normal {
 
 impl CoupledUpdate for Normal {
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
-        draw_pair(records.map(|records| self.posterior(records)), theta, rng)
+        let laws = records.map(|records| self.posterior_sized(Const::<1>, records));
+        NormalInverseGamma::sample_pair(&laws, theta, rng).map(|_| ())
     }
 }
 

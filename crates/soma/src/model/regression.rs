@@ -10,7 +10,7 @@ use rand_distr::StandardNormal;
 
 use super::nig::cholesky;
 use super::{Model, NormalInverseGamma, Transport};
-use crate::coupling::{CoupledUpdate, draw_pair};
+use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -158,6 +158,36 @@ impl Regression {
         })
     }
 
+    fn update_pair_sized<D: Dim>(
+        &self,
+        q: D,
+        theta: [&mut [f64]; 2],
+        [first, second]: [&[f64]; 2],
+        rng: &mut Rng,
+    ) -> Outcome
+    where
+        DefaultAllocator: Allocator<D> + Allocator<D, D>,
+    {
+        let laws = [self.posterior_sized(q, first)?, self.posterior_sized(q, second)?];
+        NormalInverseGamma::sample_pair(&laws, theta, rng).map(|_| ())
+    }
+
+    /// [`Model::log_ratios`], unrolled where `p` is known.
+    #[inline(always)]
+    fn ratios(&self, p: usize, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) {
+        let (from, to) = (&from[..p + 2], &to[..p + 2]);
+        let constant = 0.5 * (from[p + 1] / to[p + 1]).ln();
+        let halves = [0.5 / from[p + 1], 0.5 / to[p + 1]];
+        for (ratio, record) in ratios.iter_mut().zip(records.chunks_exact(p + 1)) {
+            let mut gaps = [record[p] - from[0], record[p] - to[0]];
+            for (j, x) in record[..p].iter().enumerate() {
+                gaps[0] -= from[1 + j] * x;
+                gaps[1] -= to[1 + j] * x;
+            }
+            *ratio = constant + halves[0] * gaps[0] * gaps[0] - halves[1] * gaps[1] * gaps[1];
+        }
+    }
+
     /// Makes records out of standard normals, in place. With `p` known where it is called, the
     /// compiler unrolls the inner loops.
     #[inline(always)]
@@ -276,16 +306,11 @@ impl Model for Regression {
     }
 
     fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) -> Outcome {
-        let p = self.centre.len();
-        let constant = 0.5 * (from[p + 1] / to[p + 1]).ln();
-        let halves = [from, to].map(|theta| 0.5 / theta[p + 1]);
-        for (ratio, record) in ratios.iter_mut().zip(records.chunks_exact(p + 1)) {
-            let mut gaps = [record[p] - from[0], record[p] - to[0]];
-            for (j, x) in record[..p].iter().enumerate() {
-                gaps[0] -= from[1 + j] * x;
-                gaps[1] -= to[1 + j] * x;
-            }
-            *ratio = constant + halves[0] * gaps[0] * gaps[0] - halves[1] * gaps[1] * gaps[1];
+        match self.centre.len() {
+            1 => self.ratios(1, from, to, records, ratios),
+            2 => self.ratios(2, from, to, records, ratios),
+            3 => self.ratios(3, from, to, records, ratios),
+            p => self.ratios(p, from, to, records, ratios),
         }
         Ok(())
     }
@@ -407,6 +432,11 @@ impl Transport for Regression {
 
 impl CoupledUpdate for Regression {
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
-        draw_pair([self.posterior(records[0])?, self.posterior(records[1])?], theta, rng)
+        match self.centre.len() {
+            1 => self.update_pair_sized(Const::<2>, theta, records, rng),
+            2 => self.update_pair_sized(Const::<3>, theta, records, rng),
+            3 => self.update_pair_sized(Const::<4>, theta, records, rng),
+            p => self.update_pair_sized(Dyn(p + 1), theta, records, rng),
+        }
     }
 }

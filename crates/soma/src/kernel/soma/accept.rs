@@ -12,12 +12,12 @@ use crate::rng::Rng;
 
 /// A place drawn with probability w_i / W, and the cost of putting the offer there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Choice {
-    pub(super) place: usize,
-    pub(super) cost: f64,
+pub(crate) struct Choice {
+    pub(crate) place: usize,
+    pub(crate) cost: f64,
     /// The cell that the place is in, where there are cells, and its place among the members.
-    pub(super) cell: usize,
-    pub(super) slot: usize,
+    pub(crate) cell: usize,
+    pub(crate) slot: usize,
 }
 
 /// The largest exponent that is used: weights are only compared, so that more is no more.
@@ -26,7 +26,7 @@ pub(super) const MOST: f64 = 600.0;
 /// The test W / w_0 >= c with c = (1 - w_i / w_0) U / (1 - U), which decides a move to a place of
 /// less weight than w_0: it is W / (W + w_0 - w_i) >= U, solved for W.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Threshold {
+pub(crate) struct Threshold {
     uniform: f64,
     /// One less the weight of the chosen place relative to w_0; 1 before that is known.
     short: f64,
@@ -37,31 +37,37 @@ pub(super) struct Threshold {
 impl Threshold {
     /// Draws U, for a place that is not yet known: the test is then harder than it will be.
     #[inline(always)]
-    pub(super) fn draw(current: f64, rng: &mut Rng) -> Self {
-        Threshold { uniform: rng.random(), short: 1.0, current }
+    pub(crate) fn draw(current: f64, rng: &mut Rng) -> Self {
+        Threshold::with(rng.random(), current)
+    }
+
+    /// The test with a given U.
+    #[inline(always)]
+    pub(crate) fn with(uniform: f64, current: f64) -> Self {
+        Threshold { uniform, short: 1.0, current }
     }
 
     /// The test for a place of cost `chosen`.
     #[inline(always)]
-    pub(super) fn for_place(self, chosen: f64) -> Self {
+    pub(crate) fn for_place(self, chosen: f64) -> Self {
         Threshold { short: 1.0 - exp(self.current - chosen), ..self }
     }
 
     /// The weight of a cost, relative to w_0.
     #[inline(always)]
-    pub(super) fn weight(&self, cost: f64) -> f64 {
+    pub(crate) fn weight(&self, cost: f64) -> f64 {
         exp((self.current - cost).min(MOST))
     }
 
     /// Whether a sum of weights of `total` is enough.
     #[inline(always)]
-    pub(super) fn is_met_by(&self, total: f64) -> bool {
+    pub(crate) fn is_met_by(&self, total: f64) -> bool {
         total * (1.0 - self.uniform) >= self.short * self.uniform
     }
 
     /// Whether n weights are enough that are, on average or each, not below that of `cost`.
     #[inline(always)]
-    pub(super) fn is_met_by_all(&self, records: &Records, cost: f64) -> bool {
+    pub(crate) fn is_met_by_all(&self, records: &Records, cost: f64) -> bool {
         // A little is taken off for rounding.
         self.is_met_by(records.n() as f64 * (1.0 - 1e-9) * self.weight(cost))
     }
@@ -69,7 +75,7 @@ impl Threshold {
     /// Adds up weights until they are enough, or until what is left cannot make them enough.
     /// `rows` are the statistics of all n records, each once; `most` is a bound of all weights.
     #[inline(always)]
-    pub(super) fn is_met_by_sum<'a, S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn is_met_by_sum<'a, S: Falloff, V: Vector, const K: usize>(
         &self,
         envelope: &Envelope,
         n: usize,
@@ -158,7 +164,7 @@ impl OneBox {
 /// does not change if they are given up after a number that is fixed beforehand.
 #[cold]
 #[inline(never)]
-pub(super) fn by_weighing_all<'a, S: Falloff, const K: usize>(
+pub(crate) fn by_weighing_all<'a, S: Falloff, const K: usize>(
     envelope: &Envelope,
     rows: impl Iterator<Item = &'a [f64]>,
     evaluations: &mut u64,
@@ -171,6 +177,6 @@ pub(super) fn by_weighing_all<'a, S: Falloff, const K: usize>(
 
 /// After so many trials all records are weighed instead.
 #[inline(always)]
-pub(super) fn most_trials(n: usize) -> usize {
+pub(crate) fn most_trials(n: usize) -> usize {
     64 + n / 4
 }

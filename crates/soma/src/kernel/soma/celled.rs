@@ -176,19 +176,16 @@ impl Selector for CellSelector<'_> {
                 return true;
             }
         }
-        if choice.cost <= current {
-            return true;
-        }
-        let unit = threshold.weight(self.least);
-        let threshold = threshold.for_place(choice.cost);
-        if self.cells.suffice::<S, V, K>(choice.cell, |sum| threshold.is_met_by(unit * sum)) {
-            return true;
-        }
-        if !threshold.is_met_by(unit * self.cells.masses.total()) {
-            return false;
-        }
-        let rows = self.cells.rows(records, choice.cell);
-        threshold.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, unit, evaluations)
+        let chosen = (choice.cell, choice.cost);
+        choice.cost <= current
+            || is_taken::<S, V, K>(
+                threshold,
+                chosen,
+                (self.cells, self.least),
+                envelope,
+                records,
+                evaluations,
+            )
     }
 
     #[inline(always)]
@@ -216,4 +213,27 @@ impl Selector for CellSelector<'_> {
             ahead.came(to, &self.cells.members[to], rng);
         }
     }
+}
+
+/// Whether an offer of less weight than w_0 is put in the place of a member of a cell, at a cost
+/// of `cost`: by bounds of W from both sides, or by the sum. `least` is the cost of mass 1.
+#[inline(always)]
+pub(crate) fn is_taken<S: Falloff, V: Vector, const K: usize>(
+    test: Threshold,
+    (cell, cost): (usize, f64),
+    (cells, least): (&Cells, f64),
+    envelope: &Envelope,
+    records: &Records,
+    evaluations: &mut u64,
+) -> bool {
+    let unit = test.weight(least);
+    let test = test.for_place(cost);
+    if cells.suffice::<S, V, K>(cell, |sum| test.is_met_by(unit * sum)) {
+        return true;
+    }
+    if !test.is_met_by(unit * cells.masses.total()) {
+        return false;
+    }
+    let rows = cells.rows(records, cell);
+    test.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, unit, evaluations)
 }

@@ -23,7 +23,7 @@ const LOOSE: f32 = 1.062;
 /// from whole numbers that are rounded so that it can only be too large, and from
 /// 2^i (1 + f) >= 2^(i + f): the bits of a float are its logarithm, piecewise linear.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cells {
+pub(crate) struct Cells {
     /// The place of the grid on which statistics become whole numbers.
     origin: Vec<f64>,
     /// Whether a value had to be moved onto the grid since the sweep began.
@@ -37,14 +37,14 @@ pub(super) struct Cells {
     /// The cells of the records that are being sorted.
     entries: Vec<u16>,
     counts: Vec<f32>,
-    pub(super) members: Vec<Members>,
+    pub(crate) members: Vec<Members>,
     /// Whether the cells hold copies of the statistics.
     copies: bool,
     /// Where the statistic of the replaced record should be, just below, and what all records
     /// alike have to pay for its being outside the box of all statistics.
     aim: Vec<u16>,
     paid: Vec<u16>,
-    pub(super) masses: Masses,
+    pub(crate) masses: Masses,
     /// What a mass is multiplied by to become a bound from below, as far as the width of the box
     /// alone can say; 0 where it says nothing.
     shrink: Vec<f32>,
@@ -57,7 +57,7 @@ pub(super) struct Cells {
 impl Cells {
     /// Sorts all records into the cells of `partition`, and fits the boxes and that of all.
     #[inline(always)]
-    pub(super) fn fit<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn fit<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         envelope: &mut Envelope,
@@ -132,7 +132,7 @@ impl Cells {
     /// all statistics, and computes the masses, relative to the weight at that point, of which the
     /// cost is returned.
     #[inline(always)]
-    pub(super) fn weigh<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn weigh<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         envelope: &Envelope,
     ) -> f64 {
@@ -176,20 +176,20 @@ impl Cells {
 
     /// A lower bound of W; 0 where it is not known, as where the cost bends.
     #[inline(always)]
-    pub(super) fn at_least(&self) -> f64 {
+    pub(crate) fn at_least(&self) -> f64 {
         if self.off_grid { 0.0 } else { f64::from(self.at_least) }
     }
 
     /// Whether the cells hold copies of the statistics, so that those of `Records` are not looked
     /// at in a sweep.
     #[inline(always)]
-    pub(super) fn hold_copies(&self) -> bool {
+    pub(crate) fn hold_copies(&self) -> bool {
         self.copies
     }
 
     /// The statistic of a member of a cell.
     #[inline(always)]
-    pub(super) fn row<'a, const K: usize>(
+    pub(crate) fn row<'a, const K: usize>(
         &'a self,
         records: &'a Records,
         cell: usize,
@@ -204,12 +204,12 @@ impl Cells {
 
     /// The copied statistic of a member of a cell.
     #[inline(always)]
-    pub(super) fn copied_row<const K: usize>(&self, cell: usize, slot: usize) -> &[f64] {
+    pub(crate) fn copied_row<const K: usize>(&self, cell: usize, slot: usize) -> &[f64] {
         self.members[cell].row::<K>(slot, self.aim.len())
     }
 
     /// The statistics of all records, those in cell `first` before the others.
-    pub(super) fn rows<'a>(
+    pub(crate) fn rows<'a>(
         &'a self,
         records: &'a Records,
         first: usize,
@@ -221,7 +221,7 @@ impl Cells {
     }
 
     /// The cell, and the place among its members, of row number `index` of all.
-    pub(super) fn locate(&self, mut index: usize) -> (usize, usize) {
+    pub(crate) fn locate(&self, mut index: usize) -> (usize, usize) {
         for (cell, members) in self.members.iter().enumerate() {
             if index < members.len() {
                 return (cell, index);
@@ -235,7 +235,7 @@ impl Cells {
     /// the far corner of its box. Sums of them, in the unit of the masses, are offered to
     /// `is_enough`, the cells around `first` before the others.
     #[inline(always)]
-    pub(super) fn suffice<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn suffice<S: Falloff, V: Vector, const K: usize>(
         &self,
         first: usize,
         is_enough: impl Fn(f64) -> bool,
@@ -277,7 +277,7 @@ impl Cells {
 
     /// Every record stands in the box of its cell, and the counts are right.
     #[cfg(test)]
-    pub(super) fn check<S: Falloff>(&self, records: &Records) {
+    pub(crate) fn check<S: Falloff>(&self, records: &Records) {
         let k = records.k();
         for (cell, members) in self.members.iter().enumerate() {
             assert_eq!(self.counts[cell], members.len() as f32);
@@ -295,7 +295,7 @@ impl Cells {
 
     /// Takes a member out of its cell; returns its place.
     #[inline(always)]
-    pub(super) fn remove<V: Vector, const K: usize>(
+    pub(crate) fn remove<V: Vector, const K: usize>(
         &mut self,
         (cell, slot): (usize, usize),
     ) -> u32 {
@@ -326,7 +326,7 @@ impl Cells {
 
     /// Takes the record at `place` into the cell where its statistic belongs.
     #[inline(always)]
-    pub(super) fn add<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn add<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         to: usize,
         place: u32,

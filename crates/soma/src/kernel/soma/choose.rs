@@ -45,7 +45,7 @@ impl Soma {
     /// The strategy of this sweep. It depends on the records and on the number of sweeps made, and
     /// on nothing else, so that a chain that is taken up again goes on as it would have.
     #[inline(always)]
-    pub(super) fn choose<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
     ) -> Strategy {
@@ -77,6 +77,7 @@ impl Soma {
                 } else {
                     let trials =
                         counted.unwrap_or_else(|| self.trials::<S, V, K>(records, |_| 1.0));
+                    self.trials = trials;
                     cheapest(trials, n, k, is_line)
                 }
             }

@@ -7,7 +7,7 @@ use crate::kernel::vector::Vector;
 /// A box that holds all statistics. It is widened as they are replaced, and made tight again once
 /// a sweep.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Envelope {
+pub(crate) struct Envelope {
     low: Vec<f64>,
     high: Vec<f64>,
     /// Released minus sum minus the statistic of the present offer: a record with statistic s has
@@ -20,7 +20,7 @@ pub(super) struct Envelope {
 impl Envelope {
     /// The box of all statistics.
     #[inline(always)]
-    pub(super) fn fit<V: Vector, const K: usize>(&mut self, records: &Records) {
+    pub(crate) fn fit<V: Vector, const K: usize>(&mut self, records: &Records) {
         let k = if K == 0 { records.k() } else { K };
         self.clear(k);
         for row in records.statistics().chunks_exact(k) {
@@ -29,7 +29,7 @@ impl Envelope {
     }
 
     /// A box of nothing, for statistics of length k.
-    pub(super) fn clear(&mut self, k: usize) {
+    pub(crate) fn clear(&mut self, k: usize) {
         self.low.clear();
         self.low.resize(k, f64::INFINITY);
         self.high.clear();
@@ -39,40 +39,40 @@ impl Envelope {
 
     /// Takes a statistic in.
     #[inline(always)]
-    pub(super) fn widen<V: Vector, const K: usize>(&mut self, statistic: &[f64]) {
+    pub(crate) fn widen<V: Vector, const K: usize>(&mut self, statistic: &[f64]) {
         widen::<V, K>(&mut self.low, &mut self.high, statistic, statistic);
     }
 
     /// Takes in the box from `low` to `high`.
     #[inline(always)]
-    pub(super) fn widen_by<V: Vector, const K: usize>(&mut self, low: &[f64], high: &[f64]) {
+    pub(crate) fn widen_by<V: Vector, const K: usize>(&mut self, low: &[f64], high: &[f64]) {
         widen::<V, K>(&mut self.low, &mut self.high, low, high);
     }
 
     /// How wide the box is, all coordinates together.
-    pub(super) fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         self.low.iter().zip(&self.high).map(|(low, high)| high - low).sum()
     }
 
     /// The smallest values.
-    pub(super) fn low(&self) -> &[f64] {
+    pub(crate) fn low(&self) -> &[f64] {
         &self.low
     }
 
     /// The largest values.
-    pub(super) fn high(&self) -> &[f64] {
+    pub(crate) fn high(&self) -> &[f64] {
         &self.high
     }
 
     /// The residual of a record with statistic zero, if the offer replaced it.
     #[inline(always)]
-    pub(super) fn apart(&self) -> &[f64] {
+    pub(crate) fn apart(&self) -> &[f64] {
         &self.apart
     }
 
     /// Takes an offer: from now on costs are those of putting it in the place of a record.
     #[inline(always)]
-    pub(super) fn offer<V: Vector, const K: usize>(&mut self, residual: &[f64], new: &[f64]) {
+    pub(crate) fn offer<V: Vector, const K: usize>(&mut self, residual: &[f64], new: &[f64]) {
         let r = known::<K>(residual);
         let (apart, new) = (&mut self.apart[..r.len()], &new[..r.len()]);
         let mut k = 0;
@@ -89,13 +89,13 @@ impl Envelope {
     /// The cost of putting the offer in the place of a record with statistic `old`: minus the log
     /// weight.
     #[inline(always)]
-    pub(super) fn cost<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
+    pub(crate) fn cost<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
         cost_with::<S, V, K>(&self.apart, old)
     }
 
     /// A cost that no record in the box can fall below: each coordinate comes as near as it can.
     #[inline(always)]
-    pub(super) fn least_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
+    pub(crate) fn least_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
         self.least_cost_in::<S, V, K>(&self.low, &self.high)
     }
 
@@ -119,13 +119,13 @@ impl Envelope {
 
     /// By how much a cost exceeds the least that the box allows.
     #[inline(always)]
-    pub(super) fn excess<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
+    pub(crate) fn excess<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
         self.cost::<S, V, K>(old) - self.least_cost::<S, V, K>()
     }
 
     /// By how much, at least, for a record in the box from `low` to `high`.
     #[inline(always)]
-    pub(super) fn excess_in<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn excess_in<S: Falloff, V: Vector, const K: usize>(
         &self,
         low: &[f64],
         high: &[f64],
@@ -136,7 +136,7 @@ impl Envelope {
     /// A bound that the mean cost of the records cannot exceed. The cost is convex, so that over
     /// an interval it lies below its chord, and the mean of a chord is the chord at the mean.
     #[inline(always)]
-    pub(super) fn mean_cost<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn mean_cost<S: Falloff, V: Vector, const K: usize>(
         &self,
         records: &Records,
     ) -> f64 {
@@ -162,7 +162,7 @@ impl Envelope {
     }
 
     /// Prepares for [`mean_cost`](Envelope::mean_cost), after the box was widened.
-    pub(super) fn divide_by_widths(&mut self) {
+    pub(crate) fn divide_by_widths(&mut self) {
         let widths = self.low.iter().zip(&self.high).map(|(low, high)| high - low);
         let per_width = widths.map(|width| if width > 0.0 { 1.0 / width } else { 0.0 });
         self.per_width.clear();
@@ -172,7 +172,7 @@ impl Envelope {
 
 /// Whether a statistic is outside the box from `low` to `high`.
 #[inline(always)]
-pub(super) fn is_outside<V: Vector, const K: usize>(
+pub(crate) fn is_outside<V: Vector, const K: usize>(
     low: &[f64],
     high: &[f64],
     statistic: &[f64],
@@ -194,7 +194,7 @@ pub(super) fn is_outside<V: Vector, const K: usize>(
 
 /// Widens the box from `low` to `high` to hold the one from `least` to `most`.
 #[inline(always)]
-pub(super) fn widen<V: Vector, const K: usize>(
+pub(crate) fn widen<V: Vector, const K: usize>(
     low: &mut [f64],
     high: &mut [f64],
     least: &[f64],

@@ -1,15 +1,15 @@
 //! SOMA at a cost that does not grow with the number of records.
 
-mod accept;
+pub(crate) mod accept;
 mod ahead;
 mod bins;
-mod celled;
-mod cells;
+pub(crate) mod celled;
+pub(crate) mod cells;
 mod choose;
-mod envelope;
-mod members;
+pub(crate) mod envelope;
+pub(crate) mod members;
 mod ordered;
-mod partition;
+pub(crate) mod partition;
 mod scan;
 mod sieve;
 mod sums;
@@ -154,6 +154,9 @@ pub struct Soma {
     /// Trials a move in the last sweeps, where these say which strategy is best.
     #[serde(default)]
     counted: Option<f64>,
+    /// The trials that a uniformly drawn place was thought to take, when the choice was made last.
+    #[serde(skip)]
+    trials: f64,
     #[serde(skip)]
     cells: Cells,
     #[serde(skip)]
@@ -183,6 +186,16 @@ impl Soma {
     /// noise, and there is a scan in its place where it does not suit.
     pub fn with_strategy(strategy: Strategy) -> Self {
         Soma { forced: Some(strategy), ..Soma::default() }
+    }
+
+    /// The cells of the last sweep by way of cells.
+    pub(crate) fn partition(&self) -> &Partition {
+        &self.partition
+    }
+
+    /// About how many trials a uniformly drawn place takes; 0 where that was not looked at.
+    pub(crate) fn usual_trials(&self) -> f64 {
+        self.trials
     }
 
     /// How places were drawn in the last sweep.

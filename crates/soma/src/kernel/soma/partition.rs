@@ -12,7 +12,7 @@ const DEEPER: usize = 1;
 
 /// A tree of cuts, each along one coordinate, whose leaves are the cells.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Partition {
+pub(crate) struct Partition {
     /// The cuts, the first of them the root, and then the cells, which lead to themselves.
     nodes: Vec<Node>,
     cells: usize,
@@ -81,6 +81,12 @@ impl Partition {
         for row in rest.chunks_exact(k) {
             out.extend(self.cells_of::<K, 1>(row).map(|cell| cell as u16));
         }
+    }
+
+    /// The cell that a statistic belongs to.
+    #[inline(always)]
+    pub(crate) fn cell_of<const K: usize>(&self, row: &[f64]) -> usize {
+        self.cells_of::<K, 1>(row)[0]
     }
 
     /// The cells that the statistics in `rows` belong to. Several at a time, so that the steps of

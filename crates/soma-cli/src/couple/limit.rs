@@ -1,0 +1,27 @@
+//! How long a meeting is waited for.
+
+use soma::coupling::{Meetings, PairSettings};
+
+use crate::exit::Failed;
+
+/// Moves of a chain up to which a meeting is waited for unless it is said: about a second.
+const MOVES: u64 = 2_000_000;
+
+/// The iteration up to which the meeting of chains of `n` records is waited for unless it is said.
+pub fn usual(n: usize) -> u64 {
+    (MOVES / n.max(1) as u64).clamp(200, 100_000)
+}
+
+/// Ends what cannot succeed: where no pair of the pilot has met, no number of pairs will help.
+pub fn check(pilot: &Meetings, settings: &PairSettings, n: usize) -> Result<(), Failed> {
+    if pilot.met() > 0 {
+        return Ok(());
+    }
+    let (pairs, limit) = (pilot.times().len(), settings.max_iterations);
+    Err(Failed::Run(format!(
+        "none of {pairs} pilot pairs of {n} records met by iteration {limit}, so that nothing is \
+         known of how long is long enough. Couplings are for small and middling problems: the more \
+         records and the sharper the release, the longer they take. Give `soma couple` more \
+         --max-iterations, try another --kernel, or judge the chains by R-hat (`soma diagnose`)."
+    )))
+}
