@@ -14,7 +14,7 @@ pub struct KernelArgs {
     /// How records are imputed.
     #[arg(long, value_parser = PossibleValuesParser::new(KernelChoice::NAMES))]
     kernel: Option<String>,
-    /// The size of the subset, for the kernel soma-subset.
+    /// The size of the subset, for the kernel soma-subset; of a block, for soma-blocks.
     #[arg(long, value_name = "M", value_parser = value_parser!(u32).range(1..))]
     subset: Option<u32>,
     /// The same seed gives the same draws.

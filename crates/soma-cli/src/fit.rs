@@ -57,7 +57,8 @@ pub fn run(args: Args) -> Outcome {
     let outcome = session.run(&spec.problem, &settings, args.threads.count());
     let report = close(session.sink, &args, &spec.problem, &settings, outcome)?;
     if interrupt::seen() && !args.quiet {
-        let resume = if args.out.is_some() { " --resume goes on from here." } else { "" };
+        let resume = " The same command with --resume goes on from here.";
+        let resume = if args.out.is_some() { resume } else { "" };
         eprintln!("Stopped: this is what had been drawn.{resume}");
     }
     exit::print(&if args.json { report.json() } else { report.text() })

@@ -16,7 +16,8 @@ use crate::table::framed;
 pub struct Args {
     /// An item, `all`, or `list` to see what there is.
     item: String,
-    /// How many runs and iterations: `quick` takes minutes, `paper` as many as the paper.
+    /// How many runs and iterations: `quick` takes minutes, `paper` as many as the paper, `tiny`
+    /// seconds, to see that all works.
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleArg,
     /// The same seed gives the same findings.
@@ -24,8 +25,8 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// The folder for tables, figures, paper.json and index.html. Items that are there already,
-    /// of the same scale and seed, are left alone.
+    /// The folder for tables, figures, paper.json and index.html, for all but `list`. Items that
+    /// are there already, of the same scale and seed, are left alone.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Compute again what is there already.

@@ -1,5 +1,6 @@
 //! Specs in files.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
@@ -9,8 +10,16 @@ use crate::exit::Failed;
 
 /// The text of the file at `path`.
 pub fn text(path: &Path) -> Result<String, Failed> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failed::Input(format!("{}: {error}", path.display())))
+    std::fs::read_to_string(path).map_err(|error| {
+        let path = path.display();
+        Failed::Input(match error.kind() {
+            ErrorKind::NotFound => format!(
+                "{path}: there is no such file. Allowed: the path of a spec; `soma examples` lists \
+                 some to start from."
+            ),
+            _ => format!("{path}: {error}"),
+        })
+    })
 }
 
 /// The spec in `text`, which is that of the file at `path`.

@@ -56,6 +56,9 @@ told! {
     unknown_key: "epsilon = 1.0" => "epsilom = 1.0";
     unknown_table: "[sampler]" => "[smapler]";
     unknown_kind: "\"laplace\"" => "\"laplce\"";
+    another_name: "\"laplace\"" => "\"geometric\"";
+    a_model_that_is_not_there: "\"dirichlet\"" => "\"lognormal\"";
+    delta: "epsilon = 1.0" => "epsilon = 1.0, delta = 1e-6";
     unknown_kernel: "\"soma\"" => "\"sys-imgw\"";
     wrong_length: "clamp = [0.0, 1.0]" => "clamp = [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]";
     one_share: "[0.4, 0.1]" => "[0.4]\n";

@@ -72,7 +72,9 @@ impl Manifest {
     pub(crate) fn read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(Self::FILE);
         let text = std::fs::read_to_string(&path).map_err(|error| {
-            if error.kind() == std::io::ErrorKind::NotFound {
+            if !folder.exists() {
+                StoreError::unfit(folder, "is not there: a run is the folder that --out named")
+            } else if error.kind() == std::io::ErrorKind::NotFound {
                 StoreError::unfit(folder, "holds no run: it has no manifest.json")
             } else {
                 StoreError::io(&path)(error)

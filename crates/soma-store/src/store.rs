@@ -290,11 +290,26 @@ fn resumed_settings(manifest: &Manifest, given: Sampler) -> Result<Settings, Str
             begun.draws, wanted.draws
         ));
     }
-    if wanted != (Settings { draws: wanted.draws, ..begun.clone() }) {
-        let (begun, wanted) = (format!("{begun:?}"), format!("{wanted:?}"));
-        return Err(format!("holds a run with other settings: it has {begun}, not {wanted}"));
+    let other = differences(begun, &Settings { draws: begun.draws, ..wanted.clone() });
+    if !other.is_empty() {
+        return Err(format!(
+            "holds a run with other settings: it has {}. Resume it with its own, or choose another \
+             folder.",
+            other.join(", ")
+        ));
     }
     Ok(wanted)
+}
+
+/// The settings of a run that are not what was given, by name.
+fn differences(begun: &Settings, given: &Settings) -> Vec<String> {
+    let fields = |settings: &Settings| match serde_json::to_value(settings) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        other => unreachable!("settings are a table: {other:?}"),
+    };
+    let given = fields(given);
+    let other = fields(begun).into_iter().filter(|(name, value)| given.get(name) != Some(value));
+    other.map(|(name, value)| format!("{name} {value} (given: {})", given[&name])).collect()
 }
 
 /// Columns that are there besides the parameters.

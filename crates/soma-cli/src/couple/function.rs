@@ -34,8 +34,11 @@ impl Function {
     /// The functions that `texts` write of the parameters `names`; each parameter itself, if there
     /// are none.
     pub fn all(texts: &[String], names: &[String]) -> Result<Vec<Self>, Failed> {
-        let each = if texts.is_empty() { names } else { texts };
-        each.iter()
+        if texts.is_empty() {
+            return Ok(names.iter().enumerate().map(|(k, name)| Function::of(k, name)).collect());
+        }
+        texts
+            .iter()
             .map(|text| {
                 Function::parse(text, names).ok_or_else(|| {
                     Failed::Input(format!(
@@ -48,6 +51,12 @@ impl Function {
                 })
             })
             .collect()
+    }
+
+    /// A parameter itself, whatever is in its name.
+    fn of(parameter: usize, name: &str) -> Self {
+        let factors = vec![Factor { parameter, transform: |x| x, power: 1 }];
+        Function { name: name.to_string(), factors, threshold: None }
     }
 
     fn parse(text: &str, names: &[String]) -> Option<Self> {

@@ -204,7 +204,7 @@ class Posterior:
     def summary(self) -> pd.DataFrame:
         """One row for each parameter, with the columns of `soma fit --json`.
 
-        `print(posterior)` shows all of it, rounded.
+        `print(posterior)` shows all of it, rounded, and says whether it can be trusted.
 
         >>> posterior.summary().loc["mu", ["mean", "sd"]].round(1).tolist()
         [0.4, 0.2]
@@ -233,7 +233,8 @@ class Posterior:
         _, chains, draws = self._columns.shape
         stopped = ", stopped before its end" if self.interrupted else ""
         table = shown(self.summary())
-        return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}"
+        _, reason = _soma.judge(self.parameters, list(self._columns))
+        return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}\n\n{reason}"
 
     def _repr_html_(self) -> str:
         _, chains, draws = self._columns.shape

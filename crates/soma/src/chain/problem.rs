@@ -71,8 +71,9 @@ impl Problem {
                 "the model's records do not fit the query",
                 format!("a {} model with records of dimension {has}", model.kind()),
                 format!(
-                    "records of dimension {needs}, as the {} query takes them",
-                    release.query().kind()
+                    "records of dimension {needs}, as a {} query of {} values takes them",
+                    release.query().kind(),
+                    release.query().dim()
                 ),
             ));
         }

@@ -15,6 +15,7 @@ use crate::rng::Rng;
 #[derive(Debug, Clone)]
 pub struct Categorical {
     prior: Vec<f64>,
+    names: Vec<String>,
 }
 
 impl Categorical {
@@ -31,7 +32,19 @@ impl Categorical {
         for (c, &alpha) in prior.iter().enumerate() {
             positive(&format!("prior.alpha[{c}]"), alpha)?;
         }
-        Ok(Categorical { prior })
+        let names = (0..prior.len()).map(|c| format!("p{c}")).collect();
+        Ok(Categorical { prior, names })
+    }
+
+    /// The model with the label of each category in the names of its parameters: `p[label]`, but
+    /// for a category whose label is its number.
+    pub fn labelled(mut self, labels: Vec<String>) -> Self {
+        for (c, (name, label)) in self.names.iter_mut().zip(labels).enumerate() {
+            if label != c.to_string() {
+                *name = format!("p[{label}]");
+            }
+        }
+        self
     }
 
     /// The parameters of the Dirichlet that theta follows given records: what
@@ -54,13 +67,14 @@ impl Model for Categorical {
     }
 
     fn parameters(&self) -> Vec<String> {
-        (0..self.prior.len()).map(|c| format!("p{c}")).collect()
+        self.names.clone()
     }
 
     fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
         if let Some(c) = theta.iter().position(|p| !(0.0..=1.0).contains(p)) {
             let allowed = "a number from 0 to 1";
-            return Err(Invalid::new(format!("p{c}"), "must be a probability", theta[c], allowed));
+            let name = &self.names[c];
+            return Err(Invalid::new(name, "must be a probability", theta[c], allowed));
         }
         let sum: f64 = theta.iter().sum();
         if (sum - 1.0).abs() > 1e-6 {

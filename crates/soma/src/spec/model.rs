@@ -30,11 +30,22 @@ const MODELS: &[(&str, &[&str], Read)] = &[
 
 pub(super) fn read(table: &Table, release: Release) -> Result<Problem, Invalid> {
     let names: Vec<&'static str> = MODELS.iter().map(|(name, ..)| *name).collect();
-    let kind = table.kind(&names)?;
+    let kind = table.kind(&names).map_err(or_own)?;
     let (_, keys, read) = MODELS.iter().find(|(name, ..)| *name == kind).expect("a listed kind");
     table.only(&[&["kind", "fixed", "summaries"], *keys].concat())?;
     let model = read(table, &release)?;
     fixed::apply(table, Problem::new(release, model)?)
+}
+
+/// The error with the way out for those whose model is not in the list.
+fn or_own(invalid: Invalid) -> Invalid {
+    if invalid.allowed.ends_with('?') {
+        return invalid;
+    }
+    Invalid {
+        allowed: format!("{}; or a model of your own, in Rust or Python", invalid.allowed),
+        ..invalid
+    }
 }
 
 /// A model in the list's type, with errors below the model's table.
@@ -83,8 +94,11 @@ fn exponential(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
 
 fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
     let prior = Prior::of(table, "dirichlet", &["alpha"])?;
-    let categories = release.query().bins().unwrap_or(release.query().dim());
-    boxed(table, Categorical::new(prior.numbers("alpha", categories)?))
+    let query = release.query();
+    let categories = query.bins().unwrap_or(query.dim());
+    let model = Categorical::new(prior.numbers("alpha", categories)?);
+    let labelled = query.kind() == "categories" && query.dim() == categories;
+    boxed(table, if labelled { model.map(|model| model.labelled(query.labels())) } else { model })
 }
 
 fn uniform(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {

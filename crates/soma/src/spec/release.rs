@@ -42,6 +42,14 @@ fn read_mechanism(
 ) -> Result<Mechanism, Invalid> {
     let kind = table.kind(&Noise::ALL.map(Noise::name))?;
     let noise = Noise::ALL.into_iter().find(|noise| noise.name() == kind).expect("a listed kind");
+    if let Some(delta) = table.get("delta") {
+        return Err(Invalid::new(
+            delta.path(),
+            "epsilon and delta do not tell the scale: there are several rules for it",
+            delta.number()?,
+            "scale = ..., the standard deviation that was published; or rho = ...",
+        ));
+    }
     table.only(&["kind", "epsilon", "rho", "scale", "sensitivity"])?;
     let sources: Vec<&str> =
         ["epsilon", "rho", "scale"].into_iter().filter(|key| table.get(key).is_some()).collect();

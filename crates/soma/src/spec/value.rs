@@ -211,19 +211,40 @@ pub(super) fn listed(names: &[&str]) -> String {
     names.join(", ")
 }
 
-/// The allowed names, and the one that `given` seems to be a misspelling of.
+/// What things are called elsewhere.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("geometric", "discrete-laplace"),
+    ("two-sided-geometric", "discrete-laplace"),
+    ("double-exponential", "laplace"),
+    ("normal", "gaussian"),
+    ("counts", "categories"),
+    ("multinomial", "categorical"),
+    ("linear", "regression"),
+];
+
+/// The allowed names, and the one that `given` seems to be a misspelling of, or another word for.
 pub fn choices(given: &str, names: &[&str]) -> String {
-    if names.is_empty() {
-        return "nothing here".to_string();
+    match names {
+        [] => "nothing here".to_string(),
+        [name] => name.to_string(),
+        _ => match meant(given, names) {
+            Some(name) => format!("one of {}; did you mean {name}?", listed(names)),
+            None => format!("one of {}", listed(names)),
+        },
     }
-    let near = names.iter().map(|name| (strsim::jaro_winkler(given, name), name));
-    let near = near.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
-    let all =
-        if names.len() == 1 { names[0].to_string() } else { format!("one of {}", listed(names)) };
-    match near {
-        Some((_, name)) => format!("{all}; did you mean {name}?"),
-        None => all,
-    }
+}
+
+/// The name that `given` is another word for, or else most like. A word with another inside, such
+/// as lognormal, is no misspelling of that.
+fn meant<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    let lower = given.to_lowercase().replace([' ', '_'], "-");
+    let synonyms = SYNONYMS.iter().filter(|(word, _)| *word == lower).map(|(_, name)| *name);
+    let another = synonyms.filter_map(|name| names.iter().find(|known| **known == name)).next();
+    let inside = |name: &str| lower.len() > name.len() + 1 && lower.contains(name);
+    let like = names.iter().filter(|name| !inside(name));
+    let like = like.map(|name| (strsim::jaro_winkler(&lower, name), name));
+    let like = like.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
+    another.or(like.map(|(_, name)| name)).copied()
 }
 
 /// The place in the text of the field at `path`: of key and value, or of the key alone where the
