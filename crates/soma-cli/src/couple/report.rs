@@ -42,6 +42,9 @@ pub struct Report {
     version: &'static str,
 }
 
+/// The fewest pairs whose meeting times a bound may rest on without a warning.
+const FEW: usize = 5;
+
 /// How many iterations the bound is given at.
 const POINTS: u64 = 100;
 
@@ -101,7 +104,9 @@ impl Report {
         let [low, middle, high] =
             self.delay_quartiles.map(|q| q.map_or_else(|| "-".to_string(), |q| q.to_string()));
         text += &format!(
-            "Iterations to meet: mean {mean:.1} +- {error:.1}, quartiles {low}, {middle}, {high}.\n"
+            "Iterations to meet: mean {}{mean:.1} +- {error:.1}, quartiles {low}, {middle}, \
+             {high}.\n",
+            if self.complete { "" } else { "at least " }
         );
         if let Some(Rate { estimate, low, high }) = self.rate {
             text += &format!(
@@ -112,7 +117,8 @@ impl Report {
         text += &match (self.t_001, self.t_001_upper) {
             (Some(t), Some(upper)) => format!(
                 "The chain is within 0.01 of the posterior in total variation from iteration {t} \
-                 on ({upper} with two standard errors added).\n"
+                 on ({upper} with two standard errors added).\n{}",
+                self.few(t)
             ),
             _ => "It is not known from where on the chain is within 0.01 of the posterior: give \
                   --max-iterations more.\n"
@@ -129,6 +135,18 @@ impl Report {
             );
         }
         text
+    }
+
+    /// A warning where the bound just before iteration `t` is made by too few pairs for its
+    /// standard error to mean much.
+    fn few(&self, t: u64) -> String {
+        let apart = |tau: &&u64| **tau + 1 > t + self.lag;
+        let slow = self.meeting_times.iter().flatten().filter(apart).count();
+        if slow >= FEW {
+            return String::new();
+        }
+        let pairs = if slow == 1 { "the slowest pair".into() } else { format!("{slow} pairs") };
+        format!("That rests on {pairs} of {}: more --pairs make it steadier.\n", self.pairs)
     }
 
     fn bounds_table(&self) -> String {
