@@ -31,7 +31,8 @@ class Calibration:
     """What a calibration found.
 
     Where all is right, ranks are uniform and `p_value` is uniform between 0 and 1, or larger: below
-    0.001 something is wrong, in the model, or with chains that had not forgotten their start.
+    0.001 something is wrong, in the model, or with chains that had not forgotten their start, or
+    whose draws hang together because `thin` is too small.
     """
 
     draws: int
@@ -60,7 +61,9 @@ class Calibration:
         return self.tests.assign(mean_rank=self.ranks.mean() / self.draws)
 
     def __repr__(self) -> str:
-        verdict = "nothing wrong was found" if self.p_value >= 0.001 else "something is wrong"
+        verdict = "nothing wrong was found"
+        if self.p_value < 0.001:
+            verdict = "something is wrong, or the draws are too close: see whether twice the thin helps"
         stopped = f" of {self.replications}, stopped before its end" if self.interrupted else ""
         return (
             f"<soma.Calibration: {len(self.ranks)} replications{stopped}, "
