@@ -63,7 +63,7 @@ class Calibration:
     def __repr__(self) -> str:
         verdict = "nothing wrong was found"
         if self.p_value < 0.001:
-            verdict = "something is wrong, or the draws are too close: see whether twice the thin helps"
+            verdict = "something is wrong, or thin is too small: see whether twice that helps"
         stopped = f" of {self.replications}, stopped before its end" if self.interrupted else ""
         return (
             f"<soma.Calibration: {len(self.ranks)} replications{stopped}, "
