@@ -12,7 +12,7 @@ use crate::args::{SamplerArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::session::{Session, Sink};
+use crate::session::{End, Session, Sink};
 use crate::{couple, interrupt, spec_file};
 
 /// Draws from the posterior of a spec. Options stand above what the spec says.
@@ -90,7 +90,7 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
     let sink = match &args.out {
         None => Sink::Memory {
             collected: Collected::new(settings.chains),
-            chosen: Mutex::new(vec![None; settings.chains]),
+            ends: Mutex::new(vec![End::default(); settings.chains]),
             watch: Watch::start(settings.chains, settings.warmup),
         },
         Some(folder) => {
@@ -134,11 +134,11 @@ fn close(
     outcome: soma::Outcome,
 ) -> Result<Report, Failed> {
     match sink {
-        Sink::Memory { collected, chosen, watch } => {
+        Sink::Memory { collected, ends, watch } => {
             outcome?;
-            let chosen = chosen.into_inner().unwrap_or_else(|e| e.into_inner());
+            let ends = ends.into_inner().unwrap_or_else(|e| e.into_inner());
             let draws = collected.into_draws();
-            Report::of_draws(problem, settings, &draws, chosen, watch.seconds())
+            Report::of_draws(problem, settings, &draws, ends, watch.seconds())
         }
         Sink::Disk(store) => {
             let finished = store.finish(outcome.is_err());

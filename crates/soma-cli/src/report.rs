@@ -1,13 +1,14 @@
 //! What is reported of a run.
 
 use serde::Serialize;
-use soma::chain::{Chosen, Draw, Problem, Settings};
+use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings};
 use soma::diagnostics::Summary;
 use soma::kernel::Counts;
 use soma_store::Run;
 
 use crate::exit::Failed;
-use crate::{table, trust};
+use crate::session::End;
+use crate::{moves, table, trust};
 
 /// One row of the table.
 #[derive(Serialize)]
@@ -29,6 +30,8 @@ pub struct Report {
     /// Which kernel each chain took and why, where it was to find one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<Chosen>,
+    /// What the sweeps and each move of theta did after warm-up, chain by chain.
+    pub theta_moves: Vec<Vec<MoveReport>>,
     /// The number of records.
     pub n: usize,
     /// Chains with draws.
@@ -57,7 +60,7 @@ impl Report {
         problem: &Problem,
         settings: &Settings,
         draws: &[Vec<Draw>],
-        chosen: Vec<Option<Chosen>>,
+        ends: Vec<End>,
         seconds: (f64, f64),
     ) -> Result<Self, Failed> {
         let lengths: Vec<u64> = draws.iter().map(|chain| chain.len() as u64).collect();
@@ -69,7 +72,8 @@ impl Report {
             let column = |chain: &Vec<Draw>| chain.iter().map(|draw| draw.values[k]).collect();
             Ok(draws.iter().map(column).collect())
         })?;
-        Ok(report.with_chosen(chosen))
+        let (chosen, moves) = ends.into_iter().map(|end| (end.chosen, end.theta_moves)).unzip();
+        Ok(report.with_ends(chosen, moves))
     }
 
     /// Of draws on disk, of which one parameter at a time is read.
@@ -84,11 +88,11 @@ impl Report {
             Report::new(settings, n, names, &manifest.draws, counts, seconds, |_, name| {
                 Ok(run.column(name)?)
             })?;
-        Ok(report.with_chosen(manifest.chosen.clone()))
+        Ok(report.with_ends(manifest.chosen.clone(), manifest.theta_moves.clone()))
     }
 
-    fn with_chosen(self, chosen: Vec<Option<Chosen>>) -> Self {
-        Report { chosen: chosen.into_iter().flatten().collect(), ..self }
+    fn with_ends(self, chosen: Vec<Option<Chosen>>, theta_moves: Vec<Vec<MoveReport>>) -> Self {
+        Report { chosen: chosen.into_iter().flatten().collect(), theta_moves, ..self }
     }
 
     fn new(
@@ -113,6 +117,7 @@ impl Report {
             parameters: names.into_iter().enumerate().map(row).collect::<Result<_, Failed>>()?,
             kernel: settings.kernel.name(),
             chosen: Vec::new(),
+            theta_moves: Vec::new(),
             n,
             chains: begun.len(),
             warmup: settings.warmup,
@@ -136,7 +141,7 @@ impl Report {
         let plural = if self.chains == 1 { "" } else { "s" };
         format!(
             "{}\n\n{} chain{plural} of {} draws after {} iterations of warm-up, kernel {}, n = {}, \
-             seed {}.\n{}Acceptance rate {:.1}% of {} moves. Warm-up took {}, the draws {}.\n\n{}",
+             seed {}.\n{}{}Acceptance rate {:.1}% of {} moves. Warm-up took {}, the draws {}.\n\n{}",
             table::of(&self.parameters),
             self.chains,
             self.draws,
@@ -145,6 +150,7 @@ impl Report {
             self.n,
             self.seed,
             kernels(&self.chosen),
+            moves::line(&self.theta_moves),
             100.0 * self.acceptance_rate,
             self.moves,
             table::seconds(self.seconds_warmup),

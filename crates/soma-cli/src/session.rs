@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use soma::chain::{Chain, Chosen, Collected, Draw, Observer, Snapshot};
+use soma::chain::{Chain, Chosen, Collected, Draw, MoveReport, Observer, Snapshot};
 use soma::{Outcome, chain};
 use soma_store::{Store, Watch};
 
@@ -11,10 +11,19 @@ use crate::progress::Progress;
 
 /// Where the draws go.
 pub enum Sink {
-    /// Into memory, with the kernel that each chain took where it was to find one.
-    Memory { collected: Collected, chosen: Mutex<Vec<Option<Chosen>>>, watch: Watch },
+    /// Into memory, with what each chain says of itself at its end.
+    Memory { collected: Collected, ends: Mutex<Vec<End>>, watch: Watch },
     /// Into a folder.
     Disk(Box<Store>),
+}
+
+/// What a chain says of itself at its end.
+#[derive(Debug, Clone, Default)]
+pub struct End {
+    /// The kernel that it took, where it was to find one.
+    pub chosen: Option<Chosen>,
+    /// What its sweeps and moves of theta did after warm-up.
+    pub theta_moves: Vec<MoveReport>,
 }
 
 /// An observer of a run.
@@ -83,10 +92,10 @@ impl Observer for Session {
 
     fn end(&self, chain: usize, state: &Chain) -> Outcome {
         match &self.sink {
-            Sink::Memory { watch, chosen, .. } => {
+            Sink::Memory { watch, ends, .. } => {
                 watch.end(chain);
-                let mut chosen = chosen.lock().unwrap_or_else(|e| e.into_inner());
-                chosen[chain] = state.chosen().cloned();
+                let mut ends = ends.lock().unwrap_or_else(|e| e.into_inner());
+                ends[chain] = End { chosen: state.chosen().cloned(), theta_moves: state.moves() };
             }
             Sink::Disk(store) => store.end(chain, state)?,
         }

@@ -23,6 +23,7 @@ fn json_has_the_promised_fields() {
         "draws",
         "acceptance_rate",
         "moves",
+        "theta_moves",
         "seconds_warmup",
         "seconds_sampling",
         "seed",
@@ -45,6 +46,41 @@ fn json_has_the_promised_fields() {
     assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
     let rate = report["acceptance_rate"].as_f64().unwrap();
     assert!(rate > 0.0 && rate <= 1.0);
+}
+
+/// What each move of theta did in every chain, with `--json` and in the manifest alike, and in
+/// words in the table.
+#[test]
+fn the_moves_of_theta_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["--chains", "2", "--warmup", "60", "--draws", "50", "--out"];
+    let run = |more: &[&str]| {
+        let out = folder.path().join(more.len().to_string());
+        let mut command = soma();
+        command.arg("fit").arg(example("regression-n10-eps3")).args(args).arg(&out).args(more);
+        (command, out)
+    };
+    let (mut command, out) = run(&["--json"]);
+    let report = json(&mut command);
+    let chains = report["theta_moves"].as_array().unwrap();
+    assert_eq!(chains.len(), 2);
+    for chain in chains.iter().map(|chain| chain.as_array().unwrap()) {
+        let names: Vec<&str> = chain.iter().map(|made| made["name"].as_str().unwrap()).collect();
+        assert_eq!(names[..2], ["sweep", "centred"]);
+        let shares: f64 = chain.iter().map(|made| made["share"].as_f64().unwrap()).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+        for made in chain {
+            let every = made["every"].as_u64().unwrap();
+            let least = 50 * made["repeats"].as_u64().unwrap() / every;
+            assert!(made["tally"]["proposed"].as_u64().unwrap() >= least, "{made}");
+        }
+    }
+    let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(manifest["theta_moves"], report["theta_moves"]);
+    let output = run(&["--moves", "centred"]).0.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Work: sweep ") && text.contains(", centred "), "{text}");
 }
 
 #[test]

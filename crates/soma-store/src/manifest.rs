@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use soma::chain::{Chosen, Settings};
+use soma::chain::{Chosen, MoveReport, Settings};
 
 use crate::{StoreError, atomic};
 
@@ -38,6 +38,9 @@ pub struct Manifest {
     /// Which kernel each chain took and why, where it was to find one and has.
     #[serde(default)]
     pub chosen: Vec<Option<Chosen>>,
+    /// What the sweeps and the moves of theta of each chain did after warm-up.
+    #[serde(default)]
+    pub theta_moves: Vec<Vec<MoveReport>>,
     /// The number of records.
     pub n: usize,
     /// The names of the columns of draws.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use soma::Outcome;
-use soma::chain::{Chain, Chosen, Draw, Observer, Problem, Settings, Snapshot};
+use soma::chain::{Chain, Chosen, Draw, MoveReport, Observer, Problem, Settings, Snapshot};
 use soma::kernel::Counts;
 use soma::spec::Sampler;
 
@@ -57,6 +57,8 @@ struct ChainStore {
     records: Option<RecordsStore>,
     /// Which kernel the chain took, where it was to find one and has.
     chosen: Option<Chosen>,
+    /// What its sweeps and moves of theta had done at the last checkpoint.
+    theta_moves: Vec<MoveReport>,
     /// Draws so far, and what the sweeps did for them.
     kept: u64,
     counts: Counts,
@@ -109,6 +111,7 @@ impl Store {
             spec: options.spec,
             settings: settings.clone(),
             chosen: vec![None; settings.chains],
+            theta_moves: vec![Vec::new(); settings.chains],
             n: problem.release().n(),
             parameters,
             records_thin: options.records_thin,
@@ -170,6 +173,7 @@ impl Store {
             values: (1..=dim).map(|c| format!("x{c}")).collect(),
         };
         let chosen = |c: usize| manifest.chosen.get(c).cloned().flatten();
+        let theta_moves = |c: usize| manifest.theta_moves.get(c).cloned().unwrap_or_default();
         let chain = |c: usize| {
             let writer = |part: &str, columns: &Columns, rows| {
                 PartWriter::new(folder.join(part), c, columns.clone(), rows)
@@ -183,6 +187,7 @@ impl Store {
                 draws: writer(DRAWS, &draws, DRAWS_PER_PART),
                 records,
                 chosen: chosen(c),
+                theta_moves: theta_moves(c),
                 kept: 0,
                 counts: Counts::default(),
                 saved: 0,
@@ -253,6 +258,7 @@ impl Store {
         checkpoint.write(&self.checkpoint_path(chain))?;
         (store.saved, store.saved_counts) = (store.kept, store.counts);
         store.chosen = state.chosen().cloned();
+        store.theta_moves = state.moves();
         store.last_checkpoint = Instant::now();
         drop(store);
         self.write_manifest(Status::Running)
@@ -263,10 +269,12 @@ impl Store {
         let mut manifest = lock(&self.manifest);
         let mut counts = Counts::default();
         manifest.chosen.resize(self.chains.len(), None);
+        manifest.theta_moves.resize(self.chains.len(), Vec::new());
         for (chain, store) in self.chains.iter().enumerate() {
             let store = lock(store);
             manifest.draws[chain] = store.saved;
             manifest.chosen[chain] = store.chosen.clone();
+            manifest.theta_moves[chain] = store.theta_moves.clone();
             counts += store.saved_counts;
         }
         let (warmup, sampling) = self.watch.seconds();

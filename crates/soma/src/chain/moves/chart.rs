@@ -25,7 +25,7 @@ use crate::rng::Rng;
 pub(super) struct Chart {
     pub(super) reference: Vec<f64>,
     /// Derivatives of the residual, as an average over patterns: a row for each statistic.
-    slope: Vec<f64>,
+    pub(super) slope: Vec<f64>,
     /// Second derivatives: a symmetric matrix for each statistic.
     pub(super) curvature: Vec<f64>,
     /// Minus the second derivatives of the log prior.

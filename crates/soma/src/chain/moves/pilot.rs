@@ -1,5 +1,7 @@
 //! Which moves earn their cost: found in the first part of warm-up.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::Tally;
@@ -31,8 +33,7 @@ pub(super) struct Pilot {
     last: u64,
     /// For each slot of the schedule.
     slots: Vec<Watched>,
-    /// How many of them, after the first, are variants of the block.
-    blocks: usize,
+    candidates: Candidates,
     sweeps: Tally,
     /// The work of changing to the coordinates of blocks and refreshes and back.
     hold: f64,
@@ -42,6 +43,33 @@ pub(super) struct Pilot {
     /// The free parameters after each iteration of the second part, and of the third.
     block_alone: Vec<Vec<f64>>,
     centred_alone: Vec<Vec<f64>>,
+}
+
+/// What the slots of a schedule are: first the centred move, then so many variants of the block
+/// and of the refresh, and the ridge.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Candidates {
+    pub(super) blocks: usize,
+    pub(super) refreshes: usize,
+    pub(super) has_ridge: bool,
+}
+
+impl Candidates {
+    fn blocks(&self) -> Range<usize> {
+        1..1 + self.blocks
+    }
+
+    fn refreshes(&self) -> Range<usize> {
+        1 + self.blocks..1 + self.blocks + self.refreshes
+    }
+
+    fn ridge(&self) -> Option<usize> {
+        self.has_ridge.then_some(1 + self.blocks + self.refreshes)
+    }
+
+    fn count(&self) -> usize {
+        1 + self.blocks + self.refreshes + self.has_ridge as usize
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -114,10 +142,12 @@ const SLOW: f64 = 0.5;
 const UNSEEN: f64 = 0.9;
 const LEAST_LEFT: f64 = 0.3;
 
+/// What a ridge leaves at least of what varies within a pattern.
+const LEAST_LEFT_BY_RIDGE: f64 = 0.1;
+
 impl Pilot {
-    /// A pilot of a schedule whose slots are the centred move, and then `blocks` and `refreshes`
-    /// variants of the two others.
-    pub(super) fn new(problem: &Problem, warmup: u64, blocks: usize, refreshes: usize) -> Self {
+    /// A pilot of a schedule whose slots are these.
+    pub(super) fn new(problem: &Problem, warmup: u64, candidates: Candidates) -> Self {
         let until = (warmup / 4).min(MOST);
         let alone = (warmup / 5).min(MOST_ALONE);
         let end = until + alone;
@@ -127,8 +157,8 @@ impl Pilot {
             until,
             end,
             last: end + MOST_CENTRED.min((KERNEL_TRIAL * warmup as f64) as u64 - end),
-            slots: vec![Watched::default(); 1 + blocks + refreshes],
-            blocks,
+            slots: vec![Watched::default(); candidates.count()],
+            candidates,
             sweeps: Tally::default(),
             hold: 0.0,
             count: 0.0,
@@ -149,7 +179,9 @@ impl Pilot {
         let next = iteration + 1;
         if next == self.until {
             let mut repeats = self.only_centred();
-            repeats[self.best_of(1..1 + self.blocks)] = 1;
+            let block = self.best_of(self.candidates.blocks());
+            repeats[block] = 1;
+            self.paying_ridge(block).into_iter().for_each(|ridge| repeats[ridge] = 1);
             Some(Plan { repeats, every: 1, walks: 0.0, is_last: false })
         } else if next == self.end {
             let plan = self.choose();
@@ -231,44 +263,63 @@ impl Pilot {
     }
 
     /// The slot among these that takes theta furthest for its cost.
-    fn best_of(&self, slots: std::ops::Range<usize>) -> usize {
-        let value = |slot: &usize| {
-            let slot = &self.slots[*slot];
-            self.merit(slot) / slot.cost(1).max(1.0)
-        };
+    fn best_of(&self, slots: Range<usize>) -> usize {
+        let value = |slot: &usize| self.merit(&[*slot]) / self.slots[*slot].cost(1).max(1.0);
         slots.max_by(|a, b| value(a).total_cmp(&value(b))).unwrap_or(0)
     }
 
-    fn merit(&self, slot: &Watched) -> f64 {
-        let per_step = 1.0 / (2.0 * slot.steps.max(1.0));
-        let variances = self.scatter.iter().map(|s| s / (self.count - 1.0).max(1.0));
-        let shares = slot.squared_jumps.iter().zip(variances).map(|(sum, v)| sum * per_step / v);
-        let least = shares.fold(f64::INFINITY, f64::min);
+    /// How far theta is taken by these slots, made one after the other.
+    fn merit(&self, slots: &[usize]) -> f64 {
+        let mut left = vec![1.0; self.scatter.len()];
+        for slot in slots.iter().map(|slot| &self.slots[*slot]) {
+            let per_step = 1.0 / (2.0 * slot.steps.max(1.0));
+            let variances = self.scatter.iter().map(|s| s / (self.count - 1.0).max(1.0));
+            let shares =
+                slot.squared_jumps.iter().zip(variances).map(|(sum, v)| sum * per_step / v);
+            left.iter_mut().zip(shares).for_each(|(left, share)| *left *= (1.0 - share).max(0.0));
+        }
+        let least = left.iter().fold(1.0, |least, left| (1.0 - left).min(least));
         if least.is_finite() { least.min(0.95) } else { 0.0 }
+    }
+
+    /// The work of a sweep with the centred move.
+    fn per_sweep(&self) -> f64 {
+        self.sweeps.work as f64 / self.slots[0].steps.max(1.0) + self.slots[0].cost(1)
+    }
+
+    /// The ridge, where it earns its cost beside this block.
+    fn paying_ridge(&self, block: usize) -> Option<usize> {
+        let ridge = self.candidates.ridge()?;
+        let without = self.per_sweep() + self.hold + self.slots[block].cost(1);
+        let value = |slots: &[usize], work: f64| {
+            let merit = self.merit(slots);
+            worth(merit / (2.0 - merit), work)
+        };
+        let with = without + self.slots[ridge].cost(1);
+        (value(&[block, ridge], with) > value(&[block], without)).then_some(ridge)
     }
 
     /// How often each slot should be made in an iteration, 0 for those that do not earn their
     /// cost, and in one of how many iterations there should be a sweep. The first slot, the
     /// centred move, always stays.
     fn choose(&self) -> Plan {
-        let block = self.best_of(1..1 + self.blocks);
-        let refresh = self.best_of(1 + self.blocks..self.slots.len());
-        let parts = Parts::new(self, block, refresh);
-        let per_sweep =
-            self.sweeps.work as f64 / self.slots[0].steps.max(1.0) + self.slots[0].cost(1);
-        let worth = |draws: f64, work: f64| {
-            draws / (work + ITERATION_WORK) * (draws / ENOUGH).min(1.0).sqrt()
-        };
+        let block = self.best_of(self.candidates.blocks());
+        let refresh = self.best_of(self.candidates.refreshes());
+        let ridge = self.paying_ridge(block);
+        let parts = Parts::new(self, block, refresh, ridge);
+        let per_sweep = self.per_sweep();
         let mut best = (worth(self.centred_draws(), per_sweep), self.only_centred(), 1);
         for every in EVERY {
             for blocks in 0..=MOST_REPEATS {
                 for refreshes in 0..=MOST_REPEATS {
                     let is_sure = refreshes == 0 || self.slots[refresh].rate() >= SURE;
-                    if blocks + refreshes == 0 || (every > 1 && !is_sure) {
+                    let is_none = blocks + refreshes == 0 && ridge.is_none();
+                    if is_none || (every > 1 && !is_sure) {
                         continue;
                     }
                     let work = per_sweep / every as f64
                         + self.hold
+                        + ridge.map_or(0.0, |ridge| self.slots[ridge].cost(1))
                         + self.slots[block].cost(blocks)
                         + self.slots[refresh].cost(refreshes);
                     let value = worth(parts.draws(blocks, refreshes, every), work);
@@ -276,6 +327,7 @@ impl Pilot {
                         let mut repeats = self.only_centred();
                         repeats[block] = blocks;
                         repeats[refresh] = refreshes;
+                        ridge.into_iter().for_each(|ridge| repeats[ridge] = 1);
                         best = (value, repeats, every);
                     }
                 }
@@ -288,7 +340,7 @@ impl Pilot {
     /// The effective draws of an iteration with the centred move alone: those that were counted,
     /// or what they would be if a sweep renewed all records.
     fn centred_draws(&self) -> f64 {
-        let merit = self.merit(&self.slots[0]);
+        let merit = self.merit(&[0]);
         let most = merit / (2.0 - merit);
         self.effective(&self.centred_alone).map_or(most, |counted| counted.min(most))
     }
@@ -319,39 +371,50 @@ impl Pilot {
     }
 }
 
+/// What so many effective draws for so much work are worth.
+fn worth(draws: f64, work: f64) -> f64 {
+    draws / (work + ITERATION_WORK) * (draws / ENOUGH).min(1.0).sqrt()
+}
+
 /// The two parts of theta, and what is left of them by each move.
 #[derive(Debug)]
 struct Parts {
     /// The share of the variance within a pattern.
     within: f64,
     by_block: f64,
+    /// All of it, where no ridge is made.
+    by_ridge: f64,
     by_refresh: f64,
     /// Of what goes with the pattern.
     by_sweep: f64,
 }
 
 impl Parts {
-    fn new(pilot: &Pilot, block: usize, refresh: usize) -> Parts {
-        let (merit, rate) = (pilot.merit(&pilot.slots[block]), pilot.slots[block].rate());
-        let within = (merit / rate.max(merit).max(1e-9)).min(0.95);
+    /// For these slots, with the ridge where it pays.
+    fn new(pilot: &Pilot, block: usize, refresh: usize, ridge: Option<usize>) -> Parts {
+        let (merit, rate) = (pilot.merit(&[block]), pilot.slots[block].rate());
+        let by_ridge = ridge.map_or(0.0, |ridge| pilot.merit(&[ridge]));
+        let within = (merit / rate.max(merit).max(1e-9)).max(by_ridge).min(0.95);
         let by_block = 1.0 - rate.clamp(0.01, 0.95);
+        let by_ridge = (1.0 - by_ridge / within.max(1e-9)).max(LEAST_LEFT_BY_RIDGE);
         // One plus twice the sum of all correlations is one over the effective draws, and the sum
         // of the powers of g is g / (1 - g).
         let by_sweep = pilot.effective(&pilot.block_alone).map_or(UNSEEN, |draws| {
             let all = 0.5 * (1.0 / (SHORT_RUN * draws) - 1.0);
-            let of_pattern = (all - within * by_block / (1.0 - by_block)) / (1.0 - within);
+            let left = by_block * by_ridge;
+            let of_pattern = (all - within * left / (1.0 - left)) / (1.0 - within);
             let of_pattern = of_pattern.max(0.0);
             (of_pattern / (1.0 + of_pattern)).max(LEAST_LEFT)
         });
-        let by_refresh = 1.0 - pilot.merit(&pilot.slots[refresh]);
-        Parts { within, by_block, by_refresh, by_sweep }
+        let by_refresh = 1.0 - pilot.merit(&[refresh]);
+        Parts { within, by_block, by_ridge, by_refresh, by_sweep }
     }
 
-    /// The effective draws of an iteration with so many blocks and refreshes, and a sweep in one
-    /// of `every`.
+    /// The effective draws of an iteration with so many blocks and refreshes, a ridge where it
+    /// pays, and a sweep in one of `every`.
     fn draws(&self, blocks: u64, refreshes: u64, every: u64) -> f64 {
         let refreshed = self.by_refresh.powi(refreshes as i32);
-        let within = self.by_block.powi(blocks as i32) * refreshed;
+        let within = self.by_ridge * self.by_block.powi(blocks as i32) * refreshed;
         let pattern = self.by_sweep.powf(1.0 / every as f64) * refreshed;
         let sum = |left: f64| left / (1.0 - left).max(1e-9);
         1.0 / (1.0 + 2.0 * (self.within * sum(within) + (1.0 - self.within) * sum(pattern)))

@@ -3,6 +3,7 @@
 //! Read off `cargo test --release -p soma-mcmc --lib prices_of_the_moves -- --ignored --nocapture`,
 //! which prints times beside them.
 
+use super::ridge;
 use super::sums::Sums;
 
 /// A statistic computed of a record that was built.
@@ -52,6 +53,11 @@ impl Sums<'_> {
     pub(super) fn gradient_algebra(&self, on_chart: bool) -> f64 {
         let square = (self.dim() * self.dim()) as f64;
         25.0 + 0.5 * square + if on_chart { 0.05 * self.k as f64 * square } else { 0.0 }
+    }
+
+    /// The work of so many feet of a ridge.
+    pub(super) fn ridge(&self, feet: u64) -> f64 {
+        feet as f64 * ridge::EVALUATIONS * (12.0 + self.pass(Part::Residual))
     }
 
     /// The work of a fresh pattern and of the two laws of a refresh.

@@ -31,25 +31,35 @@ impl Sums<'_> {
         frame::log_prior_gradient(self.n, self.d, coordinates, of_frame);
     }
 
-    /// Minus the second derivatives of [`log_prior`](Self::log_prior): by differences for theta,
-    /// of which only the diagonal is kept where the matrix is not positive definite.
+    /// Minus the second derivatives of [`log_prior`](Self::log_prior): by differences of the
+    /// gradient for theta, of which only the diagonal is kept where the matrix is not positive
+    /// definite.
     pub(super) fn log_prior_precision(&self, point: &[f64]) -> Vec<f64> {
         let (p, dim) = (self.p, point.len());
         const WIDE: f64 = 1e-3;
-        let moved = |i: usize, by: f64, j: usize, and: f64| {
-            let mut free = point[..p].to_vec();
+        let gradient = |i: usize, by: f64| {
+            let (mut free, mut gradient) = (point[..p].to_vec(), vec![0.0; p]);
             free[i] += by;
-            free[j] += and;
-            self.model.log_prior_free(&free)
+            self.model.log_prior_free_gradient(&free, &mut gradient);
+            gradient
         };
-        let mut of_theta = DMatrix::from_fn(p, p, |i, j| {
-            let same = moved(i, WIDE, j, WIDE) + moved(i, -WIDE, j, -WIDE);
-            let opposite = moved(i, WIDE, j, -WIDE) + moved(i, -WIDE, j, WIDE);
-            (opposite - same) / (4.0 * WIDE * WIDE)
-        });
+        let mut of_theta = DMatrix::zeros(p, p);
+        for i in 0..p {
+            let sides = gradient(i, -WIDE).into_iter().zip(gradient(i, WIDE));
+            for (j, (below, above)) in sides.enumerate() {
+                let half = 0.5 * (below - above) / (2.0 * WIDE);
+                of_theta[(i, j)] += half;
+                of_theta[(j, i)] += half;
+            }
+        }
         if nalgebra::Cholesky::new(of_theta.clone()).is_none() {
-            let diagonal = of_theta.diagonal().map(|x| if x.is_finite() { x.abs() } else { 0.0 });
-            of_theta = DMatrix::from_diagonal(&diagonal.map(|x| x.max(1e-3)));
+            // A parameter may be in any unit: what is small is so beside its own size.
+            let kept = |(i, x): (usize, &f64)| {
+                let least = 1e-3 / (1.0 + point[i] * point[i]);
+                if x.is_finite() { x.abs().max(least) } else { least }
+            };
+            let diagonal = of_theta.diagonal().iter().enumerate().map(kept).collect::<Vec<_>>();
+            of_theta = DMatrix::from_diagonal(&diagonal.into());
         }
         let mut precision = vec![0.0; dim * dim];
         for i in 0..p {

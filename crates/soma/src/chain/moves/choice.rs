@@ -1,0 +1,35 @@
+//! Which moves of theta a chain makes, as a user chooses.
+
+use serde::{Deserialize, Serialize};
+
+/// Which moves of theta a chain makes, as a user chooses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MovesChoice {
+    /// Those that earn their cost, found in warm-up.
+    #[default]
+    Auto,
+    /// theta given the records and nothing else: the paper's chain.
+    Centred,
+    /// Centred and non-centred in turn.
+    Interwoven,
+}
+
+impl MovesChoice {
+    /// All choices, in the order in which they are listed to a user.
+    pub const ALL: [MovesChoice; 3] =
+        [MovesChoice::Auto, MovesChoice::Centred, MovesChoice::Interwoven];
+
+    /// The names of all choices, as a user writes them.
+    pub const NAMES: [&'static str; 3] = ["auto", "centred", "interwoven"];
+
+    /// The name, as a user writes it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// The choice of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.name() == name)
+    }
+}
