@@ -12,7 +12,7 @@ use soma::spec::Spec;
 use super::lines::Lines;
 use super::mixing::{Clock, Plan};
 use crate::examples::SHIPPED;
-use crate::exit::{self, Failed, Outcome};
+use crate::exit::{Failed, Outcome};
 
 const KERNELS: [KernelChoice; 4] = [
     KernelChoice::SysImwg,
@@ -54,8 +54,7 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
         ("to best", 8, false),
         ("taken", 30, true),
     ];
-    let lines = Lines::begin(&columns, specs.len() * KERNELS.len(), json)?;
-    let mut all = Vec::new();
+    let mut lines = Lines::begin(&columns, specs.len() * KERNELS.len(), json)?;
     for (name, text) in specs {
         let spec = Spec::parse(text).map_err(|error| Failed::Run(error.to_string()))?;
         let mut best: f64 = 0.0;
@@ -63,7 +62,7 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
             lines.next(&format!("{name}, {}", kernel.name()));
             let line = measure(plan, name, &spec, kernel)?;
             best = best.max(line.ess_per_work);
-            lines.row(&[
+            let cells = [
                 line.spec.into(),
                 line.kernel.into(),
                 format!("{:.3}", line.ess_per_draw),
@@ -71,12 +70,11 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
                 format!("{:.0}", line.ess_per_second),
                 format!("{:.2}", line.ess_per_work / best),
                 line.taken.join(" "),
-            ])?;
-            all.push(line);
+            ];
+            lines.add(line, &cells)?;
         }
     }
-    lines.end();
-    if json { exit::print(&exit::json(&all)) } else { Ok(()) }
+    lines.end()
 }
 
 fn measure(

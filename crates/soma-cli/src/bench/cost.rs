@@ -10,7 +10,7 @@ use soma::rng::{self, Rng};
 use super::grid::{Cell, Simulated};
 use super::interleave::{Timed, interleave};
 use super::lines::Lines;
-use crate::exit::{self, Failed, Outcome};
+use crate::exit::{Failed, Outcome};
 
 /// What can be timed: the draw of an offer with its statistic and nothing else, which is the floor
 /// of every kernel, and the kernels.
@@ -110,12 +110,11 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
         ("weights", 8, false),
         ("accepted", 8, false),
     ];
-    let lines = Lines::begin(&header, cells.len(), json)?;
-    let mut all = Vec::new();
+    let mut lines = Lines::begin(&header, cells.len(), json)?;
     for cell in cells {
-        lines.next(&format!("{}, epsilon {}, n = {}", cell.problem, cell.epsilon, cell.n));
+        lines.next(&cell.to_string());
         for line in measure(plan, cell)? {
-            lines.row(&[
+            let cells = [
                 line.problem.into(),
                 line.epsilon.to_string(),
                 line.n.to_string(),
@@ -125,12 +124,11 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
                 format!("{:.2}", line.ratio_to_sys_imwg),
                 format!("{:.2}", line.weight_evaluations_per_move),
                 line.acceptance_rate.map_or("-".into(), |rate| format!("{:.1}%", 100.0 * rate)),
-            ])?;
-            all.push(line);
+            ];
+            lines.add(line, &cells)?;
         }
     }
-    lines.end();
-    if json { exit::print(&exit::json(&all)) } else { Ok(()) }
+    lines.end()
 }
 
 fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {

@@ -11,7 +11,7 @@ use super::cost::{Plan, choice};
 use super::grid::{Cell, Simulated};
 use super::interleave::interleave;
 use super::lines::Lines;
-use crate::exit::{self, Failed, Outcome};
+use crate::exit::{Failed, Outcome};
 
 /// The kernels that are timed unless it is said.
 const USUAL: [&str; 5] = ["sys-imwg", "ran-imwg", "soma", "soma-blocks", "soma-subset"];
@@ -63,14 +63,13 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
         ("ratio", 6, false),
         ("weights", 8, false),
     ];
-    let lines = Lines::begin(&columns, cells.len(), json)?;
-    let mut all = Vec::new();
+    let mut lines = Lines::begin(&columns, cells.len(), json)?;
     for cell in cells {
-        lines.next(&format!("{}, epsilon {}, n = {}", cell.problem, cell.epsilon, cell.n));
+        lines.next(&cell.to_string());
         for kernel in &kernels {
             for fixed in [true, false] {
                 let Some(line) = measure(plan, cell, kernel, fixed)? else { continue };
-                lines.row(&[
+                let cells = [
                     line.problem.into(),
                     line.epsilon.to_string(),
                     line.n.to_string(),
@@ -80,13 +79,12 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
                     format!("{:.1}", line.ns_per_coupled_move),
                     format!("{:.2}", line.ratio),
                     format!("{:.2}", line.weight_evaluations_per_coupled_move),
-                ])?;
-                all.push(line);
+                ];
+                lines.add(line, &cells)?;
             }
         }
     }
-    lines.end();
-    if json { exit::print(&exit::json(&all)) } else { Ok(()) }
+    lines.end()
 }
 
 /// One chain, or two of them coupled: iterations of the paper's chain, a sweep and then an update

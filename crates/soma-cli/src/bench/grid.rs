@@ -1,5 +1,6 @@
 //! The problems on which the program is measured: releases simulated from known parameters.
 
+use std::fmt;
 use std::sync::Arc;
 
 use soma::chain::Problem;
@@ -20,6 +21,12 @@ pub struct Cell {
     pub n: usize,
     /// The privacy budget.
     pub epsilon: f64,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}, epsilon {}, n = {}", self.problem, self.epsilon, self.n)
+    }
 }
 
 /// A release with what it was simulated from.

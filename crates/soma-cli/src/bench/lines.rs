@@ -1,6 +1,8 @@
-//! A table that is printed line by line as results come, with a progress line on standard error.
+//! A table that is printed line by line as results come, with a progress line on standard error; or
+//! all of them as JSON in the end.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 use crate::exit::{self, Outcome};
 
@@ -8,20 +10,21 @@ use crate::exit::{self, Outcome};
 pub type Column = (&'static str, usize, bool);
 
 /// The table.
-pub struct Lines {
+pub struct Lines<T> {
     columns: Vec<Column>,
     bar: ProgressBar,
-    quiet: bool,
+    json: bool,
+    all: Vec<T>,
 }
 
-impl Lines {
-    /// Prints the header; nothing of the table where `quiet`.
-    pub fn begin(columns: &[Column], steps: usize, quiet: bool) -> Result<Self, exit::Failed> {
+impl<T: Serialize> Lines<T> {
+    /// Prints the header, unless it is to be `json`.
+    pub fn begin(columns: &[Column], steps: usize, json: bool) -> Result<Self, exit::Failed> {
         let bar = ProgressBar::new(steps as u64);
         if let Ok(style) = ProgressStyle::with_template("[{pos} of {len}] {msg}  {elapsed}") {
             bar.set_style(style);
         }
-        let lines = Lines { columns: columns.to_vec(), bar, quiet };
+        let lines = Lines { columns: columns.to_vec(), bar, json, all: Vec::new() };
         let names: Vec<String> = columns.iter().map(|(name, ..)| name.to_string()).collect();
         lines.row(&names)?;
         Ok(lines)
@@ -34,9 +37,14 @@ impl Lines {
         self.bar.tick();
     }
 
-    /// Prints a row.
-    pub fn row(&self, cells: &[String]) -> Outcome {
-        if self.quiet {
+    /// Takes in a result, which is printed as these `cells`.
+    pub fn add(&mut self, line: T, cells: &[String]) -> Outcome {
+        self.all.push(line);
+        self.row(cells)
+    }
+
+    fn row(&self, cells: &[String]) -> Outcome {
+        if self.json {
             return Ok(());
         }
         let mut text = String::new();
@@ -47,7 +55,8 @@ impl Lines {
     }
 
     /// All is done.
-    pub fn end(&self) {
+    pub fn end(self) -> Outcome {
         self.bar.finish_and_clear();
+        if self.json { exit::print(&exit::json(&self.all)) } else { Ok(()) }
     }
 }
