@@ -117,7 +117,7 @@ fn certified(args: &Args, problem: &Problem, settings: Settings) -> Result<Setti
             settings.moves.name()
         )));
     }
-    let warmup = couple::warmup(problem, &settings, args.threads.count().get())?;
+    let warmup = couple::warmup(problem, &settings, args.threads.count().get(), args.quiet)?;
     if !args.quiet {
         eprintln!("note: from iteration {warmup} on the chain is within 0.01 of the posterior");
     }

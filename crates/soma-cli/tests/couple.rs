@@ -34,6 +34,7 @@ fn json_says_all_and_does_not_depend_on_threads_or_interruptions() {
     }
     assert_eq!((&whole["met"], &whole["lag"]), (&Value::from(30), &Value::from(5)));
     assert_eq!(whole["estimates"].as_array().unwrap().len(), 4);
+    assert_eq!(whole["chain"], "soma fit --kernel soma --moves centred");
     assert_eq!(with(&["--pairs", "30", "--threads", "3"]), whole);
 
     let folder = tempfile::tempdir().unwrap();
@@ -61,6 +62,29 @@ fn pairs_that_have_not_met_are_reported() {
     assert_eq!(times.iter().filter(|time| time.is_null()).count() as u64, 20 - met);
     assert_eq!(report["complete"], false);
     assert!(report["t_001"].is_null() && report["estimates"].as_array().unwrap().is_empty());
+}
+
+/// No bound is printed that does not hold.
+#[test]
+fn no_bound_follows_from_pairs_that_have_not_met() {
+    let spec = example("regression-n10-eps30.toml");
+    let limit = ["--pairs", "20", "--lag", "1", "--max-iterations", "20"];
+    let args = [&["couple", spec.to_str().unwrap()], &limit[..]].concat();
+    let output = soma(&args).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("no bound follows"), "{text}");
+    assert!(!text.contains("distance at most"), "{text}");
+}
+
+/// A limit before which no pair can meet is refused.
+#[test]
+fn a_limit_within_the_lag_is_refused() {
+    let spec = example("regression-n10-eps30.toml");
+    let base = ["couple", spec.to_str().unwrap(), "--max-iterations", "20"];
+    let output = soma(&[&base[..], &["--lag", "20"]].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("--max-iterations") && message.contains("iteration 21"), "{message}");
 }
 
 /// A problem that is too large ends with the pilot, and with advice.
@@ -95,6 +119,10 @@ fn a_warmup_can_be_certified() {
     let warmup = report["warmup"].as_u64().unwrap();
     // Pairs of this chain take 80 iterations to meet, and the longest of hundreds some 500.
     assert!((150..2_000).contains(&warmup), "{warmup}");
+    // It is what `soma couple` says of the same chain.
+    let pairs = couple(&["--pairs", "200"]);
+    assert_eq!((&pairs["t_001_upper"], &pairs["kernel"]), (&report["warmup"], &report["kernel"]));
+    assert_eq!(pairs["moves"], "centred");
     let other = [&base[..], &["--moves", "interwoven"]].concat();
     soma(&other).assert().failure().code(2);
 }

@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 
 use soma::chain::{Problem, Settings};
-use soma::coupling::{PairSettings, pilot, run_pairs};
+use soma::coupling::{PILOT, PairSettings, pilot, run_pairs};
 
 use super::limit;
+use super::watch::Watch;
 use crate::exit::Failed;
 use crate::interrupt;
 
@@ -14,7 +15,12 @@ const PAIRS: u64 = 200;
 
 /// The iteration from which the chain of `settings` with centred moves is within 0.01 of the
 /// posterior in total variation, two standard errors of the bound added; at least one.
-pub fn warmup(problem: &Problem, settings: &Settings, threads: usize) -> Result<u64, Failed> {
+pub fn warmup(
+    problem: &Problem,
+    settings: &Settings,
+    threads: usize,
+    quiet: bool,
+) -> Result<u64, Failed> {
     let n = problem.release().n();
     let first = PairSettings {
         kernel: settings.kernel.settled(),
@@ -24,15 +30,20 @@ pub fn warmup(problem: &Problem, settings: &Settings, threads: usize) -> Result<
         window: None,
     };
     let stop = interrupt::flag();
-    let pilot = pilot(problem, &first, threads, stop)?;
+    let watch = Watch::new("pilot pairs for the warm-up", PILOT, 0, quiet);
+    let pilot = watch.during(|| pilot(problem, &first, threads, &|| watch.ended(), stop))?;
     if !interrupt::seen() {
         limit::check(&pilot, &first, n)?;
     }
-    let pairs = PairSettings { lag: pilot.suggested_lag(), ..first };
+    let pairs = PairSettings { lag: limit::lag(&pilot, &first), ..first };
     let runs = Mutex::new(Vec::new());
-    let keep = |run| runs.lock().unwrap_or_else(|e| e.into_inner()).push(run);
+    let watch = Watch::new("pairs for the warm-up", PAIRS, 0, quiet);
+    let keep = |run| {
+        runs.lock().unwrap_or_else(|e| e.into_inner()).push(run);
+        watch.ended();
+    };
     let indices: Vec<u64> = (0..PAIRS).collect();
-    run_pairs(problem, &pairs, &indices, threads, &|_| Vec::new(), &keep, stop)?;
+    watch.during(|| run_pairs(problem, &pairs, &indices, threads, &|_| Vec::new(), &keep, stop))?;
     let meetings = pairs.meetings(&runs.into_inner().unwrap_or_else(|e| e.into_inner()));
     if interrupt::seen() {
         return Err(Failed::Run("stopped before the warm-up was certified".to_string()));

@@ -12,6 +12,25 @@ pub fn usual(n: usize) -> u64 {
     (MOVES / n.max(1) as u64).clamp(200, 100_000)
 }
 
+/// The lag that `pilot` suggests; at most half of the iterations up to which a meeting is waited for,
+/// since before the lag there is none.
+pub fn lag(pilot: &Meetings, settings: &PairSettings) -> u64 {
+    pilot.suggested_lag().min(settings.max_iterations / 2).max(1)
+}
+
+/// Refuses a lag that leaves no iteration to meet in.
+pub fn check_lag(lag: u64, settings: &PairSettings) -> Result<(), Failed> {
+    let most = settings.max_iterations;
+    if lag < most {
+        return Ok(());
+    }
+    Err(Failed::Input(format!(
+        "--max-iterations: no pair can meet before iteration {}, one after the lag (given: {most}). \
+         Allowed: a number above the lag.",
+        lag.saturating_add(1)
+    )))
+}
+
 /// Ends what cannot succeed: where no pair of the pilot has met, no number of pairs will help.
 pub fn check(pilot: &Meetings, settings: &PairSettings, n: usize) -> Result<(), Failed> {
     if pilot.met() > 0 {

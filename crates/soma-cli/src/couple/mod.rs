@@ -5,13 +5,13 @@ mod folder;
 mod function;
 mod limit;
 mod report;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use soma::chain::{MovesChoice, Problem};
-use soma::coupling::{PairRun, PairSettings, Window, pilot, run_pairs};
+use soma::chain::Problem;
+use soma::coupling::{PILOT, PairRun, PairSettings, Window, pilot, run_pairs};
 
 use crate::args::{KernelArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
@@ -20,6 +20,7 @@ pub use certify::warmup;
 use folder::Folder;
 use function::Function;
 use report::Report;
+use watch::Watch;
 
 /// Runs pairs of chains until they meet. Their meeting times bound the distance of a chain to the
 /// posterior at every iteration; with --estimate they also give posterior means without bias.
@@ -96,8 +97,9 @@ pub fn run(args: Args) -> Outcome {
         folder.begin(&settings, &functions)?;
     }
     let runs = all_pairs(&args, problem, &settings, &functions, folder.as_mut())?;
-    if !args.quiet {
-        notes(&chain.moves, &args, runs.len() as u64);
+    if interrupt::seen() && !args.quiet {
+        let again = if args.out.is_some() { "; the same command goes on" } else { "" };
+        eprintln!("Stopped: this is of {} of {} pairs{again}.", runs.len(), args.pairs);
     }
     let report = Report::new(problem, &settings, &functions, &runs);
     exit::print(&if args.json { report.json() } else { report.text() })
@@ -108,15 +110,19 @@ fn plan(args: &Args, problem: &Problem, wanted: PairSettings) -> Result<PairSett
     let window = args.k.zip(args.m).map(|(k, m)| Window::new(k, m));
     let window = window.transpose().map_err(|e| Failed::Input(format!("--{e}")))?;
     let needs_window = args.estimate && window.is_none();
+    limit::check_lag(wanted.lag, &wanted)?;
     if args.lag.is_some() && !needs_window {
         return Ok(PairSettings { window, ..wanted });
     }
-    let pilot = pilot(problem, &wanted, args.threads.count().get(), interrupt::flag())?;
+    let watch = Watch::new("pilot pairs", PILOT, 0, args.quiet);
+    let threads = args.threads.count().get();
+    let ended = || watch.ended();
+    let pilot = watch.during(|| pilot(problem, &wanted, threads, &ended, interrupt::flag()))?;
     if interrupt::seen() {
         return Err(Failed::Run("stopped before the first pair".to_string()));
     }
     limit::check(&pilot, &wanted, problem.release().n())?;
-    let lag = args.lag.unwrap_or_else(|| pilot.suggested_lag());
+    let lag = args.lag.unwrap_or_else(|| limit::lag(&pilot, &wanted));
     let window = match window {
         None if needs_window => Some(pilot.suggested_window().map_err(soma::Failure::from)?),
         window => window,
@@ -154,7 +160,7 @@ fn all_pairs(
     runs.retain(|run| run.index < args.pairs);
     let missing: Vec<u64> =
         (0..args.pairs).filter(|index| runs.iter().all(|run| run.index != *index)).collect();
-    let bar = bar(args, runs.len() as u64);
+    let watch = Watch::new("pairs", args.pairs, runs.len() as u64, args.quiet);
     let results = Mutex::new((folder, runs, None));
     let done = |run: PairRun| {
         let mut results = results.lock().unwrap_or_else(|e| e.into_inner());
@@ -162,18 +168,12 @@ fn all_pairs(
             results.2.get_or_insert(error);
         }
         results.1.push(run);
-        if let Some(bar) = &bar {
-            bar.inc(1);
-        }
+        watch.ended();
     };
     let values = |draw: &[f64]| functions.iter().map(|f| f.value(draw)).collect();
     let threads = args.threads.count().get();
-    let outcome =
-        run_pairs(problem, settings, &missing, threads, &values, &done, interrupt::flag());
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    outcome?;
+    let stop = interrupt::flag();
+    watch.during(|| run_pairs(problem, settings, &missing, threads, &values, &done, stop))?;
     let (_, mut runs, error) = results.into_inner().unwrap_or_else(|e| e.into_inner());
     error.map_or(Ok(()), Err)?;
     if runs.len() < 2 {
@@ -181,31 +181,4 @@ fn all_pairs(
     }
     runs.sort_by_key(|run| run.index);
     Ok(runs)
-}
-
-fn bar(args: &Args, done: u64) -> Option<ProgressBar> {
-    use std::io::IsTerminal;
-    if args.quiet || !std::io::stderr().is_terminal() {
-        return None;
-    }
-    let style = "{bar:40} {pos} of {len} pairs  {elapsed_precise}, {eta_precise} to go";
-    let bar = ProgressBar::new(args.pairs).with_position(done);
-    bar.set_style(
-        ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    Some(bar)
-}
-
-/// What a reader should know before trusting the result.
-fn notes(moves: &MovesChoice, args: &Args, pairs: u64) {
-    if *moves != MovesChoice::Centred {
-        eprintln!(
-            "note: this is about the chain of `soma fit --moves centred`; other moves of theta \
-             are not coupled"
-        );
-    }
-    if interrupt::seen() {
-        let again = if args.out.is_some() { "; the same command goes on" } else { "" };
-        eprintln!("Stopped: this is of {pairs} of {} pairs{again}.", args.pairs);
-    }
 }

@@ -19,6 +19,8 @@ pub struct Report {
     /// How the choices of a place are coupled: maximal, near-maximal, or the same place.
     places: &'static str,
     moves: &'static str,
+    /// The command whose chain the bounds are for.
+    chain: String,
     lag: u64,
     pairs: usize,
     met: usize,
@@ -64,6 +66,7 @@ impl Report {
             n,
             places: CoupledKernel::new(settings.kernel, n).map_or("", |kernel| kernel.places()),
             moves: "centred",
+            chain: format!("soma fit --kernel {} --moves centred", settings.kernel.name()),
             lag: settings.lag,
             pairs: runs.len(),
             met: meetings.met(),
@@ -93,11 +96,12 @@ impl Report {
     /// As text.
     pub fn text(&self) -> String {
         let mut text = format!(
-            "{} of {} pairs met by iteration {}; kernel {}, n = {}, lag {}, centred moves.\n",
-            self.met, self.pairs, self.max_iterations, self.kernel, self.n, self.lag
+            "{} of {} pairs met by iteration {}; n = {}, lag {}.\nAll of this is about the chain of \
+             `{}`. Other moves of theta, the default ones among them, are not coupled.\n",
+            self.met, self.pairs, self.max_iterations, self.n, self.lag, self.chain
         );
         if !self.complete {
-            text += "Pairs that have not met count as met right after that: all figures below are \
+            text += "Pairs that have not met count as met right after that: the figures below are \
                      from below, and no bound follows.\n";
         }
         let (mean, error) = self.mean_delay;
@@ -121,11 +125,13 @@ impl Report {
                 self.few(t)
             ),
             _ => "It is not known from where on the chain is within 0.01 of the posterior: give \
-                  --max-iterations more.\n"
+                  --max-iterations more."
                 .to_string(),
         };
-        text += &self.bounds_table();
-        if let Some(window) = self.window {
+        if self.complete {
+            text += &self.bounds_table();
+        }
+        if let Some(window) = self.window.filter(|_| self.complete) {
             text += &format!(
                 "\n\nPosterior means without bias, over iterations {} to {} of each pair; \
                  efficiency is against plain averages at equal cost:\n{}",

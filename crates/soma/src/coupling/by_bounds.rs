@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use rand::RngExt;
 
-use super::by_scan::{self, Weights};
+use super::by_scan::Weights;
 use super::index::Coupled;
 use super::pair::{Offer, Pair};
-use super::places::{Places, Taken, place};
+use super::places::{Choice, Move, Places, Taken, place};
 use super::sharp::sharpen;
 use crate::kernel::columns::Columns;
 use crate::kernel::exp::exp;
@@ -27,7 +27,6 @@ pub(super) struct Bounds {
     places: Range<usize>,
     columns: [Columns; 2],
     bounds: [Vec<f64>; 2],
-    scratch: Vec<[f64; 2]>,
     /// For where single precision says nothing of the weights.
     weights: Weights,
 }
@@ -35,56 +34,41 @@ pub(super) struct Bounds {
 impl Bounds {
     /// Copies the statistics of the records in `places`.
     #[inline(always)]
-    pub fn load<V: Vector, const K: usize>(&mut self, pair: &Pair, places: Range<usize>) {
+    fn load<V: Vector, const K: usize>(&mut self, pair: &Pair, places: Range<usize>) {
         for (columns, records) in self.columns.iter_mut().zip(pair.records()) {
             columns.load::<V, K>(records, places.clone());
         }
         self.places = places;
     }
 
+    /// A place for each chain, drawn with probability w_i / W.
     #[inline(always)]
     fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        offer: &Offer<'_>,
+        at: &Move<'_>,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> [Taken; 2] {
-        let Bounds { places, columns, bounds, scratch, weights } = self;
+    ) -> [Choice; 2] {
+        let Bounds { places, columns, bounds, weights } = self;
         let (start, size) = (places.start, places.len());
-        let both = pair.records();
+        let both = at.pair.records();
         let mut totals = [0.0; 2];
         for side in 0..2 {
-            let (residual, statistic) = (both[side].residual(), offer.statistics[side]);
-            columns[side].weigh::<S, V, K>(residual, statistic, -currents[side]);
+            let (residual, statistic) = (both[side].residual(), at.offer.statistics[side]);
+            columns[side].weigh::<S, V, K>(residual, statistic, at.currents[side]);
             totals[side] = sharpen_all(columns[side].masses(), size, &mut bounds[side]);
         }
         if columns.iter().any(Columns::is_too_rough) {
-            let at = |slot| start + slot;
-            return by_scan::soma::<S, V, K>(
-                pair,
-                currents,
-                size,
-                at,
-                offer,
-                weights,
-                evaluations,
-                rng,
-            );
+            return weights.choose::<S, V, K>(at, size, |slot| start + slot, evaluations, rng);
         }
-        let mut chosen: [Option<(usize, f64)>; 2] = [None; 2];
-        while chosen[0].is_none() || chosen[1].is_none() {
+        let mut chosen: [Option<Choice>; 2] = [None; 2];
+        loop {
             let slots = match chosen {
-                [None, None] => {
-                    let coupled = Coupled::new([&bounds[0], &bounds[1]], totals);
-                    match coupled.common(rng.random()) {
-                        Ok(slot) => [slot; 2],
-                        Err(rest) => coupled.apart(rest, pair.open_from(start), scratch),
-                    }
-                }
-                [Some(_), _] => [draw(&bounds[1][..size], totals[1], rng); 2],
-                [_, Some(_)] => [draw(&bounds[0][..size], totals[0], rng); 2],
+                [None, None] => Coupled::new([&bounds[0], &bounds[1]], totals)
+                    .slots::<V, _>(rng.random(), || at.pair.open_from(start)),
+                [None, _] => [draw(&bounds[0][..size], totals[0], rng); 2],
+                [_, None] => [draw(&bounds[1][..size], totals[1], rng); 2],
+                [Some(first), Some(second)] => return [first, second],
             };
             let u: f64 = rng.random();
             for side in 0..2 {
@@ -96,20 +80,23 @@ impl Bounds {
                 let cost = columns[side].cost::<S, V, K>(both[side], slot);
                 let weight = || exp((columns[side].unit() - cost).min(600.0));
                 if u < columns[side].surely_sharp() || u * bounds[side][slot] < weight() {
-                    chosen[side] = Some((slot, cost));
+                    chosen[side] = Some((start + slot, cost));
                 }
             }
         }
-        let u: f64 = rng.random();
-        let mut taken = [None; 2];
-        for side in 0..2 {
-            let Some((slot, cost)) = chosen[side] else { continue };
-            let (records, current) = (both[side], -currents[side]);
-            if columns[side].is_taken::<S, V, K>(u, records, cost, current, evaluations) {
-                taken[side] = Some((start + slot, -cost));
-            }
-        }
-        taken
+    }
+
+    #[inline(always)]
+    fn takes<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        (_, cost): Choice,
+        uniform: f64,
+        at: &Move<'_>,
+        evaluations: &mut u64,
+    ) -> bool {
+        let (records, current) = (at.pair.records()[side], at.currents[side]);
+        self.columns[side].is_taken::<S, V, K>(uniform, records, cost, current, evaluations)
     }
 
     /// The records at the places where something was taken are others now.
@@ -170,63 +157,42 @@ fn sharpen_all(masses: &[f32], size: usize, bounds: &mut Vec<f64>) -> f64 {
     sums.iter().sum()
 }
 
-/// All places, by bounds of all weights.
-pub(super) struct AllByBounds<'a>(pub &'a mut Bounds);
-
-impl Places for AllByBounds<'_> {
-    fn relabels(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        _: usize,
-        offer: &Offer<'_>,
-        evaluations: &mut u64,
-        rng: &mut Rng,
-    ) -> [Taken; 2] {
-        self.0.choose::<S, V, K>(pair, currents, offer, evaluations, rng)
-    }
-
-    #[inline(always)]
-    fn moved<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        pair: &Pair,
-        taken: [Taken; 2],
-        _: &Offer<'_>,
-    ) {
-        self.0.moved::<V, K>(pair, taken);
-    }
-}
-
-/// Block after block of so many places, by bounds of all weights in the block.
-pub(super) struct Blocks<'a> {
-    pub size: usize,
+/// All places by bounds of all weights, or block after block of so many by those in the block.
+pub(super) struct Bounded<'a> {
+    /// The size of a block.
+    pub size: Option<usize>,
     pub bounds: &'a mut Bounds,
 }
 
-impl Places for Blocks<'_> {
-    fn relabels(&self) -> bool {
-        true
-    }
-
+impl Places for Bounded<'_> {
     #[inline(always)]
     fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        turn: usize,
-        offer: &Offer<'_>,
+        at: &Move<'_>,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> [Taken; 2] {
-        if turn.is_multiple_of(self.size) {
-            self.bounds.load::<V, K>(pair, turn..pair.n().min(turn + self.size));
+    ) -> [Choice; 2] {
+        let n = at.pair.n();
+        match self.size {
+            None if at.turn == 0 => self.bounds.load::<V, K>(at.pair, 0..n),
+            Some(size) if at.turn.is_multiple_of(size) => {
+                self.bounds.load::<V, K>(at.pair, at.turn..n.min(at.turn + size));
+            }
+            _ => {}
         }
-        self.bounds.choose::<S, V, K>(pair, currents, offer, evaluations, rng)
+        self.bounds.choose::<S, V, K>(at, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn takes<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_>,
+        evaluations: &mut u64,
+    ) -> bool {
+        self.bounds.takes::<S, V, K>(side, choice, uniform, at, evaluations)
     }
 
     #[inline(always)]

@@ -2,11 +2,9 @@
 
 use rand::RngExt;
 
-use super::by_darts::{DARTS, keeps};
-use super::index::Coupled;
+use super::ensemble::{DARTS, Ensemble};
 use super::pair::{Offer, Pair};
-use super::places::{Places, Taken, place};
-use super::sharp::exp_above;
+use super::places::{Choice, Move, Places, Taken, place};
 use crate::kernel::Records;
 use crate::kernel::exp::exp;
 use crate::kernel::shape::Falloff;
@@ -28,13 +26,12 @@ const ROUNDS: usize = 32;
 /// The records of both chains in the cells of one partition of the statistics.
 ///
 /// Cells give each chain bounds e_i of its weights, with sum E; see [`Cells`]. Places are drawn
-/// for both chains with probability proportional to b_i = max(e_i / E, e'_i / E'), and then as
-/// [`Darts`](super::by_darts::Darts) are used, with w_i / (E b_i), which is at most 1, in the place
-/// of w_i. Without its partner a chain goes on as the plain kernel does.
+/// for both chains with probability proportional to b_i = max(e_i / E, e'_i / E'), under which
+/// w_i / (E b_i) is at most 1, and kept as an [`Ensemble`] says. Without its partner a chain goes on
+/// as the plain kernel does.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellDarts {
     chains: [InCells; 2],
-    scratch: Vec<[f64; 2]>,
 }
 
 /// One chain.
@@ -64,6 +61,14 @@ impl InCells {
                 self.homes[members.place(slot)] = (cell as u32, slot as u32);
             }
         }
+    }
+
+    /// Takes an offer: bounds are those of putting it in the place of a record.
+    #[inline(always)]
+    fn offer<S: Falloff, V: Vector, const K: usize>(&mut self, records: &Records, new: &[f64]) {
+        self.envelope.offer::<V, K>(records.residual(), new);
+        self.least = self.cells.weigh::<S, V, K>(&self.envelope);
+        self.per_total = 1.0 / self.cells.masses.total();
     }
 
     /// A place drawn with probability e_i / E; none if rounding has led to a cell without members.
@@ -143,49 +148,66 @@ impl<'a> AllByCells<'a> {
 }
 
 impl Places for AllByCells<'_> {
-    fn relabels(&self) -> bool {
-        true
-    }
-
+    /// A place for each chain, drawn with probability w_i / W.
     #[inline(always)]
     fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        _: usize,
-        offer: &Offer<'_>,
+        at: &Move<'_>,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> [Taken; 2] {
-        let both = pair.records();
-        for (side, records) in both.into_iter().enumerate() {
-            let InCells { cells, envelope, least, per_total, .. } = &mut self.darts.chains[side];
-            envelope.offer::<V, K>(records.residual(), offer.statistics[side]);
-            *least = cells.weigh::<S, V, K>(envelope);
-            *per_total = 1.0 / cells.masses.total();
+    ) -> [Choice; 2] {
+        let CellDarts { chains } = &mut *self.darts;
+        let both = at.pair.records();
+        for (side, chain) in chains.iter_mut().enumerate() {
+            chain.offer::<S, V, K>(both[side], at.offer.statistics[side]);
         }
-        let chosen = self.darts.chosen::<S, V, K>(pair, evaluations, rng);
-        let u: f64 = rng.random();
-        let mut taken: [Taken; 2] = [None; 2];
-        for side in 0..2 {
-            let InCells { cells, envelope, homes, least, .. } = &self.darts.chains[side];
-            let (place, cost) = chosen[side];
-            let test = Threshold::with(u, -currents[side]);
-            let cell = homes[place].0 as usize;
-            if cost <= -currents[side]
-                || is_taken::<S, V, K>(
-                    test,
-                    (cell, cost),
-                    (cells, *least),
-                    envelope,
-                    both[side],
-                    evaluations,
-                )
-            {
-                taken[side] = Some((place, -cost));
+        let chains = &*chains;
+        let mut chosen = [(0, 0.0); 2];
+        let mut open = [true; 2];
+        for _ in 0..ROUNDS {
+            let (places, per_bound) = throw::<V>(chains, rng);
+            *evaluations += 2 * THROWN as u64;
+            let mut thrown = Ensemble::of(places);
+            for side in 0..2 {
+                let InCells { envelope, least, per_total, .. } = &chains[side];
+                let mut costs = [*least; DARTS];
+                for j in 0..THROWN {
+                    let row = both[side].statistic_known::<K>(places[j]);
+                    costs[j] = envelope.cost::<S, V, K>(row);
+                }
+                thrown.weigh(side, costs, *least, per_bound.map(|b| b * per_total));
+            }
+            let weight = |side: usize, slot: usize, cost| {
+                exp(chains[side].least - cost) * (chains[side].per_total * per_bound[slot])
+            };
+            thrown.keep::<V>((&mut open, &mut chosen), at.pair, weight, rng);
+            if open != [true; 2] {
+                break;
             }
         }
-        taken
+        for side in 0..2 {
+            if open[side] {
+                chosen[side] = alone::<S, V, K>(&chains[side], both[side], evaluations, rng);
+            }
+        }
+        chosen
+    }
+
+    #[inline(always)]
+    fn takes<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        (place, cost): Choice,
+        uniform: f64,
+        at: &Move<'_>,
+        evaluations: &mut u64,
+    ) -> bool {
+        let InCells { cells, envelope, homes, least, .. } = &self.darts.chains[side];
+        let test = Threshold::with(uniform, at.currents[side]);
+        let (cell, records) = (homes[place].0 as usize, at.pair.records()[side]);
+        let (chosen, cells) = ((cell, cost), (cells, *least));
+        cost <= at.currents[side]
+            || is_taken::<S, V, K>(test, chosen, cells, envelope, records, evaluations)
     }
 
     #[inline(always)]
@@ -215,64 +237,6 @@ impl Places for AllByCells<'_> {
             _ => j,
         };
         second.come::<S, V, K>(at, cell, offer.statistics[1]);
-    }
-}
-
-impl CellDarts {
-    /// A place for each chain, drawn with probability w_i / W, and the cost of it.
-    #[inline(always)]
-    fn chosen<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        pair: &Pair,
-        evaluations: &mut u64,
-        rng: &mut Rng,
-    ) -> [(usize, f64); 2] {
-        let CellDarts { chains, scratch } = self;
-        let both = pair.records();
-        let mut chosen: [Option<(usize, f64)>; 2] = [None; 2];
-        for _ in 0..ROUNDS {
-            let (places, per_bound) = throw::<V>(chains, rng);
-            *evaluations += 2 * THROWN as u64;
-            let mut costs = [[0.0; DARTS]; 2];
-            let mut masses = [[0.0; DARTS]; 2];
-            let mut totals = [0.0; 2];
-            for side in 0..2 {
-                let InCells { envelope, least, per_total, .. } = &chains[side];
-                let mut losses = [0.0; DARTS];
-                for j in 0..THROWN {
-                    let row = both[side].statistic_known::<K>(places[j]);
-                    costs[side][j] = envelope.cost::<S, V, K>(row);
-                    losses[j] = (least - costs[side][j]) as f32;
-                }
-                for j in 0..THROWN {
-                    masses[side][j] = f64::from(exp_above(losses[j])) * (per_total * per_bound[j]);
-                }
-                totals[side] = masses[side].iter().sum();
-            }
-            let coupled = Coupled::new([&masses[0], &masses[1]], totals);
-            let slots = match coupled.common(rng.random()) {
-                Ok(slot) => [slot; 2],
-                Err(rest) => {
-                    let open = places.map(|place| pair.open_from(place)[0]);
-                    coupled.apart(rest, &open, scratch)
-                }
-            };
-            let u: f64 = rng.random();
-            for side in 0..2 {
-                let (slot, InCells { least, per_total, .. }) = (slots[side], &chains[side]);
-                let weight = || exp(least - costs[side][slot]) * (per_total * per_bound[slot]);
-                if keeps(u, masses[side][slot], totals[side], weight) {
-                    chosen[side] = Some((places[slot], costs[side][slot]));
-                }
-            }
-            if chosen != [None; 2] {
-                break;
-            }
-        }
-        [0, 1].map(|side: usize| {
-            chosen[side]
-                .unwrap_or_else(|| alone::<S, V, K>(&chains[side], both[side], evaluations, rng))
-        })
     }
 }
 

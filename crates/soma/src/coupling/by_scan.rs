@@ -3,8 +3,7 @@
 use rand::RngExt;
 
 use super::index::{Coupled, TOGETHER};
-use super::pair::{Offer, Pair};
-use super::places::{Places, Taken};
+use super::places::{Choice, Move, Places};
 use crate::kernel::exp::exp;
 use crate::kernel::shape::{Falloff, log_weight_with};
 use crate::kernel::vector::Vector;
@@ -15,29 +14,36 @@ use crate::rng::Rng;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Weights {
     weights: [Vec<f64>; 2],
+    totals: [f64; 2],
+    /// The cost of the heaviest, relative to which the weights are.
+    least: [f64; 2],
     open: Vec<f64>,
-    scratch: Vec<[f64; 2]>,
 }
 
 /// All places.
 pub(super) struct All<'a>(pub &'a mut Weights);
 
 impl Places for All<'_> {
-    fn relabels(&self) -> bool {
-        true
-    }
-
     #[inline(always)]
     fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        _: usize,
-        offer: &Offer<'_>,
+        at: &Move<'_>,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> [Taken; 2] {
-        soma::<S, V, K>(pair, currents, pair.n(), |slot| slot, offer, self.0, evaluations, rng)
+    ) -> [Choice; 2] {
+        self.0.choose::<S, V, K>(at, at.pair.n(), |slot| slot, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn takes<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_>,
+        _: &mut u64,
+    ) -> bool {
+        self.0.takes(side, choice, uniform, at)
     }
 }
 
@@ -60,79 +66,86 @@ impl Places for Part<'_> {
     #[inline(always)]
     fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        _: usize,
-        offer: &Offer<'_>,
+        at: &Move<'_>,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> [Taken; 2] {
+    ) -> [Choice; 2] {
         let Part { size, subset, next, order, weights } = self;
-        let (n, size) = (pair.n(), *size);
+        let (n, size) = (at.pair.n(), *size);
         if *subset == Subset::Random {
             for i in 0..size {
                 order.swap(i, rng.random_range(i..n));
             }
             let place = |slot: usize| order[slot];
-            return soma::<S, V, K>(pair, currents, size, place, offer, weights, evaluations, rng);
+            return weights.choose::<S, V, K>(at, size, place, evaluations, rng);
         }
         let start = std::mem::replace(*next, (**next + size) % n);
         let place = |slot: usize| if start + slot < n { start + slot } else { start + slot - n };
-        soma::<S, V, K>(pair, currents, size, place, offer, weights, evaluations, rng)
+        weights.choose::<S, V, K>(at, size, place, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn takes<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_>,
+        _: &mut u64,
+    ) -> bool {
+        self.weights.takes(side, choice, uniform, at)
     }
 }
 
-/// One SOMA move of both chains on `size` places: where each takes its offer.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn soma<S: Falloff, V: Vector, const K: usize>(
-    pair: &Pair,
-    currents: [f64; 2],
-    size: usize,
-    place: impl Fn(usize) -> usize + Copy,
-    offer: &Offer<'_>,
-    memory: &mut Weights,
-    evaluations: &mut u64,
-    rng: &mut Rng,
-) -> [Taken; 2] {
-    let Weights { weights, open, scratch } = memory;
-    let mut totals = [0.0; 2];
-    let mut tops = [0.0; 2];
-    let both = pair.records();
-    for side in 0..2 {
-        (totals[side], tops[side]) =
-            weigh::<S, V, K>(both[side], size, place, offer.statistics[side], &mut weights[side]);
-    }
-    *evaluations += 2 * size as u64;
-    let coupled = Coupled::new([&weights[0], &weights[1]], totals);
-    let slots = match coupled.common(rng.random()) {
-        Ok(slot) => [slot; 2],
-        Err(rest) => {
+impl Weights {
+    /// A place for each chain, of those of `size` slots.
+    #[inline(always)]
+    pub fn choose<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        at: &Move<'_>,
+        size: usize,
+        place: impl Fn(usize) -> usize + Copy,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> [Choice; 2] {
+        let Weights { weights, totals, least, open } = self;
+        let both = at.pair.records();
+        for side in 0..2 {
+            let (records, new) = (both[side], at.offer.statistics[side]);
+            (totals[side], least[side]) =
+                weigh::<S, V, K>(records, size, place, new, &mut weights[side]);
+        }
+        *evaluations += 2 * size as u64;
+        let coupled = Coupled::new([&weights[0], &weights[1]], *totals);
+        let padded = weights[0].len();
+        let slots = coupled.slots::<V, _>(rng.random(), || {
             open.clear();
-            open.extend((0..size).map(|slot| pair.open_from(place(slot))[0]));
-            open.resize(weights[0].len(), 0.0);
-            coupled.apart(rest, open, scratch)
+            open.extend((0..size).map(|slot| at.pair.open_from(place(slot))[0]));
+            open.resize(padded, 0.0);
+            &*open
+        });
+        let mut choices = [(0, 0.0); 2];
+        for side in 0..2 {
+            let chosen = place(slots[side]);
+            let (records, new) = (both[side], at.offer.statistics[side]);
+            let old = records.statistic_known::<K>(chosen);
+            choices[side] = (chosen, -log_weight_with::<S, V, K>(records.residual(), old, new));
         }
-    };
-    let u: f64 = rng.random();
-    let mut taken = [None; 2];
-    for side in 0..2 {
-        let weight = weights[side][slots[side]];
-        // Beyond exp(600) an offer is refused all the same.
-        let excess = exp((currents[side] - tops[side]).min(600.0)) - weight;
-        if excess <= 0.0 || u * (totals[side] + excess) < totals[side] {
-            let at = place(slots[side]);
-            let old = both[side].statistic_known::<K>(at);
-            let residual = both[side].residual();
-            let weight = log_weight_with::<S, V, K>(residual, old, offer.statistics[side]);
-            taken[side] = Some((at, weight));
-        }
+        choices
     }
-    taken
+
+    /// Whether W / (W + w_0 - w_i) is enough.
+    #[inline(always)]
+    fn takes(&self, side: usize, (_, cost): Choice, uniform: f64, at: &Move<'_>) -> bool {
+        let (total, least) = (self.totals[side], self.least[side]);
+        // Beyond exp(600) an offer is refused all the same.
+        let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
+        short <= 0.0 || uniform * (total + short) < total
+    }
 }
 
 /// The weights of an offer at the first `size` places, relative to the largest of them, filled up
-/// with zeros. Returns their sum, and the logarithm of the largest.
+/// with zeros. Returns their sum, and the cost of the largest.
 #[inline(always)]
 fn weigh<S: Falloff, V: Vector, const K: usize>(
     records: &Records,
@@ -160,5 +173,5 @@ fn weigh<S: Falloff, V: Vector, const K: usize>(
             *sum += weight;
         }
     }
-    ((sums[0] + sums[1]) + (sums[2] + sums[3]), top)
+    ((sums[0] + sums[1]) + (sums[2] + sums[3]), -top)
 }

@@ -210,3 +210,75 @@ fn advance_pair(
     }
     Ok(counts)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::chain::MovesChoice;
+    use crate::model::Normal;
+    use crate::release::mechanism::{Mechanism, Noise};
+    use crate::release::{Aggregate, Release, query};
+
+    fn problem() -> Problem {
+        let query = Arc::new(query::Mean::new(vec![(-3.0, 3.0)]).unwrap());
+        let mechanism = Mechanism::new(Noise::Laplace, vec![0.5]).unwrap();
+        let release = Release::new(query, mechanism, Aggregate::Sum, 6, vec![2.0]).unwrap();
+        Problem::new(release, Arc::new(Normal::new(0.0, 1.0, 2.0, 2.0).unwrap())).unwrap()
+    }
+
+    const LAG: u64 = 7;
+
+    /// X, alone until it is the lag ahead and again once they have met, is the chain that is run
+    /// with centred moves, in every bit.
+    #[test]
+    fn x_is_the_chain_of_centred_moves() {
+        let problem = problem();
+        for kernel in [KernelChoice::Soma, KernelChoice::RanImwg, KernelChoice::SysImwg] {
+            let start = |stream| Chain::new(&problem, kernel, 3, stream).unwrap();
+            let starts = [start(0), start(1)];
+            let theta = starts[0].theta().to_vec();
+            let rows = starts[0].records().all().to_vec();
+            let mut alone = Chain::at(&problem, kernel, theta, rows, rng::stream(5, 0)).unwrap();
+            alone = alone.with_moves(MovesChoice::Centred, 1_000).unwrap();
+            let starts = starts.each_ref();
+            let mut pair =
+                CoupledChains::at(&problem, kernel, LAG, starts, rng::stream(5, 0)).unwrap();
+            for _ in 0..LAG {
+                alone.step().unwrap();
+                pair.step().unwrap();
+                assert_eq!(pair.theta()[0], alone.theta(), "{kernel:?}");
+                assert_eq!(pair.records()[0].all(), alone.records().all(), "{kernel:?}");
+                assert_eq!(pair.records()[1].all(), starts[1].records().all(), "{kernel:?}");
+            }
+            pair.step().unwrap();
+            assert_ne!(pair.records()[1].all(), starts[1].records().all(), "Y moves from here on");
+        }
+    }
+
+    /// Theta is equal when they have met, and theta or a record differs before.
+    #[test]
+    fn chains_that_have_met_are_equal() {
+        let problem = problem();
+        for index in 0..50 {
+            let mut pair = CoupledChains::new(&problem, KernelChoice::Soma, 1, 8, index).unwrap();
+            let sorted = |records: &Records| {
+                let mut all = records.all().to_vec();
+                all.sort_unstable_by(f64::total_cmp);
+                all
+            };
+            loop {
+                pair.step().unwrap();
+                let [x, y] = pair.theta();
+                if pair.met().is_some() {
+                    assert_eq!(x, y);
+                    break;
+                }
+                assert!(pair.iteration() < 10_000, "they do not meet");
+                let [a, b] = pair.records().map(sorted);
+                assert!(a != b || x != y, "they are equal and have not met");
+            }
+        }
+    }
+}

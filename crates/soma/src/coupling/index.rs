@@ -1,6 +1,6 @@
 //! Maximal coupling of two choices of a place.
 
-use crate::kernel::columns::least;
+use crate::kernel::vector::{Portable, Vector};
 
 /// So many slots are looked at together: masses come in multiples of this, the last ones zero.
 pub(super) const TOGETHER: usize = 8;
@@ -24,20 +24,32 @@ impl<'a> Coupled<'a> {
         Coupled { masses, scales: totals.map(|total| 1.0 / total) }
     }
 
+    /// The slots of the two choices, as `uniform` decides; `open` says, where they differ, which
+    /// slots come first: 1 for these and 0 for the others.
+    #[inline(always)]
+    pub fn slots<V: Vector, O: AsRef<[f64]>>(
+        &self,
+        uniform: f64,
+        open: impl FnOnce() -> O,
+    ) -> [usize; 2] {
+        match self.common::<V>(uniform) {
+            Ok(slot) => [slot; 2],
+            Err(rest) => self.apart::<V>(rest, open().as_ref()),
+        }
+    }
+
     /// The slot of both choices, if it is the same one, as `uniform` decides. Otherwise what is
     /// left of the uniform.
     #[inline(always)]
-    pub fn common(&self, uniform: f64) -> Result<usize, f64> {
-        let [first, second] = self.masses;
+    fn common<V: Vector>(&self, uniform: f64) -> Result<usize, f64> {
         let mut left = uniform;
-        for (chunk, (w, v)) in
-            first.chunks_exact(TOGETHER).zip(second.chunks_exact(TOGETHER)).enumerate()
-        {
-            let mut parts = [0.0; TOGETHER];
-            for l in 0..TOGETHER {
-                parts[l] = least(w[l] * self.scales[0], v[l] * self.scales[1]);
+        for chunk in 0..self.chunks() {
+            let mut parts = [zero::<V>(); 2];
+            for (half, part) in parts.iter_mut().enumerate() {
+                let [w, v] = self.shares::<V>(chunk, half);
+                *part = V::min(w, v);
             }
-            if let Some(slot) = find(&parts, &mut left) {
+            if let Some(slot) = find::<V>(parts, &mut left) {
                 return Ok(chunk * TOGETHER + slot);
             }
         }
@@ -47,30 +59,115 @@ impl<'a> Coupled<'a> {
     /// The slots of the two choices where they are not the same one; `rest` is what was left of the
     /// uniform, `open` is 1 for slots that come first and 0 for the others.
     #[inline(always)]
-    pub fn apart(&self, rest: f64, open: &[f64], scratch: &mut Vec<[f64; 2]>) -> [usize; 2] {
-        let [a, b] = self.scales;
-        let [w, v] = self.masses;
+    fn apart<V: Vector>(&self, rest: f64, open: &[f64]) -> [usize; 2] {
+        // What each has beyond the other at the slots that come first.
+        let (mut first, mut second) = (zero::<V>(), zero::<V>());
+        for chunk in 0..self.chunks() {
+            for half in 0..2 {
+                let [w, v] = self.shares::<V>(chunk, half);
+                let common = V::min(w, v);
+                let open = V::load(&open[at(chunk, half)..]);
+                first = V::add(first, V::mul(V::sub(w, common), open));
+                second = V::add(second, V::mul(V::sub(v, common), open));
+            }
+        }
         // Where rounding has left nothing beyond the common part, the choices are the same.
         match [
-            beyond([w, v], [a, b], rest, open, scratch),
-            beyond([v, w], [b, a], rest, open, scratch),
+            self.beyond::<V>(0, rest, V::total(first), open),
+            self.beyond::<V>(1, rest, V::total(second), open),
         ] {
             [Some(i), Some(j)] => [i, j],
-            _ => [heaviest(w); 2],
+            _ => [heaviest(self.masses[0]); 2],
         }
     }
+
+    /// The slot at which the sum of what the law of one side has beyond the other passes `rest`,
+    /// open slots first, which have `first` of it. Rounding may leave a little: then the last slot
+    /// there is.
+    #[inline(always)]
+    fn beyond<V: Vector>(&self, side: usize, rest: f64, first: f64, open: &[f64]) -> Option<usize> {
+        let (kind, mut left) = if rest < first { (OPEN, rest) } else { (CLOSED, rest - first) };
+        for chunk in 0..self.chunks() {
+            let parts = self.excess::<V>(side, open, kind, chunk);
+            if let Some(slot) = find::<V>(parts, &mut left) {
+                return Some(chunk * TOGETHER + slot);
+            }
+        }
+        let other = if kind == OPEN { CLOSED } else { OPEN };
+        self.last(side, open, kind).or_else(|| self.last(side, open, other))
+    }
+
+    /// What the law of one side has beyond the other at a few slots of a kind.
+    #[inline(always)]
+    fn excess<V: Vector>(
+        &self,
+        side: usize,
+        open: &[f64],
+        [a, b]: Kind,
+        chunk: usize,
+    ) -> [V::Four; 2] {
+        let (a, b) = (V::load(&[a; 4]), V::load(&[b; 4]));
+        let mut parts = [zero::<V>(); 2];
+        for (half, part) in parts.iter_mut().enumerate() {
+            let shares = self.shares::<V>(chunk, half);
+            let excess = V::max(V::sub(shares[side], shares[1 - side]), zero::<V>());
+            let open = V::load(&open[at(chunk, half)..]);
+            *part = V::mul(excess, V::add(a, V::mul(b, open)));
+        }
+        parts
+    }
+
+    /// The last slot of a kind at which the law of one side has anything beyond the other.
+    #[cold]
+    fn last(&self, side: usize, open: &[f64], kind: Kind) -> Option<usize> {
+        let parts = |chunk| listed::<Portable>(self.excess::<Portable>(side, open, kind, chunk));
+        (0..self.masses[0].len()).rfind(|&slot| parts(slot / TOGETHER)[slot % TOGETHER] > 0.0)
+    }
+
+    /// The probabilities of four slots under both laws.
+    #[inline(always)]
+    fn shares<V: Vector>(&self, chunk: usize, half: usize) -> [V::Four; 2] {
+        let ([w, v], [a, b]) = (self.masses, self.scales);
+        let at = at(chunk, half);
+        [V::mul(V::load(&w[at..]), V::load(&[a; 4])), V::mul(V::load(&v[at..]), V::load(&[b; 4]))]
+    }
+
+    #[inline(always)]
+    fn chunks(&self) -> usize {
+        self.masses[0].len() / TOGETHER
+    }
+}
+
+/// The first slot of half a chunk.
+#[inline(always)]
+fn at(chunk: usize, half: usize) -> usize {
+    chunk * TOGETHER + half * (TOGETHER / 2)
+}
+
+#[inline(always)]
+fn zero<V: Vector>() -> V::Four {
+    V::load(&[0.0; 4])
+}
+
+/// The parts one by one.
+#[inline(always)]
+fn listed<V: Vector>(parts: [V::Four; 2]) -> [f64; TOGETHER] {
+    let mut list = [0.0; TOGETHER];
+    V::store(&mut list, parts[0]);
+    V::store(&mut list[TOGETHER / 2..], parts[1]);
+    list
 }
 
 /// The slot of a few at which the sum of their `parts` passes `left`, from which it is taken.
 #[inline(always)]
-fn find(parts: &[f64; TOGETHER], left: &mut f64) -> Option<usize> {
-    let sum = sum(parts);
+fn find<V: Vector>(parts: [V::Four; 2], left: &mut f64) -> Option<usize> {
+    let sum = V::total(V::add(parts[0], parts[1]));
     if *left >= sum {
         *left -= sum;
         return None;
     }
     let mut slot = 0;
-    for (at, &part) in parts.iter().enumerate() {
+    for (at, part) in listed::<V>(parts).into_iter().enumerate() {
         slot = if part > 0.0 { at } else { slot };
         if *left < part {
             break;
@@ -80,70 +177,10 @@ fn find(parts: &[f64; TOGETHER], left: &mut f64) -> Option<usize> {
     Some(slot)
 }
 
-/// The slot at which the sum of what the own law has beyond the other passes `rest`, open slots
-/// first. Rounding may leave a little: then the last slot there is.
-#[inline(always)]
-fn beyond(
-    masses: [&[f64]; 2],
-    scales: [f64; 2],
-    rest: f64,
-    open: &[f64],
-    sums: &mut Vec<[f64; 2]>,
-) -> Option<usize> {
-    let chunks = masses[0].len() / TOGETHER;
-    // Of each few slots together, those that are open and those that are not.
-    sums.resize(chunks, [0.0; 2]);
-    let mut first = 0.0;
-    for (chunk, sums) in sums.iter_mut().enumerate() {
-        let parts = excess(masses, scales, open, chunk);
-        *sums = [sum(&parts[0]), sum(&parts[1])];
-        first += sums[0];
-    }
-    let (kind, mut left) = if rest < first { (0, rest) } else { (1, rest - first) };
-    for (chunk, sums) in sums.iter().enumerate() {
-        if left < sums[kind] {
-            let parts = excess(masses, scales, open, chunk);
-            return find(&parts[kind], &mut left).map(|slot| chunk * TOGETHER + slot);
-        }
-        left -= sums[kind];
-    }
-    last(masses, scales, open, kind).or_else(|| last(masses, scales, open, 1 - kind))
-}
-
-/// What the own law has beyond the other at a few slots, those that are open and those that are
-/// not. No closure: its body would not be compiled for the vector instructions.
-#[inline(always)]
-fn excess(
-    [own, other]: [&[f64]; 2],
-    scales: [f64; 2],
-    open: &[f64],
-    chunk: usize,
-) -> [[f64; TOGETHER]; 2] {
-    let at = chunk * TOGETHER;
-    let (own, other) = (&own[at..][..TOGETHER], &other[at..][..TOGETHER]);
-    let open = &open[at..][..TOGETHER];
-    let mut parts = [[0.0; TOGETHER]; 2];
-    for l in 0..TOGETHER {
-        let excess = own[l] * scales[0] - other[l] * scales[1];
-        let excess = if excess > 0.0 { excess } else { 0.0 };
-        parts[0][l] = excess * open[l];
-        parts[1][l] = excess - parts[0][l];
-    }
-    parts
-}
-
-/// The last slot of a kind at which the own law has anything beyond the other.
-#[cold]
-fn last(masses: [&[f64]; 2], scales: [f64; 2], open: &[f64], kind: usize) -> Option<usize> {
-    (0..masses[0].len())
-        .rfind(|&slot| excess(masses, scales, open, slot / TOGETHER)[kind][slot % TOGETHER] > 0.0)
-}
-
-/// The sum of a few parts.
-#[inline(always)]
-fn sum(p: &[f64; TOGETHER]) -> f64 {
-    ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))
-}
+/// a + b open is 1 for slots of a kind [a, b] and 0 for the others.
+type Kind = [f64; 2];
+const OPEN: Kind = [0.0, 1.0];
+const CLOSED: Kind = [1.0, -1.0];
 
 #[cold]
 fn heaviest(masses: &[f64]) -> usize {
@@ -175,14 +212,10 @@ mod tests {
         let mut counts = [[0.0; 16]; 2];
         let (mut same, mut open) = (0.0, 0.0);
         let mut rng = rng::stream(4, 0);
-        let mut scratch = Vec::new();
         let coupled = Coupled::new([&first, &second], totals);
         let opens: Vec<f64> = (0..16).map(|i| f64::from(u8::from(!is_matched(i)))).collect();
         for _ in 0..draws {
-            let [i, j] = match coupled.common(rng.random()) {
-                Ok(slot) => [slot; 2],
-                Err(rest) => coupled.apart(rest, &opens, &mut scratch),
-            };
+            let [i, j] = coupled.slots::<Portable, _>(rng.random(), || &opens);
             counts[0][i] += 1.0;
             counts[1][j] += 1.0;
             same += f64::from(u8::from(i == j));

@@ -2,14 +2,14 @@
 
 use pulp::Arch;
 
-use super::by_bounds::{AllByBounds, Blocks, Bounds};
+use super::by_bounds::{Bounded, Bounds};
 use super::by_cells::{AllByCells, CellDarts};
 use super::by_darts::Darts;
 use super::by_scan::{All, Part, Weights};
 use super::metropolis::OnePlace;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{Places, currents, place};
+use super::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
 use crate::kernel::shape::Falloff;
 use crate::kernel::specialise::{Work, specialised_little};
@@ -44,11 +44,12 @@ impl Choice {
     }
 }
 
-/// Where a uniformly drawn place takes more trials than this, weights differ too much for a few of
-/// them to stand for all, and chains part too often; with this many records or fewer, the bounds of
-/// all of them are looked at instead. (The example `atus-female` with n = 100 and 3.6 trials takes
-/// ten times as many iterations to meet otherwise.)
-const FLAT: f64 = 3.0;
+/// Where a uniformly drawn place takes more trials than `FLAT` + n / `PER`, weights differ too much
+/// for a few of them to stand for all, and chains part too often; up to `SCANNED` records the bounds
+/// of all of them are looked at instead, which takes longer the more there are. Chosen by the time
+/// that pairs take to meet.
+const FLAT: f64 = 1.2;
+const PER: f64 = 100.0;
 const SCANNED: usize = 256;
 
 /// Up to so many records in bins are weighed in full; beyond, under one bound.
@@ -206,7 +207,7 @@ impl Work for Sweep<'_, '_> {
             }
             KernelChoice::SomaBlocks { size } => {
                 let size = size.unwrap_or(SomaBlocks::usual_size(n));
-                make_moves::<S, V, K, _>(Blocks { size, bounds }, pair, offers, rng)
+                make_moves::<S, V, K, _>(Bounded { size: Some(size), bounds }, pair, offers, rng)
             }
             KernelChoice::Auto | KernelChoice::Soma => {
                 if *soma == Choice::Maximal {
@@ -214,7 +215,7 @@ impl Work for Sweep<'_, '_> {
                 }
                 let strategy = match plain.choose::<S, V, K>(&pair.first) {
                     Strategy::Uniform | Strategy::Sieve
-                        if n <= SCANNED && plain.usual_trials() > FLAT =>
+                        if n <= SCANNED && plain.usual_trials() > FLAT + n as f64 / PER =>
                     {
                         Strategy::Scan
                     }
@@ -228,8 +229,8 @@ impl Work for Sweep<'_, '_> {
                         make_moves::<S, V, K, _>(darts, pair, offers, rng)
                     }
                     Strategy::Scan => {
-                        bounds.load::<V, K>(pair, 0..n);
-                        make_moves::<S, V, K, _>(AllByBounds(bounds), pair, offers, rng)
+                        let places = Bounded { size: None, bounds };
+                        make_moves::<S, V, K, _>(places, pair, offers, rng)
                     }
                     Strategy::Cells(_) => {
                         let places =
@@ -268,11 +269,11 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, P: Places>(
         places.prepare::<S, V, K>(pair, offers, size);
         for j in 0..size {
             let offer = offers.offer(j);
-            let (turn, evaluations) = (done + j, &mut counts.evaluations);
-            let taken = places.choose::<S, V, K>(pair, currents, turn, &offer, evaluations, rng);
+            let at = Move { pair, currents, turn: done + j, offer };
+            let taken = taken::<S, V, K>(&mut places, &at, &mut counts.evaluations, rng);
             for side in 0..2 {
-                if let Some((_, weight)) = taken[side] {
-                    currents[side] = weight;
+                if let Some((_, cost)) = taken[side] {
+                    currents[side] = cost;
                     counts.accepted += 1;
                 }
             }

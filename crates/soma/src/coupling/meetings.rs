@@ -224,6 +224,8 @@ struct Line {
     tt: f64,
     y: f64,
     ty: f64,
+    /// Whether there are points at two heights.
+    falls: bool,
 }
 
 impl Line {
@@ -232,6 +234,7 @@ impl Line {
         let count = (high - low) as f64;
         let mean = 0.5 * (low + high - 1) as f64;
         let t = count * mean;
+        self.falls |= self.count > 0.0 && self.y != self.count * y;
         self.count += count;
         self.t += t;
         self.tt += count * (mean * mean + (count * count - 1.0) / 12.0);
@@ -242,7 +245,7 @@ impl Line {
     fn slope(&self) -> Option<f64> {
         let spread = self.tt - self.t * self.t / self.count;
         let slope = (self.ty - self.t * self.y / self.count) / spread;
-        (self.count >= 2.0 && slope.is_finite()).then_some(slope)
+        (self.falls && slope.is_finite()).then_some(slope)
     }
 }
 
@@ -290,6 +293,8 @@ mod tests {
         assert_eq!(some.survival().last(), Some(&(4, 0.5)));
         assert_eq!(some.delay_quantile(0.75), None);
         assert_eq!(some.mean_delay().0, (2.0 + 50.0 + 4.0 + 50.0) / 4.0);
+        // Of a curve that falls once nothing is known of how fast it falls.
+        assert_eq!(Meetings::new(1, 50, vec![Some(3), None, None, None]).rate(1), None);
     }
 
     /// For geometric times the rate is known, and its interval covers it.

@@ -2,8 +2,7 @@
 
 use rand::RngExt;
 
-use super::pair::{Offer, Pair};
-use super::places::{Places, Taken};
+use super::places::{Choice, Move, Places};
 use crate::kernel::shape::{Falloff, log_weight_with, outlasts};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
@@ -23,42 +22,34 @@ impl Places for OnePlace {
     #[inline(always)]
     fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        turn: usize,
-        offer: &Offer<'_>,
+        at: &Move<'_>,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> [Taken; 2] {
+    ) -> [Choice; 2] {
         let place = match self {
-            OnePlace::Random => rng.random_range(0..pair.n()),
-            OnePlace::Next => turn,
+            OnePlace::Random => rng.random_range(0..at.pair.n()),
+            OnePlace::Next => at.turn,
         };
-        metropolis::<S, V, K>(pair, currents, place, offer, evaluations, rng)
-    }
-}
-
-/// One independent Metropolis step of both chains at the same place, with the same uniform.
-#[inline(always)]
-pub(super) fn metropolis<S: Falloff, V: Vector, const K: usize>(
-    pair: &Pair,
-    currents: [f64; 2],
-    place: usize,
-    offer: &Offer<'_>,
-    evaluations: &mut u64,
-    rng: &mut Rng,
-) -> [Taken; 2] {
-    *evaluations += 2;
-    let u: f64 = rng.random();
-    let both = pair.records();
-    let mut taken = [None; 2];
-    for side in 0..2 {
-        let old = both[side].statistic_known::<K>(place);
-        let residual = both[side].residual();
-        let offered = log_weight_with::<S, V, K>(residual, old, offer.statistics[side]);
-        if outlasts(currents[side] - offered, u) {
-            taken[side] = Some((place, offered));
+        *evaluations += 2;
+        let both = at.pair.records();
+        let mut choices = [(place, 0.0); 2];
+        for side in 0..2 {
+            let old = both[side].statistic_known::<K>(place);
+            let (residual, new) = (both[side].residual(), at.offer.statistics[side]);
+            choices[side].1 = -log_weight_with::<S, V, K>(residual, old, new);
         }
+        choices
     }
-    taken
+
+    #[inline(always)]
+    fn takes<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        (_, cost): Choice,
+        uniform: f64,
+        at: &Move<'_>,
+        _: &mut u64,
+    ) -> bool {
+        outlasts(cost - at.currents[side], uniform)
+    }
 }

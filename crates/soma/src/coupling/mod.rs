@@ -12,6 +12,9 @@ mod by_cells;
 mod by_darts;
 mod by_scan;
 mod chains;
+mod ensemble;
+#[cfg(test)]
+mod frozen;
 pub(crate) mod independence;
 mod index;
 mod kernel;
@@ -38,7 +41,7 @@ pub use laws::{DirichletLaw, StudentLaw};
 pub use maximal::{Law, maximal};
 pub use meetings::{Bound, Meetings, Rate};
 pub use pair::Pair;
-pub use run::{Functions, PairRun, PairSettings, pilot, run_pair, run_pairs};
+pub use run::{Functions, PILOT, PairRun, PairSettings, pilot, run_pair, run_pairs};
 pub use single::SinglePair;
 pub use unbiased::{Accumulator, Estimate, PosteriorMean, Window, posterior_means};
 pub use update::CoupledUpdate;

@@ -4,18 +4,12 @@ use std::sync::Arc;
 
 use nalgebra::DMatrix;
 use rand::RngExt;
-use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::by_bounds::{AllByBounds, Bounds};
-use super::by_cells::{AllByCells, CellDarts};
-use super::by_darts::Darts;
 use super::chains::CoupledChains;
-use super::pair::{Offer, Pair};
-use super::places::{Places, currents};
+use super::frozen::{Frozen, WAYS, Way};
 use crate::chain::{Chain, Problem};
-use crate::kernel::shape::{Absolute, log_density, log_weight};
-use crate::kernel::vector::Portable;
-use crate::kernel::{KernelChoice, Records, Soma, Strategy};
+use crate::kernel::KernelChoice;
+use crate::kernel::shape::{Absolute, Square};
 use crate::model::{NormalInverseGamma, Regression};
 use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::{Aggregate, Release, query};
@@ -37,120 +31,75 @@ fn regression(n: usize, epsilon: f64) -> Problem {
     Problem::new(release, Arc::new(model)).unwrap()
 }
 
-/// The ways to choose places at a cost that does not grow with n, and by bounds of all weights.
-const WAYS: [&str; 3] = ["bounds", "darts", "cells"];
-
 /// Two chains that have run for a while and have all but `apart` of their records in common.
-struct Frozen {
-    pair: Pair,
-    offers: [[Vec<f64>; 2]; 2],
-    is_common: bool,
+fn frozen(problem: &Problem, apart: usize, is_common: bool, rng: &mut Rng) -> Frozen {
+    let (n, d) = (problem.release().n(), problem.model().record_dim());
+    let fixed = problem.clone().with_fixed(THETAS[0].to_vec(), Vec::new()).unwrap();
+    let run = |start: Vec<f64>, rng: &mut Rng| {
+        let stream = rng::stream(rng.random(), 0);
+        let theta = THETAS[0].to_vec();
+        let mut chain = Chain::at(&fixed, KernelChoice::Soma, theta, start, stream).unwrap();
+        for _ in 0..20 {
+            chain.step().unwrap();
+        }
+        chain.records().all().to_vec()
+    };
+    let draw = |theta: &[f64], count: usize, rng: &mut Rng| {
+        let mut rows = vec![0.0; count * d];
+        problem.model().propose(theta, &mut rows, rng).unwrap();
+        rows
+    };
+    let first = run(draw(&THETAS[0], n, rng), rng);
+    let other = run(first.clone(), rng);
+    let mut second = first.clone();
+    second[..apart * d].copy_from_slice(&other[..apart * d]);
+    let y = draw(&THETAS[0], 1, rng);
+    let z = if is_common { y.clone() } else { draw(&THETAS[1], 1, rng) };
+    Frozen::new(problem.release(), [first, second], [y, z])
 }
 
-impl Frozen {
-    fn new(problem: &Problem, apart: usize, is_common: bool, rng: &mut Rng) -> Self {
-        let release = problem.release();
-        let (n, d) = (release.n(), problem.model().record_dim());
-        let fixed = problem.clone().with_fixed(THETAS[0].to_vec(), Vec::new()).unwrap();
-        let run = |start: Vec<f64>, rng: &mut Rng| {
-            let stream = rng::stream(rng.random(), 0);
-            let theta = THETAS[0].to_vec();
-            let mut chain = Chain::at(&fixed, KernelChoice::Soma, theta, start, stream).unwrap();
-            for _ in 0..20 {
-                chain.step().unwrap();
-            }
-            chain.records().all().to_vec()
-        };
-        let mut start = vec![0.0; n * d];
-        problem.model().propose(&THETAS[0], &mut start, rng).unwrap();
-        let first = run(start, rng);
-        let other = run(first.clone(), rng);
-        let mut second = first.clone();
-        second[..apart * d].copy_from_slice(&other[..apart * d]);
-        let records = |rows| Records::new(release, rows).unwrap();
-        let pair = Pair::new(records(first), records(second));
-        let offer = |theta: &[f64], rng: &mut Rng| {
-            let mut row = vec![0.0; d];
-            problem.model().propose(theta, &mut row, rng).unwrap();
-            let one = records([&row[..], &pair.records()[0].all()[d..]].concat());
-            [row, one.statistic(0).to_vec()]
-        };
-        let y = offer(&THETAS[0], rng);
-        let z = if is_common { y.clone() } else { offer(&THETAS[1], rng) };
-        let offers = [[y[0].clone(), z[0].clone()], [y[1].clone(), z[1].clone()]];
-        Frozen { pair, offers, is_common }
-    }
+/// Numbers under a noise of scale 1 whose sum is released, with the residual as it is wanted in
+/// the first chain.
+fn numbers(noise: Noise, rows: [Vec<f64>; 2], residual: f64, offers: [f64; 2]) -> Frozen {
+    let all = rows.iter().flatten().copied().chain(offers);
+    let (low, high) = all.fold((0.0, 1.0), |(a, b), x| (f64::min(a, x), f64::max(b, x)));
+    let query = Arc::new(query::Mean::new(vec![(low, high)]).unwrap());
+    let mechanism = Mechanism::new(noise, vec![1.0]).unwrap();
+    let released = vec![rows[0].iter().sum::<f64>() + residual];
+    let release = Release::new(query, mechanism, Aggregate::Sum, rows[0].len(), released).unwrap();
+    Frozen::new(&release, rows, offers.map(|offer| vec![offer]))
+}
 
-    fn offer(&self) -> Offer<'_> {
-        let [records, statistics] = self.offers.each_ref().map(|[y, z]| [&y[..], &z[..]]);
-        Offer { records, statistics, is_common: self.is_common }
-    }
+/// One record at the bound of all weights, and `n - 1` that cost `dear` more. The second chain has
+/// it elsewhere, and two others that are not the first's.
+fn one_heavy(noise: Noise, n: usize, dear: f64) -> Frozen {
+    let first: Vec<f64> =
+        (0..n).map(|i| if i == 0 { 0.0 } else { dear + 0.5 * i as f64 / n as f64 }).collect();
+    let mut second = first.clone();
+    second.swap(0, n / 2);
+    second[n - 1] += 0.4;
+    second[n - 2] -= 0.4;
+    numbers(noise, [first, second], 1.0, [1.0, 1.0])
+}
 
-    /// The weights of the offer at all places of one chain, and w_0, both relative to the largest.
-    fn weights(&self, side: usize) -> (Vec<f64>, f64) {
-        let records = self.pair.records()[side];
-        let (residual, new) = (records.residual(), self.offer().statistics[side]);
-        let log = |i| log_weight::<Absolute>(residual, records.statistic(i), new);
-        let logs: Vec<f64> = (0..self.pair.n()).map(log).collect();
-        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let weights = logs.iter().map(|log| (log - top).exp()).collect();
-        (weights, (log_density::<Absolute>(residual) - top).exp())
-    }
+/// All records at one end of the box and the offer at the other, so that the bound of W from below
+/// that holds for all offers is nearly W.
+fn far(noise: Noise, residual: f64, offers: [f64; 2]) -> Frozen {
+    numbers(noise, [vec![0.0, 0.1, 0.2], vec![0.0, 0.15, 0.15]], residual, offers)
+}
 
-    /// The law of the place where a chain takes its offer; the last entry is for nowhere.
-    fn law(&self, side: usize) -> Vec<f64> {
-        let (weights, current) = self.weights(side);
-        let total: f64 = weights.iter().sum();
-        let mut law: Vec<f64> = weights
-            .iter()
-            .map(|w| w / total * (total / (total + (current - w).max(0.0))))
-            .collect();
-        law.push(1.0 - law.iter().sum::<f64>());
-        law
-    }
-
-    /// Where the offer was taken in each of so many moves from here. A chain that has `ease` added
-    /// to its cost as it stands takes everything.
-    fn moves(&self, way: &str, count: usize, ease: f64, rng: &mut Rng) -> Vec<[usize; 2]> {
-        fn run(
-            mut places: impl Places,
-            frozen: &Frozen,
-            (count, ease): (usize, f64),
-            rng: &mut Rng,
-        ) -> Vec<[usize; 2]> {
-            let (pair, n) = (&frozen.pair, frozen.pair.n());
-            let now = currents::<Absolute, Portable, 0>(pair).map(|current| current - ease);
-            let one = |_| {
-                let offer = frozen.offer();
-                let taken =
-                    places.choose::<Absolute, Portable, 0>(pair, now, 0, &offer, &mut 0, rng);
-                taken.map(|taken| taken.map_or(n, |(place, _)| place))
-            };
-            (0..count).map(one).collect()
-        }
-        let pair = &self.pair;
-        match way {
-            "bounds" => {
-                let mut bounds = Bounds::default();
-                bounds.load::<Portable, 0>(pair, 0..pair.n());
-                run(AllByBounds(&mut bounds), self, (count, ease), rng)
-            }
-            "darts" => {
-                let mut darts = Darts::default();
-                darts.begin::<Portable, 0>(pair);
-                run(&mut darts, self, (count, ease), rng)
-            }
-            _ => {
-                let mut soma = Soma::with_strategy(Strategy::Cells(32));
-                soma.choose::<Absolute, Portable, 0>(&pair.first);
-                let mut darts = CellDarts::default();
-                let partition = soma.partition();
-                let places =
-                    AllByCells::begin::<Absolute, Portable, 0>(&mut darts, partition, pair);
-                run(places, self, (count, ease), rng)
-            }
-        }
-    }
+/// Two clusters so far apart that single precision leaves much (90,000) or all (2,000,000) of a
+/// weight open.
+fn two_clusters(apart: f64) -> Frozen {
+    let n = 48;
+    let place = |i: usize| if i % 3 == 2 { apart } else { 0.0 };
+    let first: Vec<f64> = (0..n).map(|i| place(i) + 0.3 * (i % 16) as f64).collect();
+    let mut second = first.clone();
+    second.swap(18, 25);
+    (second[16], second[19]) = (second[16] + 0.6, second[19] - 0.6);
+    // One chain reaches farther than the other, so that they do not keep their choices together.
+    (second[2], second[5]) = (second[2] + 0.45 * apart, second[5] - 0.45 * apart);
+    numbers(Noise::Laplace, [first, second], 0.5, [1.5, 1.5])
 }
 
 /// From frozen pairs of states, each chain alone takes its offer where the plain kernel does, as
@@ -161,36 +110,51 @@ fn places_follow_the_law_of_the_plain_kernel() {
     for (epsilon, apart, is_common) in
         [(3.0, 6, true), (3.0, 48, false), (30.0, 6, true), (30.0, 48, false)]
     {
-        let frozen = Frozen::new(&regression(48, epsilon), apart, is_common, &mut rng);
+        let frozen = frozen(&regression(48, epsilon), apart, is_common, &mut rng);
         for way in WAYS {
-            let count = 40_000;
-            let moves = frozen.moves(way, count, 0.0, &mut rng);
-            for side in 0..2 {
-                let mut seen = vec![0.0; 49];
-                moves.iter().for_each(|places| seen[places[side]] += 1.0);
-                let chance = chi_squared(&seen, &frozen.law(side), count as f64);
-                assert!(chance > 1e-6, "{way}, epsilon {epsilon}, chain {side}: {chance}");
-            }
+            let chance = frozen.chance::<Absolute>(way, 40_000, &mut rng);
+            assert!(chance > 1e-6, "{way:?}, epsilon {epsilon}, {apart} apart: {chance}");
         }
     }
 }
 
-/// The chance of a Pearson statistic as large as this one; rare places are taken together.
-fn chi_squared(seen: &[f64], law: &[f64], total: f64) -> f64 {
-    let (mut cells, mut rare) = (Vec::new(), (0.0, 0.0));
-    for (count, p) in seen.iter().zip(law) {
-        if p * total < 20.0 {
-            rare = (rare.0 + p * total, rare.1 + count);
-        } else {
-            cells.push((p * total, *count));
+/// The same where something is at its limit, and what is hardly ever needed elsewhere is needed
+/// all the time.
+#[test]
+fn places_follow_the_law_at_the_limits() {
+    let mut rng = rng::stream(43, 0);
+    let laplace = [
+        ("one heavy of 24", one_heavy(Noise::Laplace, 24, 3.0)),
+        ("one heavy of 200", one_heavy(Noise::Laplace, 200, 6.0)),
+        (
+            "one heavy of two",
+            numbers(Noise::Laplace, [vec![0.0, 2.0], vec![2.0, 0.0]], 0.5, [0.5; 2]),
+        ),
+        ("far", far(Noise::Laplace, 0.0, [2.0, 2.0])),
+        ("farther in one", far(Noise::Laplace, 0.0, [2.0, 1.2])),
+        ("two clusters", two_clusters(9e4)),
+        ("two clusters, too far apart", two_clusters(2e6)),
+    ];
+    for (name, frozen) in laplace {
+        for way in WAYS {
+            let chance = frozen.chance::<Absolute>(way, 40_000, &mut rng);
+            assert!(chance > 1e-6, "{name}, {way:?}: {chance}");
         }
     }
-    if rare.0 > 1.0 {
-        cells.push(rare);
+    let gaussian = [
+        ("one heavy of 24", one_heavy(Noise::Gaussian, 24, 2.5)),
+        ("far", far(Noise::Gaussian, -1.0, [2.0, 2.0])),
+    ];
+    for (name, frozen) in gaussian {
+        for way in WAYS {
+            let chance = frozen.chance::<Square>(way, 40_000, &mut rng);
+            assert!(chance > 1e-6, "{name} under Gaussian noise, {way:?}: {chance}");
+        }
     }
-    let statistic: f64 = cells.iter().map(|(e, count)| (count - e).powi(2) / e).sum();
-    1.0 - ChiSquared::new((cells.len() - 1) as f64).unwrap().cdf(statistic)
 }
+
+/// Those that are nearly the maximal coupling.
+const NEAR: [Way; 3] = [Way::Bounds, Way::Darts, Way::Cells(32)];
 
 /// The chains choose the same place nearly as often as they can: by bounds, as often as they can;
 /// by eight places at a time always more often than (1 - TV) / (1 + TV), which common candidates
@@ -203,36 +167,36 @@ fn places_agree_nearly_as_often_as_they_can() {
     let mut rng = rng::stream(42, 0);
     for (epsilon, apart) in [(3.0, 10), (3.0, 100), (10.0, 10), (30.0, 10), (30.0, 100)] {
         for _ in 0..4 {
-            let frozen = Frozen::new(&regression(100, epsilon), apart, true, &mut rng);
+            let frozen = frozen(&regression(100, epsilon), apart, true, &mut rng);
             let shares = [0, 1].map(|side| {
-                let weights = frozen.weights(side).0;
+                let weights = frozen.weights::<Absolute>(side, 0..100).0;
                 let total: f64 = weights.iter().sum();
                 weights.into_iter().map(|w| w / total).collect::<Vec<f64>>()
             });
             let overlap: f64 = shares[0].iter().zip(&shares[1]).map(|(p, q)| p.min(*q)).sum();
-            for (way, parted) in WAYS.into_iter().zip(&mut parted) {
-                if way == "darts" && epsilon > 3.0 {
+            for (way, parted) in NEAR.into_iter().zip(&mut parted) {
+                if way == Way::Darts && epsilon > 3.0 {
                     continue;
                 }
                 let count = 10_000;
-                let moves = frozen.moves(way, count, 40.0, &mut rng);
+                let moves = frozen.moves::<Absolute>(way, count, 40.0, &mut rng);
                 let same = moves.iter().filter(|[i, j]| i == j).count() as f64 / count as f64;
                 let error = (overlap * (1.0 - overlap) / count as f64).sqrt();
-                assert!(same < overlap + 4.5 * error, "{way}: {same}, at most {overlap}");
+                assert!(same < overlap + 4.5 * error, "{way:?}: {same}, at most {overlap}");
                 let one_at_a_time = overlap / (2.0 - overlap);
                 let least = match way {
-                    "bounds" => overlap - 2e-3,
-                    "darts" => one_at_a_time,
+                    Way::Bounds => overlap - 2e-3,
+                    Way::Darts => one_at_a_time,
                     _ => 0.65 * one_at_a_time,
                 };
-                assert!(same > least - 4.5 * error, "{way}: {same}, at least {least}");
+                assert!(same > least - 4.5 * error, "{way:?}: {same}, at least {least}");
                 *parted = (parted.0 + 1.0 - same, parted.1 + 1.0 - overlap);
             }
         }
     }
-    for ((way, (parted, must)), most) in WAYS.into_iter().zip(parted).zip([1.03, 1.5, 1.5]) {
-        println!("{way}: they part {:.3} times as often as they must", parted / must);
-        assert!(parted < most * must, "{way}: {parted}, where they must {must}");
+    for ((way, (parted, must)), most) in NEAR.into_iter().zip(parted).zip([1.03, 1.5, 1.5]) {
+        println!("{way:?}: they part {:.3} times as often as they must", parted / must);
+        assert!(parted < most * must, "{way:?}: {parted}, where they must {must}");
     }
 }
 

@@ -238,14 +238,21 @@ mod tests {
         }
     }
 
+    /// Each sweep draws with the memory of one at other thetas, as in a chain whose theta moves; few
+    /// at a time, so that what is left over of one would be much of the next.
     fn check(model: &Regression, thetas: [&[f64]; 2], release: &Release, shares: bool) {
-        let mut offers = CoupledOffers::new(model, thetas, release).sharing(shares);
+        let before: [&[f64]; 2] = [&[0.5, -1.0, 1.0], &[2.0, 0.6, 1.5]];
+        let mut buffers = Buffers::default();
         let mut rng = rng::stream(31, 0);
         let mut noises = [Vec::new(), Vec::new()];
         let mut predictors = [Vec::new(), Vec::new()];
         let (mut met, mut overlap) = (Vec::new(), Vec::new());
-        for _ in 0..400 {
-            let size = offers.draw(64, &mut rng).unwrap();
+        for _ in 0..3_200 {
+            let at = |thetas| CoupledOffers::new(model, thetas, release).sharing(shares);
+            let mut other = at(before).within(buffers);
+            other.draw(8, &mut rng).unwrap();
+            let mut offers = at(thetas).within(other.into_buffers());
+            let size = offers.draw(8, &mut rng).unwrap();
             for offer in (0..size).map(|j| offers.offer(j)) {
                 for (side, theta) in thetas.into_iter().enumerate() {
                     let [x, y] = offer.records[side] else { panic!("two coordinates") };
@@ -263,6 +270,7 @@ mod tests {
                 let [p, q] = thetas.map(|t| model.log_density(t, offer.records[0]).unwrap());
                 overlap.push((q - p).exp().min(1.0) - met[met.len() - 1]);
             }
+            buffers = offers.into_buffers();
         }
         for side in 0..2 {
             let products = noises[side].iter().zip(&predictors[side]).map(|(e, x)| e * x);

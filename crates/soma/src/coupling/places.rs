@@ -1,13 +1,18 @@
 //! How the places are chosen at which two chains take their offers.
 
+use rand::RngExt;
+
 use super::offers::CoupledOffers;
 use super::pair::{Offer, Pair};
 use crate::kernel::shape::{Falloff, log_density_with};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
 
-/// The place where a chain takes its offer, with the log weight there, if it takes it.
-pub(super) type Taken = Option<(usize, f64)>;
+/// A place, and the cost of putting the offer there: minus the log weight.
+pub(super) type Choice = (usize, f64);
+
+/// What a chain takes: its choice, if it takes the offer.
+pub(super) type Taken = Option<Choice>;
 
 /// The place alone.
 #[inline(always)]
@@ -15,18 +20,30 @@ pub(super) fn place(taken: Taken) -> Option<usize> {
     taken.map(|(place, _)| place)
 }
 
-/// log w_0 of both chains.
+/// What a residual costs as it stands, -log w_0, in both chains.
 #[inline(always)]
 pub(super) fn currents<S: Falloff, V: Vector, const K: usize>(pair: &Pair) -> [f64; 2] {
-    let [first, second] = pair.records();
-    [log_density_with::<S, V, K>(first.residual()), log_density_with::<S, V, K>(second.residual())]
+    pair.records().map(|records| -log_density_with::<S, V, K>(records.residual()))
+}
+
+/// One move of both chains, to be made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Move<'a> {
+    pub pair: &'a Pair,
+    /// What the residuals cost as they stand.
+    pub currents: [f64; 2],
+    /// The number of the move in its sweep.
+    pub turn: usize,
+    pub offer: Offer<'a>,
 }
 
 /// A coupling of the choices of a place. Each chain alone must choose and take as the plain kernel
 /// does.
 pub(super) trait Places {
     /// Whether the second chain may be relabelled where both take the same offer.
-    fn relabels(&self) -> bool;
+    fn relabels(&self) -> bool {
+        true
+    }
 
     /// Looks at the first `size` offers of a batch.
     #[inline(always)]
@@ -39,17 +56,24 @@ pub(super) trait Places {
         let _ = (pair, offers, size);
     }
 
-    /// Where each chain takes its offer in move number `turn` of a sweep; `currents` are the
-    /// log w_0 of both.
+    /// A place for each chain.
     fn choose<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        pair: &Pair,
-        currents: [f64; 2],
-        turn: usize,
-        offer: &Offer<'_>,
+        at: &Move<'_>,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> [Taken; 2];
+    ) -> [Choice; 2];
+
+    /// Whether the chain on this side takes the offer at the place that it has just chosen, as
+    /// `uniform`, which is the same for both, decides.
+    fn takes<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_>,
+        evaluations: &mut u64,
+    ) -> bool;
 
     /// The offers that were taken are in their places, and the second chain is relabelled.
     #[inline(always)]
@@ -61,4 +85,23 @@ pub(super) trait Places {
     ) {
         let _ = (pair, taken, offer);
     }
+}
+
+/// Where each chain takes its offer.
+#[inline(always)]
+pub(super) fn taken<S: Falloff, V: Vector, const K: usize>(
+    places: &mut impl Places,
+    at: &Move<'_>,
+    evaluations: &mut u64,
+    rng: &mut Rng,
+) -> [Taken; 2] {
+    let choices = places.choose::<S, V, K>(at, evaluations, rng);
+    let uniform: f64 = rng.random();
+    let mut taken = [None; 2];
+    for side in 0..2 {
+        if places.takes::<S, V, K>(side, choices[side], uniform, at, evaluations) {
+            taken[side] = Some(choices[side]);
+        }
+    }
+    taken
 }

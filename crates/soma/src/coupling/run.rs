@@ -37,23 +37,28 @@ impl PairSettings {
 }
 
 /// The pairs of a pilot: enough to choose a lag and a window by.
-const PILOT: u64 = 24;
+pub const PILOT: u64 = 24;
 
 /// The numbers of pilot pairs begin here, so that what is chosen by them does not depend on the
 /// pairs that are then run with it.
 const FIRST_PILOT: u64 = 1 << 32;
 
-/// The meeting times of a few pairs with a lag of one, to choose the lag and the window by.
+/// The meeting times of a few pairs with a lag of one, to choose the lag and the window by; `ended`
+/// is told of each as it ends.
 pub fn pilot(
     problem: &Problem,
     settings: &PairSettings,
     threads: usize,
+    ended: &(dyn Fn() + Sync),
     stop: &AtomicBool,
 ) -> Outcome<Meetings> {
     let settings = PairSettings { lag: 1, window: None, ..settings.clone() };
     let indices: Vec<u64> = (FIRST_PILOT..FIRST_PILOT + PILOT).collect();
     let runs = Mutex::new(Vec::new());
-    let keep = |run| runs.lock().expect("no panic here").push(run);
+    let keep = |run| {
+        runs.lock().expect("no panic here").push(run);
+        ended();
+    };
     run_pairs(problem, &settings, &indices, threads, &|_| Vec::new(), &keep, stop)?;
     Ok(settings.meetings(&runs.into_inner().expect("no panic here")))
 }

@@ -1,12 +1,10 @@
 //! Two chains at fixed theta, one move of each at a time.
 
-use rand::RngExt;
-
-use super::by_scan::{Weights, soma};
-use super::metropolis::metropolis;
+use super::by_scan::{All, Weights};
+use super::metropolis::OnePlace;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{currents, place};
+use super::places::{Move, currents, place, taken};
 use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::kernel::shape::{Absolute, Falloff, Square};
@@ -69,20 +67,17 @@ impl<'a> SinglePair<'a> {
 
     fn advance_shaped<S: Falloff>(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
         let SinglePair { offers, kernel, pair, turn, weights, .. } = self;
-        let n = pair.n();
         offers.draw(1, rng)?;
         let offer = offers.offer(0);
-        let now = currents::<S, Portable, 0>(pair);
-        let step =
-            |at, rng: &mut Rng| metropolis::<S, Portable, 0>(pair, now, at, &offer, &mut 0, rng);
+        let currents = currents::<S, Portable, 0>(pair);
+        let at = Move { pair, currents, turn: *turn, offer };
+        let mut one = |mut place| taken::<S, Portable, 0>(&mut place, &at, &mut 0, rng);
         let (taken, relabel) = match kernel {
             SingleKernel::Soma => {
-                let all = |slot| slot;
-                let taken = soma::<S, Portable, 0>(pair, now, n, all, &offer, weights, &mut 0, rng);
-                (taken, true)
+                (taken::<S, Portable, 0>(&mut All(weights), &at, &mut 0, rng), true)
             }
-            SingleKernel::RanImwg => (step(rng.random_range(0..n), rng), false),
-            SingleKernel::SysImwg => (step(*turn, rng), false),
+            SingleKernel::RanImwg => (one(OnePlace::Random), false),
+            SingleKernel::SysImwg => (one(OnePlace::Next), false),
         };
         pair.put::<Portable, 0>(&offer, taken.map(place), relabel);
         Ok(taken.map(|taken| taken.is_some()))

@@ -216,6 +216,22 @@ mod tests {
     }
 
     #[test]
+    fn coupled_updates_are_dirichlet() {
+        let (model, mut rng) = (model(), stream(3, 0));
+        let (mut first, mut second) = (vec![0.0; 3], vec![0.0; 3]);
+        let mut update = |records| {
+            model.update_pair([&mut first, &mut second], records, &mut rng).unwrap();
+            (first.clone(), second.clone())
+        };
+        let records: [&[f64]; 2] = [&[0.0, 2.0, 2.0, 0.0, 0.0], &[0.0, 2.0, 1.0, 0.0, 0.0]];
+        assert!((0..100).map(|_| update([records[0]; 2])).all(|(x, y)| x == y));
+        let (x, y): (Vec<_>, Vec<_>) = (0..50_000).map(|_| update(records)).unzip();
+        assert!(x.iter().zip(&y).any(|(x, y)| x == y), "they never meet");
+        assert_dirichlet("first", &x, &[4.0, 0.5, 4.0]);
+        assert_dirichlet("second", &y, &[4.0, 1.5, 3.0]);
+    }
+
+    #[test]
     fn proposals_have_the_probabilities() {
         let theta = [0.2, 0.0, 0.8];
         let mut records = vec![0.0; 50_000];
