@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use nalgebra::DMatrix;
 use soma::chain::{Chain, MovesChoice, Problem};
+use soma::diagnostics::ess_bulk;
 use soma::kernel::KernelChoice;
-use soma::model::Normal;
+use soma::model::{Normal, NormalInverseGamma, Regression};
 use soma::release::mechanism::{Mechanism, Noise};
-use soma::release::query::Mean;
+use soma::release::query::{Gram, Mean};
 use soma::release::{Aggregate, Release};
 
 fn normal_problem(noise: Noise, n: usize, scale: f64, value: f64) -> Problem {
@@ -57,6 +59,36 @@ fn all_choices_have_the_same_posterior() {
                 assert!(z.abs() < 4.5, "{noise:?} {choice:?}: {a} +- {sa}, {b} +- {sb}");
             }
         }
+    }
+}
+
+/// Ten records and a sharp release: the paper's chain is quick there, and creeps. No chain is left
+/// with it, whatever its short warm-up saw.
+#[test]
+fn no_chain_is_left_with_moves_that_creep() {
+    let prior = NormalInverseGamma::new(vec![0.0; 3], &(DMatrix::identity(3, 3) * 0.5), 10.0, 10.0);
+    let model = Regression::new(vec![0.9, -1.17], None, prior.unwrap()).unwrap();
+    let values = [-0.387, -0.093, 0.081, 0.26, 0.128, -0.209, 0.069, -0.034, 0.066].to_vec();
+    let mechanism = Mechanism::new(Noise::Laplace, vec![0.013; 9]).unwrap();
+    let query = Arc::new(Gram::with_range(2, (-6.0, 6.0)).unwrap());
+    let release = Release::new(query, mechanism, Aggregate::Mean, 10, values).unwrap();
+    let problem = Problem::new(release, Arc::new(model)).unwrap();
+    let (warmup, draws) = (300, 1500);
+    for index in 0..16 {
+        let mut chain = Chain::new(&problem, KernelChoice::Auto, 1, index)
+            .unwrap()
+            .with_moves(MovesChoice::Auto, warmup)
+            .unwrap();
+        for _ in 0..warmup {
+            chain.step().unwrap();
+        }
+        let mut kept = vec![Vec::new(); chain.theta().len()];
+        for _ in 0..draws {
+            chain.step().unwrap();
+            kept.iter_mut().zip(chain.theta()).for_each(|(all, x)| all.push(*x));
+        }
+        let least = kept.iter().map(|all| ess_bulk(&[all])).fold(f64::INFINITY, f64::min);
+        assert!(least > 0.08 * draws as f64, "chain {index}: {least}, {:?}", chain.moves());
     }
 }
 

@@ -23,7 +23,7 @@ use crate::diagnostics::ess_bulk;
 /// any number of moves, and with a sweep in every iteration or in one of a few, can be reckoned.
 ///
 /// Where the paper's chain seems to be worth most, it is made by itself in a third part, and its
-/// effective draws are counted too.
+/// effective draws are counted too; it is taken only where they are enough to be told from none.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pilot {
     from: u64,
@@ -111,7 +111,7 @@ pub(super) struct Plan {
 /// The most iterations of the three parts of a pilot.
 const MOST: u64 = 150;
 const MOST_ALONE: u64 = 120;
-const MOST_CENTRED: u64 = 60;
+const MOST_CENTRED: u64 = 120;
 
 /// How often a move is made in an iteration at most, and how seldom a sweep.
 const MOST_REPEATS: u64 = 4;
@@ -132,6 +132,11 @@ const ENOUGH: f64 = 0.3;
 /// block is worth, since a short run does not see a small part that is slower than itself.
 const LEAST_ALONE: usize = 24;
 const SHORT_RUN: f64 = 0.7;
+
+/// The fewest effective draws of an iteration that a part with the centred move alone tells from
+/// none, and the fewest iterations that it takes to tell.
+const LEAST_TOLD: f64 = 0.25;
+const LEAST_CENTRED: u64 = 60;
 
 /// A correlation at this lag and above this size is no accident of a short run.
 const LAG: usize = 8;
@@ -184,11 +189,12 @@ impl Pilot {
             self.paying_ridge(block).into_iter().for_each(|ridge| repeats[ridge] = 1);
             Some(Plan { repeats, every: 1, walks: 0.0, is_last: false })
         } else if next == self.end {
-            let plan = self.choose();
-            let is_last = plan.repeats != self.only_centred() || self.last == self.end;
+            let is_counted = self.last - self.end >= LEAST_CENTRED;
+            let plan = self.choose(if is_counted { self.most_centred_draws() } else { 0.0 });
+            let is_last = plan.repeats != self.only_centred() || !is_counted;
             Some(Plan { is_last, ..plan })
         } else if next == self.last {
-            Some(self.choose())
+            Some(self.choose(self.centred_draws()))
         } else {
             None
         }
@@ -301,14 +307,14 @@ impl Pilot {
 
     /// How often each slot should be made in an iteration, 0 for those that do not earn their
     /// cost, and in one of how many iterations there should be a sweep. The first slot, the
-    /// centred move, always stays.
-    fn choose(&self) -> Plan {
+    /// centred move, always stays; alone it has so many effective draws.
+    fn choose(&self, centred: f64) -> Plan {
         let block = self.best_of(self.candidates.blocks());
         let refresh = self.best_of(self.candidates.refreshes());
         let ridge = self.paying_ridge(block);
         let parts = Parts::new(self, block, refresh, ridge);
         let per_sweep = self.per_sweep();
-        let mut best = (worth(self.centred_draws(), per_sweep), self.only_centred(), 1);
+        let mut best = (worth(centred, per_sweep), self.only_centred(), 1);
         for every in EVERY {
             for blocks in 0..=MOST_REPEATS {
                 for refreshes in 0..=MOST_REPEATS {
@@ -337,12 +343,18 @@ impl Pilot {
         Plan { repeats: best.1, every: best.2, walks, is_last: true }
     }
 
-    /// The effective draws of an iteration with the centred move alone: those that were counted,
-    /// or what they would be if a sweep renewed all records.
-    fn centred_draws(&self) -> f64 {
+    /// The effective draws of an iteration with the centred move alone, if a sweep renewed all
+    /// records.
+    fn most_centred_draws(&self) -> f64 {
         let merit = self.merit(&[0]);
-        let most = merit / (2.0 - merit);
-        self.effective(&self.centred_alone).map_or(most, |counted| counted.min(most))
+        merit / (2.0 - merit)
+    }
+
+    /// The same as they were counted. Few of them are none: of a chain that creeps, a short part
+    /// cannot tell how slowly it does, and such a choice would be for good.
+    fn centred_draws(&self) -> f64 {
+        let counted = self.effective(&self.centred_alone).unwrap_or(0.0);
+        if counted < LEAST_TOLD { 0.0 } else { counted.min(self.most_centred_draws()) }
     }
 
     /// The smallest number of effective draws for each of these draws of the parameters, if they
