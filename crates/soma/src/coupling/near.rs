@@ -203,7 +203,7 @@ fn places_agree_nearly_as_often_as_they_can() {
 /// A coupled move costs a handful of weights of each chain, however many records there are.
 #[test]
 fn a_move_costs_few_weights() {
-    for (epsilon, most) in [(1.0, 9.0), (3.0, 11.0), (30.0, 12.0)] {
+    for (epsilon, most) in [(1.0, 9.0), (3.0, 11.0), (30.0, 14.0)] {
         for n in [1_000, 4_000] {
             let problem = regression(n, epsilon).with_fixed(THETAS[0].to_vec(), Vec::new());
             let problem = problem.unwrap();

@@ -8,6 +8,7 @@
 //! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
 
 mod blocks;
+mod codes;
 pub(crate) mod columns;
 pub(crate) mod exp;
 pub(crate) mod log;

@@ -1,5 +1,6 @@
 //! The imputed records, and beside each its statistic.
 
+use super::codes::{MOST_CODES, bin, counts, indicators};
 use super::offers::BATCH;
 use super::vector::{Portable, Vector};
 use crate::error::Outcome;
@@ -27,9 +28,6 @@ pub struct Records {
     target: Vec<f64>,
     residual: Vec<f64>,
 }
-
-/// Up to so many bins, the bin of a record is kept in the place of its statistic.
-const MOST_CODES: usize = 255;
 
 impl Records {
     /// The records `records` under `release`.
@@ -204,14 +202,10 @@ impl Records {
         &self.statistics[self.row(i) * k..][..k]
     }
 
-    /// Asks for the statistic of record i from memory, to be looked at soon.
+    /// Asks for record i and its statistic from memory, to be looked at or replaced soon.
     #[inline(always)]
     pub(super) fn prefetch(&self, i: usize) {
-        if self.codes.is_empty() {
-            prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
-        } else {
-            prefetch_row(self.codes.as_ptr().wrapping_add(i).cast(), 1);
-        }
+        prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
         prefetch_row(self.records.as_ptr().wrapping_add(i * self.d), self.d);
     }
 
@@ -317,36 +311,11 @@ impl Records {
         if self.codes.is_empty() {
             return subtract_rows(&self.statistics, &mut self.residual);
         }
-        // In four parts, since the count of a bin that comes twice in a row has to be waited for.
-        let mut counts = [[0u32; MOST_CODES + 1]; 4];
-        let mut fours = self.codes.chunks_exact(4);
-        for four in &mut fours {
-            (0..4).for_each(|part| counts[part][usize::from(four[part])] += 1);
-        }
-        fours.remainder().iter().for_each(|&code| counts[0][usize::from(code)] += 1);
-        for (b, (r, unit)) in self.residual.iter_mut().zip(&self.units).enumerate() {
-            let count: u32 = counts.iter().map(|part| part[b]).sum();
+        for ((r, unit), count) in self.residual.iter_mut().zip(&self.units).zip(counts(&self.codes))
+        {
             *r -= f64::from(count) * unit;
         }
     }
-}
-
-/// The bin of a statistic that is the indicator of one; its length if it is in none.
-#[inline(always)]
-fn bin(statistic: &[f64]) -> usize {
-    let mut bin = statistic.len();
-    for (b, &t) in statistic.iter().enumerate() {
-        bin = if t != 0.0 { b } else { bin };
-    }
-    bin
-}
-
-/// The indicators of all bins, and of none, in noise units.
-fn indicators(units: &[f64]) -> Vec<f64> {
-    let k = units.len();
-    let mut rows = vec![0.0; (k + 1) * k];
-    units.iter().enumerate().for_each(|(b, unit)| rows[b * k + b] = *unit);
-    rows
 }
 
 /// Adds to `residual` what is left when `new` is taken from `old`.

@@ -78,8 +78,8 @@ pub trait Vector: Copy + 'static {
     /// [`exp_above`](super::exp::exp_above) of each of four.
     fn exp_above(of: Self::Four) -> Self::Four;
 
-    /// How many of `sums`, of which there are a multiple of [`LANES`], are not above what they are
-    /// compared with: number j with number j modulo 4 of `with`.
+    /// How many of the last four of each [`LANES`] of `sums` are not above what they are compared
+    /// with: number j with number j modulo 4 of `with`.
     fn count_up_to(sums: &[f64], with: Self::Four) -> usize;
 
     /// Which of eight records are surely light enough, and which are perhaps; see [`Sifting`].

@@ -20,6 +20,26 @@ pub(crate) struct Choice {
     pub(crate) slot: usize,
 }
 
+impl Choice {
+    /// A place, where there are no cells.
+    #[inline(always)]
+    pub(super) fn at(place: usize, cost: f64) -> Self {
+        Choice { place, cost, cell: 0, slot: 0 }
+    }
+
+    /// A place drawn by weighing all records, where there are no cells.
+    pub(super) fn by_weighing_all<S: Falloff, const K: usize>(
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Self {
+        let rows = records.statistics().chunks_exact(records.k());
+        let (place, cost) = by_weighing_all::<S, K>(envelope, rows, evaluations, rng);
+        Choice::at(place, cost)
+    }
+}
+
 /// The largest exponent that is used: weights are only compared, so that more is no more.
 pub(super) const MOST: f64 = 600.0;
 

@@ -1,19 +1,22 @@
 //! Members drawn ahead of their use.
 
-use rand::RngExt;
+use rand::{Rng as _, RngExt};
 
 use super::members::Members;
 use crate::rng::Rng;
 
-/// For each cell two members, drawn uniformly and independently of all else, that will be looked at
+/// So many candidates are looked at together, so many members of a cell are drawn ahead.
+pub(super) const FOUR: usize = 4;
+
+/// For each cell four members, drawn uniformly and independently of all else, that will be looked at
 /// when the cell is drawn next, so that they can be on their way from memory before that.
 ///
 /// They stay uniform over the members as these change: a member that leaves is replaced by a
 /// fresh draw, and one that comes takes the place of each with probability one over the number of
-/// members.
+/// members. One that was looked at, but decided nothing, can be looked at again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ahead {
-    next: Vec<[u32; 2]>,
+    next: Vec<[u32; FOUR]>,
 }
 
 impl Ahead {
@@ -22,15 +25,21 @@ impl Ahead {
         self.next.clear();
         for cell in members {
             let mut draw = || if cell.len() > 0 { fresh(cell, k, rng) } else { 0 };
-            self.next.push([draw(), draw()]);
+            self.next.push([draw(), draw(), draw(), draw()]);
         }
     }
 
-    /// The next member of `cell`, one of `members`, of which there are some.
+    /// The next member of `cell`, or the one that comes `after` so many others.
     #[inline(always)]
-    pub(super) fn take(&mut self, cell: usize, members: &Members, k: usize, rng: &mut Rng) -> u32 {
-        let next = &mut self.next[cell];
-        std::mem::replace(next, [next[1], fresh(members, k, rng)])[0]
+    pub(super) fn peek(&self, cell: usize, after: usize) -> u32 {
+        self.next[cell][after % FOUR]
+    }
+
+    /// The next member of `cell`, one of `members`, has decided something, and is used up.
+    #[inline(always)]
+    pub(super) fn pop(&mut self, cell: usize, members: &Members, k: usize, rng: &mut Rng) {
+        let [_, second, third, fourth] = self.next[cell];
+        self.next[cell] = [second, third, fourth, fresh(members, k, rng)];
     }
 
     /// Member `slot` has left `cell`, and the last one, if it was another, has its slot now.
@@ -54,10 +63,30 @@ impl Ahead {
     /// A member has come to `cell`, at the end.
     #[inline(always)]
     pub(super) fn came(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
-        let last = members.len() as u32 - 1;
-        for next in &mut self.next[cell] {
-            if rng.random_range(0..=last) == 0 {
-                *next = last;
+        // 16 bits for each say whether it may be replaced, which happens with a probability that
+        // is at least what it should be, but hardly ever.
+        let (len, word) = (members.len() as u32, rng.next_u64());
+        let most = (65_536 / len + 1).min(65_536);
+        let parts = [word, word >> 16, word >> 32, word >> 48].map(|bits| bits as u32 & 0xffff);
+        if parts.into_iter().fold(u32::MAX, u32::min) < most {
+            self.replace_some(cell, parts.map(|part| part < most), (most, len), rng);
+        }
+    }
+
+    /// Puts the last of `len` members in the place of those that may be replaced, each with a
+    /// probability of 65,536 / (most len).
+    #[cold]
+    #[inline(never)]
+    fn replace_some(
+        &mut self,
+        cell: usize,
+        may: [bool; FOUR],
+        (most, len): (u32, u32),
+        rng: &mut Rng,
+    ) {
+        for (next, may) in self.next[cell].iter_mut().zip(may) {
+            if may && rng.random_range(0..u64::from(most) * u64::from(len)) < 65_536 {
+                *next = len - 1;
             }
         }
     }

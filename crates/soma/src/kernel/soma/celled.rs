@@ -3,7 +3,7 @@
 use rand::{Rng as _, RngExt};
 
 use super::accept::{Choice, MOST, Threshold, by_weighing_all, most_trials};
-use super::ahead::Ahead;
+use super::ahead::{Ahead, FOUR};
 use super::cells::Cells;
 use super::partition::Partition;
 use super::{Envelope, Selector};
@@ -48,35 +48,52 @@ impl<'a> CellSelector<'a> {
     /// Draws a cell and a member of it. Rounding may lead to a cell without members, though hardly
     /// ever; then it draws again.
     #[inline(always)]
-    fn draw<V: Vector>(&mut self, k: usize, rng: &mut Rng) -> Candidate {
+    fn draw<V: Vector>(&self, rng: &mut Rng) -> Candidate {
         loop {
-            let (cell, within) = self.cells.masses.find::<V>(rng.random());
+            let bits = rng.next_u64();
+            let uniform = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+            let (cell, within) = self.cells.masses.find::<V>(uniform);
             let members = &self.cells.members[cell];
             if members.len() == 0 {
                 continue;
             }
             let bound = f64::from(self.cells.masses.bounds[cell]);
-            let slot = match &mut self.ahead {
-                Some(ahead) => ahead.take(cell, members, k, rng),
-                // What is left of the uniform number is uniform within the mass of the cell.
-                None => ((within / bound) as u32).min(members.len() as u32 - 1),
-            };
-            let step = bound * (1.0 / 4_294_967_296.0);
-            let bar = f64::from(rng.next_u32()) * step;
+            // What is left of the uniform number is uniform within the mass of the cell.
+            let slot = ((within / bound) as u32).min(members.len() as u32 - 1);
+            let step = bound * (1.0 / 2048.0);
+            let bar = (bits % 2048) as f64 * step;
             return Candidate { cell: cell as u32, slot, bar, step };
         }
+    }
+
+    /// Draws four candidates, of the members that were drawn ahead if some were.
+    #[inline(always)]
+    fn draw_four<V: Vector>(&self, rng: &mut Rng) -> [Candidate; FOUR] {
+        let mut draw = || self.draw::<V>(rng);
+        let mut four = [draw(), draw(), draw(), draw()];
+        if let Some(ahead) = &self.ahead {
+            for j in 0..FOUR {
+                let cell = four[j].cell;
+                let mut after = 0;
+                for before in &four[..j] {
+                    after += usize::from(before.cell == cell);
+                }
+                four[j].slot = ahead.peek(cell as usize, after);
+            }
+        }
+        four
     }
 
     /// The first of four candidates that is kept, with the cost of putting the offer there.
     #[inline(always)]
     fn first_kept<S: Falloff, V: Vector, const K: usize>(
         &self,
-        four: [Candidate; 4],
+        four: &[Candidate; FOUR],
         envelope: &Envelope,
         records: &Records,
         rng: &mut Rng,
-    ) -> Option<(Candidate, f64)> {
-        let [a, b, c, d] = &four;
+    ) -> Option<(usize, f64)> {
+        let [a, b, c, d] = four;
         let row = |of: &Candidate| self.cells.row::<K>(records, of.cell as usize, of.slot as usize);
         let costs = costs_with::<S, V, K>(envelope.apart(), [row(a), row(b), row(c), row(d)]);
         let logs = V::sub(V::load(&[self.least; 4]), costs);
@@ -92,7 +109,7 @@ impl<'a> CellSelector<'a> {
             let (Candidate { bar, step, .. }, cost) = (four[j], all[j]);
             let is_sure = (surely >> j) & 1 == 1;
             if is_sure || bar + rng.random::<f64>() * step < exp(self.least - cost) {
-                return Some((four[j], cost));
+                return Some((j, cost));
             }
             perhaps &= perhaps - 1;
         }
@@ -101,7 +118,7 @@ impl<'a> CellSelector<'a> {
 }
 
 /// A member that was drawn. It is kept if its weight is above a uniform part of the bound of its
-/// cell, of which the first 32 bits, `bar`, mostly decide: there are `step`s of the rest above it.
+/// cell, of which the first 11 bits, `bar`, mostly decide: the rest is uniform up to a `step` more.
 #[derive(Clone, Copy)]
 struct Candidate {
     cell: u32,
@@ -141,13 +158,18 @@ impl Selector for CellSelector<'_> {
         self.least = self.cells.weigh::<S, V, K>(envelope);
         // Four at a time: where one is kept half of the time, to look at each by itself would mean
         // to guess wrong, and to begin anew, about once a move.
-        for _ in 0..most_trials(records.n()) / 4 {
-            let mut draw = || self.draw::<V>(k, rng);
-            let four = [draw(), draw(), draw(), draw()];
-            *evaluations += 4;
-            let kept = self.first_kept::<S, V, K>(four, envelope, records, rng);
-            if let Some((Candidate { cell, slot, .. }, cost)) = kept {
-                let (cell, slot) = (cell as usize, slot as usize);
+        for _ in 0..most_trials(records.n()) / FOUR {
+            let four = self.draw_four::<V>(rng);
+            *evaluations += FOUR as u64;
+            let kept = self.first_kept::<S, V, K>(&four, envelope, records, rng);
+            if let Some(ahead) = &mut self.ahead {
+                // Those after the one that is kept decide nothing, and are not used up.
+                for Candidate { cell, .. } in &four[..kept.map_or(FOUR, |(j, _)| j + 1)] {
+                    ahead.pop(*cell as usize, &self.cells.members[*cell as usize], k, rng);
+                }
+            }
+            if let Some((j, cost)) = kept {
+                let (cell, slot) = (four[j].cell as usize, four[j].slot as usize);
                 return Choice { place: self.cells.members[cell].place(slot), cost, cell, slot };
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Envelope;
 use super::envelope::{is_outside, widen};
+use super::grid::{LAST, below, put_on_grid};
 use super::members::Members;
 use super::partition::Partition;
 use crate::kernel::Records;
@@ -64,8 +65,8 @@ impl Cells {
         partition: &Partition,
     ) {
         let k = if K == 0 { records.k() } else { K };
-        self.reset(k, partition.cells());
         self.copies = size_of_val(records.statistics()) >= FAR;
+        self.reset(k, partition.cells());
         let mut place = 0;
         for rows in records.statistics().chunks(BLOCK * k) {
             partition.cells_of_all::<K>(rows, k, &mut self.entries);
@@ -110,7 +111,8 @@ impl Cells {
         fill(&mut self.paid, k, 0);
         self.masses.resize(padded);
         self.members.resize(padded, Members::default());
-        self.members.iter_mut().for_each(Members::clear);
+        let copied = if self.copies { k } else { 0 };
+        self.members.iter_mut().for_each(|members| members.clear(copied));
     }
 
     /// Puts the edges of a cell on the grid.
@@ -376,25 +378,6 @@ impl Cells {
 fn shrink<S: Falloff>(width: u32) -> f32 {
     let bits = u32::from(ONE).saturating_sub(width);
     if S::BENDS { 0.0 } else { f32::from_bits(bits << 16) * (1.0 / (LOOSE * LOOSE)) }
-}
-
-/// The last whole number of the grid.
-const LAST: u16 = u16::MAX;
-
-/// The whole number at or below a value, which is less than one step above it. Values off the grid
-/// are moved to its edge, which only brings things nearer to each other.
-#[inline(always)]
-fn below<S: Falloff>(value: f64, origin: f64) -> u16 {
-    let at = (value - origin) * (1.0 / S::STEP);
-    least(most(at, 0.0), 65_534.0) as u16
-}
-
-/// The same for four values.
-#[inline(always)]
-fn put_on_grid<S: Falloff, V: Vector>(value: V::Four, origin: V::Four, to: &mut [u16]) {
-    let steps = V::mul(V::sub(value, origin), V::load(&[1.0 / S::STEP; 4]));
-    let at = V::max(steps, V::load(&[0.0; 4]));
-    V::whole(to, V::min(at, V::load(&[65_534.0; 4])));
 }
 
 fn fill<T: Clone>(all: &mut Vec<T>, length: usize, value: T) {

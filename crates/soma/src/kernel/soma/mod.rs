@@ -7,6 +7,7 @@ pub(crate) mod celled;
 pub(crate) mod cells;
 mod choose;
 pub(crate) mod envelope;
+mod grid;
 pub(crate) mod members;
 mod ordered;
 pub(crate) mod partition;

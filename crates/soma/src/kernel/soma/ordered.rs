@@ -56,7 +56,7 @@ impl Order {
         self.rise.clear();
         self.rise.extend((1..=buckets).map(|j| exp(j as f64 * self.width)));
         self.members.resize(buckets, Members::default());
-        self.members.iter_mut().for_each(Members::clear);
+        self.members.iter_mut().for_each(|members| members.clear(1));
         self.beyond = false;
         for i in 0..records.n() {
             let row = records.statistic(i);

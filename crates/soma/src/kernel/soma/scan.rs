@@ -37,7 +37,7 @@ impl Selector for ScanSelector<'_> {
     ) -> Choice {
         let (place, cost) =
             self.columns.select::<S, V, K>(records, offer, current, evaluations, rng);
-        Choice { place, cost, cell: 0, slot: 0 }
+        Choice::at(place, cost)
     }
 
     #[inline(always)]

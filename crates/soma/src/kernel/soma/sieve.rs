@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand::distr::{Distribution, Uniform};
 
-use super::accept::{Choice, OneBox, by_weighing_all, most_trials};
+use super::accept::{Choice, OneBox, most_trials};
 use super::{Envelope, Selector};
 use crate::kernel::Records;
 use crate::kernel::records::prefetch_row;
@@ -216,16 +216,14 @@ impl Selector for SieveSelector<'_> {
                 if is_kept {
                     sieve.next = at + j + 1;
                     *evaluations += j as u64 + 1;
-                    return Choice { place, cost, cell: 0, slot: 0 };
+                    return Choice::at(place, cost);
                 }
                 perhaps &= perhaps - 1;
             }
             sieve.next = at + EIGHT;
             *evaluations += EIGHT as u64;
         }
-        let rows = records.statistics().chunks_exact(records.k());
-        let (place, cost) = by_weighing_all::<S, K>(envelope, rows, evaluations, rng);
-        Choice { place, cost, cell: 0, slot: 0 }
+        Choice::by_weighing_all::<S, K>(envelope, records, evaluations, rng)
     }
 
     #[inline(always)]

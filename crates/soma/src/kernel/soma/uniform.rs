@@ -2,7 +2,7 @@
 
 use rand::distr::{Distribution, Uniform};
 
-use super::accept::{Choice, OneBox, by_weighing_all, most_trials};
+use super::accept::{Choice, OneBox, most_trials};
 use super::{Envelope, Selector};
 use crate::kernel::Records;
 use crate::kernel::shape::{Falloff, survives};
@@ -82,12 +82,10 @@ impl Selector for UniformSelector {
             let cost = envelope.cost::<S, V, K>(records.statistic_known::<K>(place));
             *evaluations += 1;
             if survives(cost - self.one.least, rng) {
-                return Choice { place, cost, cell: 0, slot: 0 };
+                return Choice::at(place, cost);
             }
         }
-        let rows = records.statistics().chunks_exact(records.k());
-        let (place, cost) = by_weighing_all::<S, K>(envelope, rows, evaluations, rng);
-        Choice { place, cost, cell: 0, slot: 0 }
+        Choice::by_weighing_all::<S, K>(envelope, records, evaluations, rng)
     }
 
     #[inline(always)]

@@ -180,11 +180,9 @@ impl Vector for Avx2 {
         unsafe {
             let mut counts = _mm256_setzero_si256();
             for sums in sums.chunks_exact(LANES) {
-                for row in 0..4 {
-                    let four = _mm256_loadu_pd(sums.as_ptr().add(4 * row));
-                    let is_up_to = _mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(four, with));
-                    counts = _mm256_sub_epi64(counts, is_up_to);
-                }
+                let four = _mm256_loadu_pd(sums.as_ptr().add(LANES - 4));
+                let is_up_to = _mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(four, with));
+                counts = _mm256_sub_epi64(counts, is_up_to);
             }
             let two = _mm_add_epi64(
                 _mm256_castsi256_si128(counts),

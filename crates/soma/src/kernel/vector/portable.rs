@@ -115,7 +115,8 @@ impl Vector for Portable {
 
     #[inline(always)]
     fn count_up_to(sums: &[f64], with: [f64; 4]) -> usize {
-        sums.iter().enumerate().filter(|&(j, &sum)| sum <= with[j % 4]).count()
+        let lasts = sums.chunks_exact(LANES).map(|sums| &sums[LANES - 4..]);
+        lasts.map(|four| (0..4).filter(|&j| four[j] <= with[j]).count()).sum()
     }
 
     #[inline(always)]

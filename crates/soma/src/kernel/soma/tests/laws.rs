@@ -1,6 +1,7 @@
 //! The law of a move on frozen states, strategy by strategy.
 
 use super::*;
+use crate::kernel::soma::ahead::FOUR;
 use crate::kernel::soma::members::Members;
 
 /// The law of a move is that of the scan: every strategy, noise and state.
@@ -160,23 +161,28 @@ fn members_drawn_ahead_are_uniform() {
     let mut taken = vec![0u64; 40];
     for _ in 0..40_000 {
         let mut members = Members::default();
+        members.clear(0);
         (0..30).for_each(|place| members.push::<0>(place, &[]));
         let mut cell = vec![members];
         let mut ahead = Ahead::default();
         ahead.start(&cell, 0, &mut rng);
-        // One leaves by its own draw; ten come; then two are looked at.
-        let slot = ahead.take(0, &cell[0], 0, &mut rng) as usize;
+        // One leaves by its own draw; ten come; then four are looked at, and four more.
+        let slot = ahead.peek(0, 0) as usize;
+        ahead.pop(0, &cell[0], 0, &mut rng);
         let gone = cell[0].swap_remove::<0>(slot, 0) as usize;
         ahead.left((0, slot), &cell[0], 0, &mut rng);
         for place in 30..40 {
             cell[0].push::<0>(place, &[]);
             ahead.came(0, &cell[0], &mut rng);
         }
-        for _ in 0..2 {
-            let place = cell[0].place(ahead.take(0, &cell[0], 0, &mut rng) as usize);
+        for after in 0..FOUR {
+            let place = cell[0].place(ahead.peek(0, after) as usize);
             assert_ne!(place, gone);
             taken[place] += 1;
         }
+        (0..FOUR).for_each(|_| ahead.pop(0, &cell[0], 0, &mut rng));
+        let place = cell[0].place(ahead.peek(0, 0) as usize);
+        taken[place] += 1;
     }
     let law: Vec<f64> =
         (0..40).map(|place| if place < 30 { 29.0 / 30.0 / 39.0 } else { 1.0 / 39.0 }).collect();
