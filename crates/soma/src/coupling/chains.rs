@@ -215,18 +215,69 @@ fn advance_pair(
 mod tests {
     use std::sync::Arc;
 
+    use rand::RngExt;
+
     use super::*;
     use crate::chain::MovesChoice;
-    use crate::model::Normal;
+    use crate::model::testing::mean_and_error;
+    use crate::model::{Model, Normal};
     use crate::release::mechanism::{Mechanism, Noise};
     use crate::release::{Aggregate, Release, query};
 
-    fn problem() -> Problem {
+    const N: usize = 6;
+
+    fn release() -> Release {
         let query = Arc::new(query::Mean::new(vec![(-3.0, 3.0)]).unwrap());
         let mechanism = Mechanism::new(Noise::Laplace, vec![0.5]).unwrap();
-        let release = Release::new(query, mechanism, Aggregate::Sum, 6, vec![2.0]).unwrap();
-        Problem::new(release, Arc::new(Normal::new(0.0, 1.0, 2.0, 2.0).unwrap())).unwrap()
+        Release::new(query, mechanism, Aggregate::Sum, N, vec![2.0]).unwrap()
     }
+
+    fn problem() -> Problem {
+        Problem::new(release(), Arc::new(Normal::new(0.0, 1.0, 2.0, 2.0).unwrap())).unwrap()
+    }
+
+    /// theta never moves, and records know nothing of it.
+    #[derive(Debug)]
+    struct Still;
+
+    impl Model for Still {
+        fn kind(&self) -> &'static str {
+            "still"
+        }
+
+        fn record_dim(&self) -> usize {
+            1
+        }
+
+        fn parameters(&self) -> Vec<String> {
+            vec!["x".into()]
+        }
+
+        fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+            theta[0] = rng.random();
+            Ok(())
+        }
+
+        fn log_prior(&self, _: &[f64]) -> Outcome<f64> {
+            Ok(0.0)
+        }
+
+        fn propose(&self, _: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+            records.iter_mut().for_each(|x| *x = rng.random());
+            Ok(())
+        }
+
+        fn log_density(&self, _: &[f64], _: &[f64]) -> Outcome<f64> {
+            Ok(0.0)
+        }
+
+        fn update(&self, _: &mut [f64], _: &[f64], _: &mut Rng) -> Outcome {
+            Ok(())
+        }
+    }
+
+    const KERNELS: [KernelChoice; 3] =
+        [KernelChoice::Soma, KernelChoice::RanImwg, KernelChoice::SysImwg];
 
     const LAG: u64 = 7;
 
@@ -235,7 +286,7 @@ mod tests {
     #[test]
     fn x_is_the_chain_of_centred_moves() {
         let problem = problem();
-        for kernel in [KernelChoice::Soma, KernelChoice::RanImwg, KernelChoice::SysImwg] {
+        for kernel in KERNELS {
             let start = |stream| Chain::new(&problem, kernel, 3, stream).unwrap();
             let starts = [start(0), start(1)];
             let theta = starts[0].theta().to_vec();
@@ -257,28 +308,74 @@ mod tests {
         }
     }
 
-    /// Theta is equal when they have met, and theta or a record differs before.
+    /// Chains whose records are all equal have not met while theta differs.
     #[test]
-    fn chains_that_have_met_are_equal() {
-        let problem = problem();
-        for index in 0..50 {
-            let mut pair = CoupledChains::new(&problem, KernelChoice::Soma, 1, 8, index).unwrap();
-            let sorted = |records: &Records| {
-                let mut all = records.all().to_vec();
-                all.sort_unstable_by(f64::total_cmp);
-                all
+    fn a_meeting_is_of_theta_too() {
+        let problem = Problem::new(release(), Arc::new(Still)).unwrap();
+        for (theta, meets) in [(0.5, true), (0.75, false)] {
+            let kernel = KernelChoice::Soma;
+            let start = |theta| {
+                let rows = vec![0.4; N];
+                Chain::at(&problem, kernel, vec![theta], rows, rng::stream(3, 0)).unwrap()
             };
-            loop {
-                pair.step().unwrap();
+            let starts = [start(0.5), start(theta)];
+            let rng = rng::stream(4, 0);
+            let mut pair = CoupledChains::at(&problem, kernel, 1, starts.each_ref(), rng).unwrap();
+            (0..200).for_each(|_| pair.step().unwrap());
+            assert_eq!(pair.met().is_some(), meets);
+            let mut both = pair.records().map(|records| records.all().to_vec());
+            both.iter_mut().for_each(|all| all.sort_unstable_by(f64::total_cmp));
+            assert_eq!(both[0], both[1], "their records have met long ago");
+        }
+    }
+
+    /// Two iterations after two far starts, each chain of a pair is where a chain alone is: in the
+    /// means and mean squares of theta and of the sum of the records.
+    #[test]
+    fn each_chain_alone_is_the_plain_one() {
+        let problem = problem();
+        let thetas = [vec![0.0, 1.0], vec![0.8, 2.0]];
+        let rows = [vec![0.1; N], vec![1.5; N]];
+        for kernel in KERNELS {
+            let start = |side: usize, stream| {
+                let (theta, rows) = (thetas[side].clone(), rows[side].clone());
+                Chain::at(&problem, kernel, theta, rows, rng::stream(9, stream)).unwrap()
+            };
+            let mut together = [const { Vec::new() }; 2];
+            let mut alone = [const { Vec::new() }; 2];
+            for run in 0..20_000 {
+                let starts = [start(0, 0), start(1, 0)];
+                let rng = rng::stream(10, run);
+                let mut pair =
+                    CoupledChains::at(&problem, kernel, 1, starts.each_ref(), rng).unwrap();
+                (0..3).for_each(|_| pair.step().unwrap());
+                // Once they have met, X is both.
                 let [x, y] = pair.theta();
-                if pair.met().is_some() {
-                    assert_eq!(x, y);
-                    break;
+                let y = if pair.met().is_some() { x } else { y };
+                for (side, theta) in [x, y].into_iter().enumerate() {
+                    let mut chain = start(side, 2 * run + 1 + side as u64);
+                    for _ in side..3 {
+                        chain.step().unwrap();
+                    }
+                    together[side].push(features(theta, pair.records()[side]));
+                    alone[side].push(features(chain.theta(), chain.records()));
                 }
-                assert!(pair.iteration() < 10_000, "they do not meet");
-                let [a, b] = pair.records().map(sorted);
-                assert!(a != b || x != y, "they are equal and have not met");
+            }
+            for side in 0..2 {
+                for f in 0..5 {
+                    let of = |draws: &[[f64; 5]]| {
+                        mean_and_error(&draws.iter().map(|draw| draw[f]).collect::<Vec<f64>>())
+                    };
+                    let ((a, a_error), (b, b_error)) = (of(&together[side]), of(&alone[side]));
+                    let gap = (a - b).abs() / a_error.hypot(b_error);
+                    assert!(gap < 4.5, "{kernel:?}, chain {side}, {f}: {a} in a pair, {b} alone");
+                }
             }
         }
+    }
+
+    fn features(theta: &[f64], records: &Records) -> [f64; 5] {
+        let (mean, sum) = (theta[0], records.all().iter().sum::<f64>());
+        [mean, mean * mean, theta[1].ln(), sum, sum * sum]
     }
 }
