@@ -1,7 +1,10 @@
 //! Which moves earn their cost: found in the first part of warm-up.
 
+mod parts;
+
 use std::ops::Range;
 
+use parts::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::Tally;
@@ -128,10 +131,8 @@ const RARE: f64 = 0.4;
 /// stored and read.
 const ENOUGH: f64 = 0.3;
 
-/// The fewest draws of a part that tell anything; and what the effective number of those with one
-/// block is worth, since a short run does not see a small part that is slower than itself.
+/// The fewest draws of a part that tell anything.
 const LEAST_ALONE: usize = 24;
-const SHORT_RUN: f64 = 0.7;
 
 /// The fewest effective draws of an iteration that a part with the centred move alone tells from
 /// none, and the fewest iterations that it takes to tell.
@@ -141,14 +142,6 @@ const LEAST_CENTRED: u64 = 60;
 /// A correlation at this lag and above this size is no accident of a short run.
 const LAG: usize = 8;
 const SLOW: f64 = 0.5;
-
-/// What a sweep leaves of the part of theta that goes with the pattern: where it was not seen, and
-/// at least, since a short run cannot tell that it leaves less.
-const UNSEEN: f64 = 0.9;
-const LEAST_LEFT: f64 = 0.3;
-
-/// What a ridge leaves at least of what varies within a pattern.
-const LEAST_LEFT_BY_RIDGE: f64 = 0.1;
 
 impl Pilot {
     /// A pilot of a schedule whose slots are these.
@@ -386,49 +379,4 @@ impl Pilot {
 /// What so many effective draws for so much work are worth.
 fn worth(draws: f64, work: f64) -> f64 {
     draws / (work + ITERATION_WORK) * (draws / ENOUGH).min(1.0).sqrt()
-}
-
-/// The two parts of theta, and what is left of them by each move.
-#[derive(Debug)]
-struct Parts {
-    /// The share of the variance within a pattern.
-    within: f64,
-    by_block: f64,
-    /// All of it, where no ridge is made.
-    by_ridge: f64,
-    by_refresh: f64,
-    /// Of what goes with the pattern.
-    by_sweep: f64,
-}
-
-impl Parts {
-    /// For these slots, with the ridge where it pays.
-    fn new(pilot: &Pilot, block: usize, refresh: usize, ridge: Option<usize>) -> Parts {
-        let (merit, rate) = (pilot.merit(&[block]), pilot.slots[block].rate());
-        let by_ridge = ridge.map_or(0.0, |ridge| pilot.merit(&[ridge]));
-        let within = (merit / rate.max(merit).max(1e-9)).max(by_ridge).min(0.95);
-        let by_block = 1.0 - rate.clamp(0.01, 0.95);
-        let by_ridge = (1.0 - by_ridge / within.max(1e-9)).max(LEAST_LEFT_BY_RIDGE);
-        // One plus twice the sum of all correlations is one over the effective draws, and the sum
-        // of the powers of g is g / (1 - g).
-        let by_sweep = pilot.effective(&pilot.block_alone).map_or(UNSEEN, |draws| {
-            let all = 0.5 * (1.0 / (SHORT_RUN * draws) - 1.0);
-            let left = by_block * by_ridge;
-            let of_pattern = (all - within * left / (1.0 - left)) / (1.0 - within);
-            let of_pattern = of_pattern.max(0.0);
-            (of_pattern / (1.0 + of_pattern)).max(LEAST_LEFT)
-        });
-        let by_refresh = 1.0 - pilot.merit(&[refresh]);
-        Parts { within, by_block, by_ridge, by_refresh, by_sweep }
-    }
-
-    /// The effective draws of an iteration with so many blocks and refreshes, a ridge where it
-    /// pays, and a sweep in one of `every`.
-    fn draws(&self, blocks: u64, refreshes: u64, every: u64) -> f64 {
-        let refreshed = self.by_refresh.powi(refreshes as i32);
-        let within = self.by_ridge * self.by_block.powi(blocks as i32) * refreshed;
-        let pattern = self.by_sweep.powf(1.0 / every as f64) * refreshed;
-        let sum = |left: f64| left / (1.0 - left).max(1e-9);
-        1.0 / (1.0 + 2.0 * (self.within * sum(within) + (1.0 - self.within) * sum(pattern)))
-    }
 }

@@ -1,0 +1,60 @@
+//! What any number of moves would leave of theta.
+
+use super::Pilot;
+
+/// What the effective number of draws with one block is worth, since a short run does not see a
+/// small part that is slower than itself.
+const SHORT_RUN: f64 = 0.7;
+
+/// What a sweep leaves of the part of theta that goes with the pattern: where it was not seen, and
+/// at least, since a short run cannot tell that it leaves less.
+const UNSEEN: f64 = 0.9;
+const LEAST_LEFT: f64 = 0.3;
+
+/// What a ridge leaves at least of what varies within a pattern.
+const LEAST_LEFT_BY_RIDGE: f64 = 0.1;
+
+/// The two parts of theta, and what is left of them by each move.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// The share of the variance within a pattern.
+    within: f64,
+    by_block: f64,
+    /// All of it, where no ridge is made.
+    by_ridge: f64,
+    by_refresh: f64,
+    /// Of what goes with the pattern.
+    by_sweep: f64,
+}
+
+impl Parts {
+    /// For these slots, with the ridge where it pays.
+    pub(super) fn new(pilot: &Pilot, block: usize, refresh: usize, ridge: Option<usize>) -> Parts {
+        let (merit, rate) = (pilot.merit(&[block]), pilot.slots[block].rate());
+        let by_ridge = ridge.map_or(0.0, |ridge| pilot.merit(&[ridge]));
+        let within = (merit / rate.max(merit).max(1e-9)).max(by_ridge).min(0.95);
+        let by_block = 1.0 - rate.clamp(0.01, 0.95);
+        let by_ridge = (1.0 - by_ridge / within.max(1e-9)).max(LEAST_LEFT_BY_RIDGE);
+        // One plus twice the sum of all correlations is one over the effective draws, and the sum
+        // of the powers of g is g / (1 - g).
+        let by_sweep = pilot.effective(&pilot.block_alone).map_or(UNSEEN, |draws| {
+            let all = 0.5 * (1.0 / (SHORT_RUN * draws) - 1.0);
+            let left = by_block * by_ridge;
+            let of_pattern = (all - within * left / (1.0 - left)) / (1.0 - within);
+            let of_pattern = of_pattern.max(0.0);
+            (of_pattern / (1.0 + of_pattern)).max(LEAST_LEFT)
+        });
+        let by_refresh = 1.0 - pilot.merit(&[refresh]);
+        Parts { within, by_block, by_ridge, by_refresh, by_sweep }
+    }
+
+    /// The effective draws of an iteration with so many blocks and refreshes, a ridge where it
+    /// pays, and a sweep in one of `every`.
+    pub(super) fn draws(&self, blocks: u64, refreshes: u64, every: u64) -> f64 {
+        let refreshed = self.by_refresh.powi(refreshes as i32);
+        let within = self.by_ridge * self.by_block.powi(blocks as i32) * refreshed;
+        let pattern = self.by_sweep.powf(1.0 / every as f64) * refreshed;
+        let sum = |left: f64| left / (1.0 - left).max(1e-9);
+        1.0 / (1.0 + 2.0 * (self.within * sum(within) + (1.0 - self.within) * sum(pattern)))
+    }
+}
