@@ -3,10 +3,11 @@
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use super::columns::Columns;
+use super::columns::{Columns, Scanned};
 use super::offers::Batches;
 use super::shape::{Falloff, log_density_with};
 use super::specialise::{Work, specialised};
+use super::steps::Steps;
 use super::vector::Vector;
 use super::{Batch, Counts, Offers, Records};
 use crate::error::{Invalid, Outcome};
@@ -24,6 +25,8 @@ pub struct SomaBlocks {
     size: usize,
     #[serde(skip)]
     columns: Columns,
+    #[serde(skip)]
+    steps: Steps,
     #[serde(skip)]
     batch: Batch,
 }
@@ -48,7 +51,8 @@ impl SomaBlocks {
                 format!("a whole number from 1 to n = {n}"),
             ));
         }
-        Ok(SomaBlocks { size, columns: Columns::default(), batch: Batch::default() })
+        let (columns, steps, batch) = Default::default();
+        Ok(SomaBlocks { size, columns, steps, batch })
     }
 
     pub(super) fn sweep(
@@ -75,29 +79,45 @@ impl Work for Sweep<'_> {
 
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let Sweep { kernel: SomaBlocks { size, columns, batch }, records, offers, rng } = self;
-        let (n, size) = (records.n(), *size);
-        let mut counts = Counts { moves: n as u64, ..Counts::default() };
-        let mut current = -log_density_with::<S, V, K>(records.residual());
-        let mut batches = Batches::new(n, offers, batch);
-        let (mut start, mut end) = (0, 0);
-        while let Some(turns) = batches.next(rng)? {
-            for (j, turn) in turns.enumerate() {
-                if turn == end {
-                    (start, end) = (turn, n.min(turn + size));
-                    columns.load::<V, K>(records, start..end);
-                }
-                let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
-                let count = &mut counts.evaluations;
-                let (i, cost) = columns.select::<S, V, K>(records, t, current, count, rng);
-                if columns.accepts::<S, V, K>(records, cost, current, count, rng) {
-                    records.replace_known::<V, K>(start + i, y, t);
-                    columns.replace::<V, K>(i, t);
-                    current = cost;
-                    counts.accepted += 1;
-                }
+        let Sweep { kernel: SomaBlocks { size, columns, steps, batch }, records, offers, rng } =
+            self;
+        let batches = Batches::new(records.n(), offers, batch);
+        if steps.suit::<S, V, K>(records) {
+            make_moves::<S, V, K, _>(*size, steps, records, batches, rng)
+        } else {
+            make_moves::<S, V, K, _>(*size, columns, records, batches, rng)
+        }
+    }
+}
+
+#[inline(always)]
+fn make_moves<S: Falloff, V: Vector, const K: usize, T: Scanned>(
+    size: usize,
+    block: &mut T,
+    records: &mut Records,
+    mut batches: Batches,
+    rng: &mut Rng,
+) -> Outcome<Counts> {
+    let n = records.n();
+    let mut counts = Counts { moves: n as u64, ..Counts::default() };
+    let mut current = -log_density_with::<S, V, K>(records.residual());
+    let (mut start, mut end) = (0, 0);
+    while let Some(turns) = batches.next(rng)? {
+        for (j, turn) in turns.enumerate() {
+            if turn == end {
+                (start, end) = (turn, n.min(turn + size));
+                block.load::<V, K>(records, start..end);
+            }
+            let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
+            let count = &mut counts.evaluations;
+            let (i, cost) = block.select::<S, V, K>(records, t, current, count, rng);
+            if block.accepts::<S, V, K>(records, cost, current, count, rng) {
+                records.replace_known::<V, K>(start + i, y, t);
+                block.replace::<V, K>(i, t);
+                current = cost;
+                counts.accepted += 1;
             }
         }
-        Ok(counts)
     }
+    Ok(counts)
 }

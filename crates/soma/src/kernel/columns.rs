@@ -40,6 +40,38 @@ pub(crate) struct Columns {
     unit: f64,
 }
 
+/// The statistics of consecutive records, laid out so that the weights of all can be bounded many
+/// at a time.
+pub(super) trait Scanned {
+    /// Copies the statistics of the records in `places`.
+    fn load<V: Vector, const K: usize>(&mut self, records: &Records, places: Range<usize>);
+
+    /// The statistic of record `i` of these is now `statistic`.
+    fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]);
+
+    /// Draws the record that an offer replaces with probability w_i / W; returns it and the cost of
+    /// the residual if it is replaced. `current` is the cost of the residual as it stands.
+    fn select<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        records: &Records,
+        offer: &[f64],
+        current: f64,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> (usize, f64);
+
+    /// Whether the offer is put in the place of the record that [`select`](Scanned::select) has
+    /// drawn, at a cost of `cost`: with probability W / (W + w_0 - w_i), if that is less than 1.
+    fn accepts<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        records: &Records,
+        cost: f64,
+        current: f64,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool;
+}
+
 impl Columns {
     /// Copies the statistics of the records in `places`.
     #[inline(always)]
@@ -71,7 +103,7 @@ impl Columns {
 
     /// The number of records.
     #[inline(always)]
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.places.len()
     }
 
@@ -89,53 +121,8 @@ impl Columns {
         }
     }
 
-    /// Draws the record that an offer replaces with probability w_i / W; returns it and the cost of
-    /// the residual if it is replaced. `current` is the cost of the residual as it stands.
-    #[inline(always)]
-    pub(super) fn select<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        records: &Records,
-        offer: &[f64],
-        current: f64,
-        evaluations: &mut u64,
-        rng: &mut Rng,
-    ) -> (usize, f64) {
-        self.weigh::<S, V, K>(records.residual(), offer, current);
-        if self.is_too_rough() {
-            return self.select_in_full::<S, V, K>(records, evaluations, rng);
-        }
-        let surely = self.surely();
-        for _ in 0..TRIALS {
-            // Rounding may lead to a record that is not there.
-            let i = self.masses.draw(rng.random()).min(self.len() - 1);
-            let cost = self.cost::<S, V, K>(records, i);
-            *evaluations += 1;
-            let uniform: f64 = rng.random();
-            if uniform < surely
-                || uniform * f64::from(self.masses.bounds[i]) < exp((self.unit - cost).min(600.0))
-            {
-                return (i, cost);
-            }
-        }
-        self.select_in_full::<S, V, K>(records, evaluations, rng)
-    }
-
-    /// Whether the offer is put in the place of record `i`, which
-    /// [`select`](Columns::select) has drawn, at a cost of `cost`: with probability
-    /// W / (W + w_0 - w_i), if that is less than 1.
-    #[inline(always)]
-    pub(super) fn accepts<S: Falloff, V: Vector, const K: usize>(
-        &self,
-        records: &Records,
-        cost: f64,
-        current: f64,
-        evaluations: &mut u64,
-        rng: &mut Rng,
-    ) -> bool {
-        self.is_taken::<S, V, K>(rng.random(), records, cost, current, evaluations)
-    }
-
-    /// The same, decided by `uniform`.
+    /// Whether the offer is put in the place of a record, at a cost of `cost`; see
+    /// [`Scanned::accepts`].
     #[inline(always)]
     pub(crate) fn is_taken<S: Falloff, V: Vector, const K: usize>(
         &self,
@@ -145,23 +132,20 @@ impl Columns {
         current: f64,
         evaluations: &mut u64,
     ) -> bool {
-        // U <= W / (W + short), solved for W; `short` is at most w_0.
-        let is_met = |total: f64, short: f64| total * (1.0 - uniform) >= short * uniform;
         let total = self.masses.total();
         let (most, least) =
             if self.is_too_rough() { (f64::INFINITY, 0.0) } else { (total, total * self.surely()) };
         let standing =
             if self.unit == current { 1.0 } else { exp((self.unit - current).min(600.0)) };
-        if is_met(least, standing) || cost <= current {
+        // What is short is at most w_0.
+        if least * (1.0 - uniform) >= standing * uniform || cost <= current {
             return true;
         }
-        let short = standing - exp((self.unit - cost).min(600.0));
-        if is_met(least, short) || !is_met(most, short) {
-            return is_met(least, short);
-        }
-        *evaluations += self.len() as u64;
-        let weight = |i| exp((self.unit - self.cost::<S, V, K>(records, i)).min(600.0));
-        is_met((0..self.len()).map(weight).sum(), short)
+        let weight = |cost: f64| exp((self.unit - cost).min(600.0));
+        is_enough(uniform, standing - weight(cost), [least, most], || {
+            *evaluations += self.len() as u64;
+            (0..self.len()).map(|i| weight(self.cost::<S, V, K>(records, i))).sum()
+        })
     }
 
     /// Computes all masses for an offer.
@@ -267,6 +251,72 @@ impl Columns {
         self.unit = costs.iter().copied().fold(f64::INFINITY, least);
         draw_by_cost(&costs, rng)
     }
+}
+
+impl Scanned for Columns {
+    #[inline(always)]
+    fn load<V: Vector, const K: usize>(&mut self, records: &Records, places: Range<usize>) {
+        Columns::load::<V, K>(self, records, places);
+    }
+
+    #[inline(always)]
+    fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]) {
+        Columns::replace::<V, K>(self, i, statistic);
+    }
+
+    #[inline(always)]
+    fn select<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        records: &Records,
+        offer: &[f64],
+        current: f64,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> (usize, f64) {
+        self.weigh::<S, V, K>(records.residual(), offer, current);
+        if self.is_too_rough() {
+            return self.select_in_full::<S, V, K>(records, evaluations, rng);
+        }
+        let surely = self.surely();
+        for _ in 0..TRIALS {
+            // Rounding may lead to a record that is not there.
+            let i = self.masses.draw(rng.random()).min(self.len() - 1);
+            let cost = self.cost::<S, V, K>(records, i);
+            *evaluations += 1;
+            let uniform: f64 = rng.random();
+            if uniform < surely
+                || uniform * f64::from(self.masses.bounds[i]) < exp((self.unit - cost).min(600.0))
+            {
+                return (i, cost);
+            }
+        }
+        self.select_in_full::<S, V, K>(records, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn accepts<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        records: &Records,
+        cost: f64,
+        current: f64,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        self.is_taken::<S, V, K>(rng.random(), records, cost, current, evaluations)
+    }
+}
+
+/// Whether U <= W / (W + short), where W is known to be within bounds, and is the outcome of `sum`.
+#[inline(always)]
+pub(super) fn is_enough(
+    uniform: f64,
+    short: f64,
+    [least, most]: [f64; 2],
+    sum: impl FnOnce() -> f64,
+) -> bool {
+    // Solved for W.
+    let is_met = |total: f64| total * (1.0 - uniform) >= short * uniform;
+    if is_met(least) || !is_met(most) { is_met(least) } else { is_met(sum()) }
 }
 
 /// Draws one of several with probability proportional to exp(-cost).

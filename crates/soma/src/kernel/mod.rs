@@ -22,6 +22,7 @@ pub(crate) mod shape;
 mod single;
 pub(crate) mod soma;
 pub(crate) mod specialise;
+mod steps;
 mod subset;
 mod sys_imwg;
 mod target;

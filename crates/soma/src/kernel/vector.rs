@@ -45,6 +45,13 @@ pub trait Vector: Copy + 'static {
     /// the eight that follows need not wait for the write to reach the cache.
     fn put(to: &mut [f32], lane: usize, value: f32);
 
+    /// Puts four numbers below 32,767, with a sign, rounded to whole ones, into the first four
+    /// places of a slice.
+    fn steps(to: &mut [i16], value: Self::Four);
+
+    /// Puts a number into one of the first sixteen places of a slice, by writing all.
+    fn put_step(to: &mut [i16], lane: usize, value: i16);
+
     /// Sums.
     fn add(a: Self::Four, b: Self::Four) -> Self::Four;
 
@@ -87,6 +94,9 @@ pub trait Vector: Copy + 'static {
 
     /// The masses of single records; see [`Points`].
     fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];
+
+    /// The masses of single records in whole numbers; see [`Stepping`].
+    fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16);
 
     /// The masses of cells; see [`Weighing`].
     fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([f64; 4], f32);
@@ -132,6 +142,29 @@ pub struct Points<'a> {
     /// Where the sums of the masses go: of each and those before it in the same part.
     pub sums: &'a mut [f64],
 }
+
+/// What bounds of the weights of single records are computed from in whole numbers. All lengths are
+/// multiples of [`LANES`]; the records stand LANES side by side, coordinate after coordinate.
+///
+/// A record costs the sum of its distances, in steps of 1/256 of a factor 2 of the weight. Returned
+/// are the sums of the eight columns of masses, each with those before it, and the least cost.
+pub struct Stepping<'a> {
+    /// The statistics.
+    pub columns: &'a [i16],
+    /// What is added to them, by coordinate, to make distances from where they should be.
+    pub aim: &'a [i16],
+    /// What the records cost already: the most that there is where there is no record.
+    pub none: &'a [u16],
+    /// Costs are subtracted from this, and the difference is the bits of the mass as a float with 8
+    /// bits of mantissa, which is rounded up.
+    pub ones: u16,
+    /// Where the masses go, in rows of eight, each with those above it: first 0 to 3 and 8 to 11 of
+    /// LANES records, then the others.
+    pub sums: &'a mut [u32],
+}
+
+/// The bits of 1 as a float with 8 bits of mantissa.
+pub const STEPS_OF_ONE: f64 = 32_512.0;
 
 /// Rows in single precision are filled up with zeros to a multiple of this.
 pub const EIGHT: usize = 8;

@@ -11,7 +11,7 @@ struct Price {
 }
 
 /// What a bound of one record's weight costs where those of all are computed side by side.
-const BOUND: f64 = 0.06;
+const BOUND: f64 = 0.03;
 
 impl Kernel {
     /// The work of a sweep that did `counts`, in passes over one record.
@@ -31,11 +31,11 @@ impl Kernel {
         match self {
             Kernel::SysImwg(_) => price(3.0, 2.7, 1.0),
             Kernel::RanImwg(_) => price(3.0, 3.1, 1.0),
-            Kernel::SomaBlocks(_) => price(5.0, 9.0, 1.0),
+            Kernel::SomaBlocks(_) => price(5.0, 8.2, 1.0),
             Kernel::SomaSubset(_) => price(5.0, 10.0, 1.2),
             Kernel::SomaScan(_) => price(5.0, 5.0, 1.5),
             Kernel::Soma(soma) => match soma.strategy() {
-                Some(Strategy::Scan) => price(10.0, 9.2 + BOUND * n, 1.0),
+                Some(Strategy::Scan) => price(10.0, 8.2 + BOUND * n, 1.0),
                 Some(Strategy::Cells(_)) => price(100.0, 18.0, 1.5),
                 Some(Strategy::Sieve) => price(10.0, 7.5, 0.58),
                 Some(Strategy::Bins) => price(10.0, 4.0, 1.0),

@@ -30,7 +30,7 @@ const SIFTED: usize = 1 << 19;
 /// What a trial costs where statistics are of more bytes than that.
 const FAR: f64 = 1.4;
 /// What a move costs by a scan: whatever n is, and for each coordinate of each record.
-const SCAN: [f64; 2] = [10.2, 0.0066];
+const SCAN: [f64; 2] = [9.2, 0.003];
 /// What a move costs by way of cells: whatever their number is, with the few trials that it takes
 /// where they suit; for each coordinate of each cell; and for each trial beyond [`USUAL`].
 const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
@@ -214,7 +214,8 @@ mod tests {
             assert_eq!(cheapest(1.5, n, 9, false), Strategy::Uniform);
         }
         assert_eq!(cheapest(3.3, 100_000, 9, false), Strategy::Uniform);
-        assert_eq!(cheapest(11.0, 100, 9, false), Strategy::Sieve);
+        assert_eq!(cheapest(5.0, 100, 9, false), Strategy::Sieve);
+        assert_eq!(cheapest(11.0, 100, 9, false), Strategy::Scan);
         assert_eq!(cheapest(97.0, 100, 9, false), Strategy::Scan);
         assert_eq!(cheapest(17.0, 1_000, 9, false), Strategy::Sieve);
         assert_eq!(cheapest(31.0, 100_000, 9, false), Strategy::Cells(32));

@@ -36,6 +36,7 @@ use super::columns::Columns;
 use super::offers::Batches;
 use super::shape::{Falloff, log_density_with};
 use super::specialise::{Work, specialised};
+use super::steps::Steps;
 use super::vector::Vector;
 use super::{Batch, Counts, Offers, Records};
 use crate::error::Outcome;
@@ -110,7 +111,7 @@ pub enum Strategy {
     Uniform,
     /// Uniformly too, eight at a time in single precision.
     Sieve,
-    /// By bounds of all weights, which are computed in single precision.
+    /// By bounds of all weights, which are computed in whole numbers or in single precision.
     Scan,
     /// By way of so many cells of similar records.
     Cells(usize),
@@ -166,6 +167,8 @@ pub struct Soma {
     sieve: Sieve,
     #[serde(skip)]
     columns: Columns,
+    #[serde(skip)]
+    steps: Steps,
     #[serde(skip)]
     bins: Bins,
     #[serde(skip)]
@@ -233,8 +236,8 @@ impl Work for Moves<'_> {
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Moves { soma, records, offers, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
-        let Soma { partition, ahead, sieve, columns, cells, bins, order, envelope, batch, .. } =
-            soma;
+        let Soma { partition, ahead, sieve, columns, steps, cells, .. } = soma;
+        let Soma { bins, order, envelope, batch, .. } = soma;
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
             Strategy::Uniform => {
@@ -245,6 +248,10 @@ impl Work for Moves<'_> {
             Strategy::Sieve => {
                 envelope.fit::<V, K>(records);
                 let selector = SieveSelector::begin::<V, K>(sieve, records);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Scan if steps.suit::<S, V, K>(records) => {
+                let selector = ScanSelector::begin::<V, K>(steps, records);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Scan => {

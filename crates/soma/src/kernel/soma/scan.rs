@@ -1,30 +1,27 @@
-//! Places drawn by a scan in single precision.
+//! Places drawn by a scan of bounds of all weights.
 
 use super::accept::Choice;
 use super::{Envelope, Selector};
 use crate::kernel::Records;
-use crate::kernel::columns::Columns;
+use crate::kernel::columns::Scanned;
 use crate::kernel::shape::Falloff;
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
 
-/// Draws a place with probability w_i / W by bounds of all weights; see [`Columns`].
-pub(super) struct ScanSelector<'a> {
-    columns: &'a mut Columns,
+/// Draws a place with probability w_i / W by bounds of all weights.
+pub(super) struct ScanSelector<'a, T> {
+    scanned: &'a mut T,
 }
 
-impl<'a> ScanSelector<'a> {
+impl<'a, T: Scanned> ScanSelector<'a, T> {
     #[inline(always)]
-    pub(super) fn begin<V: Vector, const K: usize>(
-        columns: &'a mut Columns,
-        records: &Records,
-    ) -> Self {
-        columns.load::<V, K>(records, 0..records.n());
-        ScanSelector { columns }
+    pub(super) fn begin<V: Vector, const K: usize>(scanned: &'a mut T, records: &Records) -> Self {
+        scanned.load::<V, K>(records, 0..records.n());
+        ScanSelector { scanned }
     }
 }
 
-impl Selector for ScanSelector<'_> {
+impl<T: Scanned> Selector for ScanSelector<'_, T> {
     #[inline(always)]
     fn select<S: Falloff, V: Vector, const K: usize>(
         &mut self,
@@ -36,7 +33,7 @@ impl Selector for ScanSelector<'_> {
         rng: &mut Rng,
     ) -> Choice {
         let (place, cost) =
-            self.columns.select::<S, V, K>(records, offer, current, evaluations, rng);
+            self.scanned.select::<S, V, K>(records, offer, current, evaluations, rng);
         Choice::at(place, cost)
     }
 
@@ -50,7 +47,7 @@ impl Selector for ScanSelector<'_> {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> bool {
-        self.columns.accepts::<S, V, K>(records, choice.cost, current, evaluations, rng)
+        self.scanned.accepts::<S, V, K>(records, choice.cost, current, evaluations, rng)
     }
 
     #[inline(always)]
@@ -62,6 +59,6 @@ impl Selector for ScanSelector<'_> {
         _: &mut Envelope,
         _: &mut Rng,
     ) {
-        self.columns.replace::<V, K>(choice.place, new);
+        self.scanned.replace::<V, K>(choice.place, new);
     }
 }

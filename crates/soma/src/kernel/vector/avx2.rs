@@ -6,7 +6,8 @@
 use std::arch::x86_64::*;
 
 use super::{
-    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Vector, Weighing,
+    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Stepping, Vector,
+    Weighing,
 };
 use crate::kernel::exp::{HIGH_BITS, HIGH_RANGE};
 use crate::kernel::shape::Falloff;
@@ -22,6 +23,17 @@ static LANE: [[u32; 8]; 8] = {
     let mut lane = 0;
     while lane < 8 {
         masks[lane][lane] = u32::MAX;
+        lane += 1;
+    }
+    masks
+};
+
+/// The same of sixteen.
+static STEP_LANE: [[u16; 16]; 16] = {
+    let mut masks = [[0; 16]; 16];
+    let mut lane = 0;
+    while lane < 16 {
+        masks[lane][lane] = u16::MAX;
         lane += 1;
     }
     masks
@@ -92,6 +104,25 @@ impl Vector for Avx2 {
             let others = _mm256_andnot_ps(here, _mm256_loadu_ps(to.as_ptr()));
             let this = _mm256_and_ps(here, _mm256_set1_ps(value));
             _mm256_storeu_ps(to.as_mut_ptr(), _mm256_or_ps(others, this));
+        }
+    }
+
+    #[inline(always)]
+    fn steps(to: &mut [i16], value: __m256d) {
+        unsafe {
+            let whole = _mm256_cvtpd_epi32(value);
+            _mm_storel_epi64(to[..4].as_mut_ptr().cast(), _mm_packs_epi32(whole, whole));
+        }
+    }
+
+    #[inline(always)]
+    fn put_step(to: &mut [i16], lane: usize, value: i16) {
+        let to = &mut to[..LANES];
+        unsafe {
+            let here = _mm256_loadu_si256(STEP_LANE[lane].as_ptr().cast());
+            let before = _mm256_loadu_si256(to.as_ptr().cast());
+            let after = _mm256_blendv_epi8(before, _mm256_set1_epi16(value), here);
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), after);
         }
     }
 
@@ -281,6 +312,56 @@ impl Vector for Avx2 {
             let mut parts = [0.0; 4];
             _mm256_storeu_pd(parts.as_mut_ptr(), part);
             parts
+        }
+    }
+
+    #[inline(always)]
+    fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16) {
+        let Stepping { columns, aim, none, ones, sums } = stepping;
+        let blocks = none.len() / LANES;
+        let k = if K == 0 { columns.len() / none.len() } else { K };
+        let aim = &aim[..k];
+        let columns = &columns[..blocks * k * LANES];
+        let sums = &mut sums[..blocks * LANES];
+        unsafe {
+            // Held in registers, where their number is known.
+            let mut aims = [_mm256_setzero_si256(); K];
+            for c in 0..K {
+                aims[c] = _mm256_set1_epi16(aim[c]);
+            }
+            let (zero, ones) = (_mm256_setzero_si256(), _mm256_set1_epi16(ones as i16));
+            let (mut least, mut sum) = (_mm256_set1_epi16(-1), zero);
+            for block in 0..blocks {
+                let columns = columns.as_ptr().add(block * k * LANES);
+                let mut cost = _mm256_loadu_si256(none.as_ptr().add(block * LANES).cast());
+                for c in 0..k {
+                    let column = _mm256_loadu_si256(columns.add(c * LANES).cast());
+                    let aim = if K == 0 { _mm256_set1_epi16(aim[c]) } else { aims[c] };
+                    let distance = _mm256_abs_epi16(_mm256_adds_epi16(column, aim));
+                    cost = _mm256_adds_epu16(cost, distance);
+                }
+                least = _mm256_min_epu16(least, cost);
+                let bits = _mm256_subs_epu16(ones, cost);
+                let halves = [_mm256_unpacklo_epi16(zero, bits), _mm256_unpackhi_epi16(zero, bits)];
+                for (h, half) in halves.into_iter().enumerate() {
+                    let mass = _mm256_castsi256_ps(_mm256_srli_epi32::<1>(half));
+                    let mass = _mm256_cvttps_epi32(mass);
+                    // One more: the sum less -1.
+                    sum = _mm256_add_epi32(sum, _mm256_sub_epi32(mass, _mm256_set1_epi32(-1)));
+                    let to = sums.as_mut_ptr().add(block * LANES + h * 8);
+                    _mm256_storeu_si256(to.cast(), sum);
+                }
+            }
+            let (first, second) =
+                (_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least));
+            let least = _mm_extract_epi16::<0>(_mm_minpos_epu16(_mm_min_epu16(first, second)));
+            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<4>(sum));
+            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<8>(sum));
+            let low = _mm256_permute2x128_si256::<0x08>(sum, sum);
+            let sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32::<0xff>(low));
+            let mut ends = [0; 8];
+            _mm256_storeu_si256(ends.as_mut_ptr().cast(), sum);
+            (ends, least as u16)
         }
     }
 

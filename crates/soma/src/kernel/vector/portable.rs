@@ -1,7 +1,8 @@
 //! Vectors in plain Rust.
 
 use super::{
-    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Vector, Weighing,
+    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Stepping, Vector,
+    Weighing,
 };
 use crate::kernel::exp::exp_above;
 use crate::kernel::shape::Falloff;
@@ -56,6 +57,16 @@ impl Vector for Portable {
     #[inline(always)]
     fn put(to: &mut [f32], lane: usize, value: f32) {
         to[..8][lane] = value;
+    }
+
+    #[inline(always)]
+    fn steps(to: &mut [i16], value: [f64; 4]) {
+        to[..4].copy_from_slice(&value.map(|v| v.round_ties_even() as i16));
+    }
+
+    #[inline(always)]
+    fn put_step(to: &mut [i16], lane: usize, value: i16) {
+        to[..LANES][lane] = value;
     }
 
     #[inline(always)]
@@ -161,6 +172,33 @@ impl Vector for Portable {
             }
         }
         parts
+    }
+
+    #[inline(always)]
+    fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16) {
+        let Stepping { columns, aim, none, ones, sums } = stepping;
+        let k = columns.len() / none.len();
+        let (mut ends, mut least) = ([0; 8], u16::MAX);
+        let blocks = columns.chunks_exact(k * LANES).zip(none.chunks_exact(LANES));
+        for ((columns, none), sums) in blocks.zip(sums.chunks_exact_mut(LANES)) {
+            let mut masses = [0; LANES];
+            for (l, mass) in masses.iter_mut().enumerate() {
+                let distance = |c: usize| columns[c * LANES + l].saturating_add(aim[c]);
+                let cost =
+                    (0..k).fold(none[l], |cost, c| cost.saturating_add(distance(c).unsigned_abs()));
+                least = least.min(cost);
+                *mass = f32::from_bits(u32::from(ones.saturating_sub(cost)) << 15) as u32 + 1;
+            }
+            for (at, sum) in sums.iter_mut().enumerate() {
+                let (row, lane) = (at / 8, at % 8);
+                ends[lane] += masses[row * 4 + lane / 4 * 8 + lane % 4];
+                *sum = ends[lane];
+            }
+        }
+        for lane in 1..8 {
+            ends[lane] += ends[lane - 1];
+        }
+        (ends, least)
     }
 
     #[inline(always)]

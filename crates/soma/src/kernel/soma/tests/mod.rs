@@ -36,7 +36,7 @@ impl Work for Frozen<'_> {
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
-        let Soma { partition, ahead, sieve, columns, cells, bins, order, envelope, .. } =
+        let Soma { partition, ahead, sieve, columns, steps, cells, bins, order, envelope, .. } =
             &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
@@ -48,6 +48,11 @@ impl Work for Frozen<'_> {
                 envelope.fit::<V, K>(self.records);
                 let mut sieve = std::mem::take(sieve);
                 let selector = SieveSelector::begin::<V, K>(&mut sieve, self.records);
+                self.draw::<S, V, K, _>(selector)
+            }
+            Strategy::Scan if steps.suit::<S, V, K>(self.records) => {
+                let mut steps = std::mem::take(steps);
+                let selector = ScanSelector::begin::<V, K>(&mut steps, self.records);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Scan => {
