@@ -59,6 +59,19 @@ pub trait Offers {
     /// Puts `size` fresh offers into `batch`.
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome;
 
+    /// Puts `size` fresh offers into `batch`, and into `bins` the bin of each in the place of its
+    /// statistic. Returns false, and has drawn none, where nothing but the statistics says them.
+    fn fill_binned(
+        &mut self,
+        size: usize,
+        batch: &mut Batch,
+        bins: &mut [u32],
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
+        let _ = (size, batch, bins, rng);
+        Ok(false)
+    }
+
     /// How many offers are best drawn at a time.
     fn batch_size(&self) -> usize {
         BATCH
@@ -96,6 +109,22 @@ impl Offers for ModelOffers<'_> {
         self.complete(batch)
     }
 
+    fn fill_binned(
+        &mut self,
+        size: usize,
+        batch: &mut Batch,
+        bins: &mut [u32],
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
+        let query = self.release.query();
+        if !query.bins_of(&[], &mut []) {
+            return Ok(false);
+        }
+        batch.resize(size, query.record_dim(), query.dim());
+        self.model.propose(self.theta, batch.parts_mut().0, rng)?;
+        Ok(query.bins_of(batch.records(), bins))
+    }
+
     fn batch_size(&self) -> usize {
         self.model.batch_size().max(self.release.query().batch_size())
     }
@@ -130,6 +159,25 @@ impl<'a> Batches<'a> {
         self.done = self.moves.min(start + self.size);
         self.offers.fill(self.done - start, self.batch, rng)?;
         Ok(Some(start..self.done))
+    }
+
+    /// The same for offers with bins in the place of statistics, where that can be had: returned
+    /// is how many offers there are, and whether their bins are in `bins`.
+    pub(super) fn next_binned(
+        &mut self,
+        bins: &mut Vec<u32>,
+        rng: &mut Rng,
+    ) -> Outcome<Option<(usize, bool)>> {
+        if self.done == self.moves {
+            return Ok(None);
+        }
+        let count = self.size.min(self.moves - self.done);
+        bins.resize(count, 0);
+        if self.offers.fill_binned(count, self.batch, bins, rng)? {
+            self.done += count;
+            return Ok(Some((count, true)));
+        }
+        Ok(self.next(rng)?.map(|places| (places.len(), false)))
     }
 
     /// How many offers there are in all.

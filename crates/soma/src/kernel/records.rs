@@ -253,19 +253,46 @@ impl Records {
         shift::<V, K>(&mut self.residual, old, new);
     }
 
-    /// Takes the records of each bin, and last of none, to the places that are named.
-    pub(super) fn take_bins(&mut self, bins: &[Vec<f64>], places: &[Vec<u32>]) {
-        for (b, (rows, places)) in bins.iter().zip(places).enumerate() {
-            for (row, &i) in rows.chunks_exact(self.d).zip(places) {
-                copy_short(&mut self.records[i as usize * self.d..][..self.d], row);
-            }
-            for &i in places {
-                self.set_bin(i as usize, b);
-            }
-            if b < self.k {
-                self.residual[b] = self.target[b] - places.len() as f64 * self.units[b];
-            }
+    /// Asks for record i and its bin from memory, to be replaced soon.
+    #[inline(always)]
+    pub(super) fn prefetch_binned(&self, i: usize) {
+        prefetch(self.records.as_ptr().wrapping_add(i * self.d));
+        if self.codes.is_empty() {
+            prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
+        } else {
+            prefetch(self.codes.as_ptr().wrapping_add(i));
         }
+    }
+
+    /// Puts a record of a bin, K if it is in none, in the place of record i; the residual stays as
+    /// it is.
+    #[inline(always)]
+    pub(super) fn put_in_bin(&mut self, i: usize, record: &[f64], bin: usize) {
+        copy_short(&mut self.records[i * self.d..][..self.d], record);
+        self.set_bin(i, bin);
+    }
+
+    /// The residual where each bin has so many members.
+    pub(super) fn set_residual_of_bins(&mut self, members: impl Iterator<Item = i64>) {
+        for (b, members) in members.take(self.k).enumerate() {
+            self.residual[b] = self.target[b] - members as f64 * self.units[b];
+        }
+    }
+
+    /// The bins of all records, where nothing else of their statistics is kept; K for none.
+    pub(super) fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+
+    /// Whether of statistics nothing but the bins is kept.
+    pub(super) fn has_codes(&self) -> bool {
+        !self.codes.is_empty()
+    }
+
+    /// All records, row after row, and their bins, where nothing else of their statistics is kept.
+    /// The residual stays as it is.
+    pub(super) fn binned_mut(&mut self) -> (&mut [f64], &mut [u8]) {
+        (&mut self.records, &mut self.codes)
     }
 
     /// The statistic of record i becomes the indicator of a bin.
@@ -348,17 +375,21 @@ fn swap_rows(rows: &mut [f64], k: usize, i: usize, j: usize) {
 /// Asks for a row of `k` numbers from memory, to be looked at soon.
 #[inline(always)]
 pub(super) fn prefetch_row(row: *const f64, k: usize) {
+    prefetch(row);
+    prefetch(row.wrapping_add(k - 1));
+}
+
+/// Asks for what is at an address, to be looked at soon.
+#[inline(always)]
+pub(super) fn prefetch<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch reads nothing, whatever its address.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(row.cast());
-            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(k - 1).cast());
-        }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (row, k);
+    let _ = address;
 }
 
 /// Subtracts each row from `residual`.

@@ -8,6 +8,7 @@ pub(crate) mod cells;
 mod choose;
 pub(crate) mod envelope;
 mod grid;
+mod ladder;
 pub(crate) mod members;
 mod ordered;
 pub(crate) mod partition;

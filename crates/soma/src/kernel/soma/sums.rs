@@ -47,22 +47,10 @@ impl Sums {
         }
     }
 
-    /// One mass.
-    #[inline(always)]
-    pub(super) fn mass(&self, index: usize) -> f64 {
-        self.masses[index / 4][index % 4]
-    }
-
     /// All masses before one.
     #[inline(always)]
     pub(super) fn before(&self, index: usize) -> f64 {
         self.before[index / 4] + self.within[index / 4][index % 4]
-    }
-
-    /// All masses together.
-    #[inline(always)]
-    pub(super) fn total(&self) -> f64 {
-        self.before[self.masses.len()]
     }
 
     /// The mass that lies at `left` where all lie one after the other, and how far into it.

@@ -1,6 +1,6 @@
 //! Counts of categories.
 
-use super::{Query, Sensitivity, bin_sensitivity, write_indicators};
+use super::{Query, Sensitivity, bin_sensitivity, write_bins, write_indicators};
 use crate::error::{Invalid, Outcome};
 
 /// The number of records in each of C categories. A record is one number, 0 to C - 1; any other is
@@ -40,6 +40,11 @@ impl Categories {
         }
         Ok(Categories { labels })
     }
+
+    fn bins_in(&self, records: &[f64]) -> impl Iterator<Item = usize> {
+        let last = self.labels.len() - 1;
+        records.iter().map(move |x| (x.round() as usize).min(last))
+    }
 }
 
 impl Query for Categories {
@@ -56,9 +61,7 @@ impl Query for Categories {
     }
 
     fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome {
-        let count = self.labels.len();
-        let bins = records.iter().map(|x| (x.round() as usize).min(count - 1));
-        write_indicators(count, bins, out);
+        write_indicators(self.labels.len(), self.bins_in(records), out);
         Ok(())
     }
 
@@ -81,6 +84,10 @@ impl Query for Categories {
     fn bins(&self) -> Option<usize> {
         Some(self.labels.len())
     }
+
+    fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
+        write_bins(self.bins_in(records), out)
+    }
 }
 
 #[cfg(test)]
@@ -93,6 +100,9 @@ mod tests {
         let mut out = [7.0; 12];
         query.statistics(&[2.0, 0.0, -5.0, 9.0], &mut out).unwrap();
         assert_eq!(out, [0., 0., 1., 1., 0., 0., 1., 0., 0., 0., 0., 1.]);
+        let mut bins = [7; 4];
+        assert!(query.bins_of(&[2.0, 0.0, -5.0, 9.0], &mut bins));
+        assert_eq!(bins, [2, 0, 0, 2]);
         assert_eq!(query.labels(), ["0", "1", "2"]);
     }
 

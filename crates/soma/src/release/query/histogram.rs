@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::{Moments, Query, Sensitivity, bin_sensitivity, write_indicators};
+use super::{Moments, Query, Sensitivity, bin_sensitivity, write_bins, write_indicators};
 use crate::error::{Invalid, Outcome, finite, interval};
 
 /// The number of records in each cell of a grid: along each coordinate of a record the line is cut
@@ -93,6 +93,10 @@ impl Histogram {
         let along = self.axes.iter().zip(record);
         along.fold(0, |cell, (axis, &x)| cell * (axis.edges.len() - 1) + axis.bin(x))
     }
+
+    fn bins_in(&self, records: &[f64]) -> impl Iterator<Item = usize> {
+        records.chunks_exact(self.axes.len()).map(|record| self.bin(record))
+    }
 }
 
 impl Axis {
@@ -129,8 +133,7 @@ impl Query for Histogram {
     }
 
     fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome {
-        let bins = records.chunks_exact(self.axes.len()).map(|record| self.bin(record));
-        write_indicators(self.cells, bins, out);
+        write_indicators(self.cells, self.bins_in(records), out);
         Ok(())
     }
 
@@ -161,6 +164,10 @@ impl Query for Histogram {
 
     fn bins(&self) -> Option<usize> {
         Some(self.cells)
+    }
+
+    fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
+        write_bins(self.bins_in(records), out)
     }
 
     /// The moments of records in the middle of their bins.

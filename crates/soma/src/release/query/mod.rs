@@ -68,6 +68,13 @@ pub trait Query: Debug + Send + Sync {
         None
     }
 
+    /// The bins of the records in `records`, where a statistic is the indicator of one, into `out`.
+    /// Returns false, and leaves `out` alone, where nothing but the statistics says them.
+    fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
+        let _ = (records, out);
+        false
+    }
+
     /// The statistics as moments of clamped coordinates, where that is what they are: then their
     /// sums and the derivatives of these can be had quickly.
     fn clamped_moments(&self) -> Option<ClampedMoments> {
@@ -126,6 +133,12 @@ pub fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
 /// The sensitivity of counts in bins: a replaced record leaves one and enters another.
 fn bin_sensitivity() -> Sensitivity {
     Sensitivity { l1: 2.0, l2: std::f64::consts::SQRT_2 }
+}
+
+/// Writes each bin in turn. Returns true: they are said.
+fn write_bins(bins: impl Iterator<Item = usize>, out: &mut [u32]) -> bool {
+    out.iter_mut().zip(bins).for_each(|(to, bin)| *to = bin as u32);
+    true
 }
 
 /// Writes for each bin in turn a row of zeros with a one in its place.

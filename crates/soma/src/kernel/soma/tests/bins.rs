@@ -83,6 +83,13 @@ impl Offers for Marked {
     }
 }
 
+/// The kernel, with records that are taken to be near in memory, or far.
+fn kernel(is_far: bool) -> Kernel {
+    let mut soma = Soma::new();
+    soma.bins.far_from = Some(if is_far { 0 } else { usize::MAX });
+    Kernel::Soma(soma)
+}
+
 /// In a sweep of several batches each record and each offer lasts as long as by the scan: whoever
 /// is replaced is any member of its bin, old or new, first or last.
 #[test]
@@ -115,14 +122,58 @@ fn any_member_of_a_bin_is_replaced() {
             (sums, squares)
         };
         let scan = last(Kernel::SomaScan(SomaScan::new()), 1);
-        let bins = last(Kernel::Soma(Soma::new()), 2);
-        for g in 0..GROUPS {
-            let variance = |(sums, squares): &([f64; GROUPS], [f64; GROUPS])| {
-                (squares[g] - sums[g] * sums[g]) / SWEEPS as f64
-            };
-            let off = (scan.0[g] - bins.0[g]) / (variance(&scan) + variance(&bins)).sqrt();
-            assert!(off.abs() < 4.5, "{noise:?}, group {g}: {off} standard deviations off");
+        for is_far in [false, true] {
+            let bins = last(kernel(is_far), 2);
+            for g in 0..GROUPS {
+                let variance = |(sums, squares): &([f64; GROUPS], [f64; GROUPS])| {
+                    (squares[g] - sums[g] * sums[g]) / SWEEPS as f64
+                };
+                let off = (scan.0[g] - bins.0[g]) / (variance(&scan) + variance(&bins)).sqrt();
+                let case = (noise, is_far, g);
+                assert!(off.abs() < 4.5, "{case:?}: {off} standard deviations off");
+            }
         }
+    }
+}
+
+/// Who stands where after two sweeps has the law of the scan: for each two places, by whom they
+/// are held, records of the beginning and offers, together.
+#[test]
+fn offers_go_to_the_places_that_they_go_to_by_the_scan() {
+    const N: usize = 7;
+    const SWEEPS: usize = 400_000;
+    let release = histogram(Noise::Laplace, 2.0, N, vec![3.0, 2.5, 1.0]);
+    let rows = (0..N).map(|i| Marked::mark(3, i % 3, 2 * N + i)).collect();
+    let start = Records::new(&release, rows).unwrap();
+    // Marks are put together by threes: 7 kinds.
+    let kinds = 3 * N / 3;
+    let held = |mut kernel: Kernel, seed: u64| {
+        let mut rng = rng::stream(seed, 0);
+        let mut held = vec![0.0f64; N * N * kinds * kinds];
+        for _ in 0..SWEEPS {
+            let mut records = start.clone();
+            let mut offers = Marked::new(&records);
+            for _ in 0..2 {
+                kernel.sweep(&mut records, &mut offers, Shape::Absolute, &mut rng).unwrap();
+            }
+            let kind: Vec<usize> = records.all().iter().map(|&x| offers.marked(x) / 3).collect();
+            for i in 0..N {
+                for j in 0..i {
+                    held[((i * N + j) * kinds + kind[i]) * kinds + kind[j]] += 1.0;
+                }
+            }
+        }
+        held
+    };
+    let scan = held(Kernel::SomaScan(SomaScan::new()), 1);
+    for is_far in [false, true] {
+        let bins = held(kernel(is_far), 2);
+        let mut worst: f64 = 0.0;
+        for (&a, &b) in scan.iter().zip(&bins).filter(|(a, b)| *a + *b > 50.0) {
+            worst = worst.max((a - b).abs() / (a + b).sqrt());
+        }
+        // The largest of about a thousand.
+        assert!(worst < 4.8, "far {is_far}: {worst} standard deviations off");
     }
 }
 
@@ -137,7 +188,7 @@ fn bins_follow_the_records() {
         let release = histogram(noise, 1.3, 300, values);
         let rows = (0..300).map(|i| f64::from(i) / 300.0).collect();
         let mut records = Records::new(&release, rows).unwrap();
-        let mut kernel = Kernel::Soma(Soma::new());
+        let mut kernel = kernel(bins == 10);
         let mut offers = Marked::new(&records);
         let mut rng = rng::stream(13, 0);
         for _ in 0..3 {
@@ -166,6 +217,7 @@ fn chains_of_bins_agree_with_the_scan() {
         let run =
             |kernel, seed| chains::summaries(kernel, start.clone(), &mut Marked::new(&start), seed);
         let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
-        chains::assert_agree(&reference, &run(Kernel::Soma(Soma::new()), 2), "bins");
+        chains::assert_agree(&reference, &run(kernel(false), 2), "bins");
+        chains::assert_agree(&reference, &run(kernel(true), 3), "bins far in memory");
     }
 }
