@@ -93,7 +93,6 @@ fn kernels(criterion: &mut Criterion) {
 fn strategies(criterion: &mut Criterion) {
     let strategies = [
         Strategy::Uniform,
-        Strategy::Sieve,
         Strategy::Scan,
         Strategy::Cells(32),
         Strategy::Cells(64),

@@ -214,7 +214,7 @@ impl Work for Sweep<'_, '_> {
                     return make_moves::<S, V, K, _>(All(weights), pair, offers, rng);
                 }
                 let strategy = match plain.choose::<S, V, K>(&pair.first) {
-                    Strategy::Uniform | Strategy::Sieve
+                    Strategy::Uniform
                         if n <= SCANNED && plain.usual_trials() > FLAT + n as f64 / PER =>
                     {
                         Strategy::Scan
@@ -224,7 +224,7 @@ impl Work for Sweep<'_, '_> {
                     strategy => strategy,
                 };
                 match strategy {
-                    Strategy::Uniform | Strategy::Sieve => {
+                    Strategy::Uniform => {
                         darts.begin::<V, K>(pair);
                         make_moves::<S, V, K, _>(darts, pair, offers, rng)
                     }

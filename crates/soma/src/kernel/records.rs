@@ -202,6 +202,13 @@ impl Records {
         &self.statistics[self.row(i) * k..][..k]
     }
 
+    /// The same where each record has a row of its own, that is unless there are bins.
+    #[inline(always)]
+    pub(super) fn row_of_its_own<const K: usize>(&self, i: usize) -> &[f64] {
+        let k = if K == 0 { self.k } else { K };
+        &self.statistics[i * k..][..k]
+    }
+
     /// Asks for record i and its statistic from memory, to be looked at or replaced soon.
     #[inline(always)]
     pub(super) fn prefetch(&self, i: usize) {

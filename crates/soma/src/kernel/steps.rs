@@ -8,7 +8,7 @@ use super::Records;
 use super::columns::{Scanned, draw_by_cost, is_enough, least, most};
 use super::exp::{LOOSE, exp, exp_above};
 use super::shape::{Absolute, Falloff, cost_with, known};
-use super::vector::{LANES, STEPS_OF_ONE, Stepping, Vector};
+use super::vector::{LANES, Portable, STEPS_OF_ONE, Stepping, Vector};
 use crate::rng::Rng;
 
 /// A step is 1/256 of a factor 2 of the weight: costs in steps are the bits of a float, with 8 bits
@@ -175,20 +175,16 @@ impl Steps {
     fn weigh<V: Vector, const K: usize>(&mut self, residual: &[f64], offer: &[f64], current: f64) {
         let paid = self.aim::<V, K>(residual, offer);
         let ones = (current - paid) * (1.0 / STEP) + (STEPS_OF_ONE + 256.0 * STANDING);
-        let ones = least(most(ones, 0.0), 65_535.0) as u16;
-        let lightest = self.fill::<V, K>(paid, ones);
-        if f64::from(ones) > f64::from(lightest) + self.room || self.starts[8] < self.fewest {
-            self.change_unit::<V, K>(paid, lightest);
+        let mut ones = least(most(ones, 0.0), 65_535.0);
+        // Twice, with the heaviest record as heavy as it may be, where masses relative to w_0
+        // overflow or vanish.
+        for _ in 0..2 {
+            let most = f64::from(self.fill::<V, K>(paid, ones as u16)) + self.room;
+            if ones <= most && self.starts[8] >= self.fewest {
+                break;
+            }
+            ones = least(most, 65_535.0);
         }
-    }
-
-    /// Makes the mass of the heaviest record as large as it may be, where masses relative to w_0
-    /// overflow or vanish.
-    #[cold]
-    #[inline(never)]
-    fn change_unit<V: Vector, const K: usize>(&mut self, paid: f64, lightest: u16) {
-        let ones = least(f64::from(lightest) + self.room, 65_535.0);
-        self.fill::<V, K>(paid, ones as u16);
     }
 
     /// Computes the masses, that of a cost of `ones` steps beyond what is paid being about 1;
@@ -249,21 +245,22 @@ impl Steps {
     /// A record drawn with probability w_i / W by weighing all in full.
     #[cold]
     #[inline(never)]
-    fn select_in_full<S: Falloff, V: Vector, const K: usize>(
+    fn select_in_full<S: Falloff, const K: usize>(
         &self,
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> (usize, f64) {
         *evaluations += self.len() as u64;
-        let costs: Vec<f64> = (0..self.len()).map(|i| self.cost::<S, V, K>(records, i)).collect();
+        let cost = |i| self.cost::<S, Portable, K>(records, i);
+        let costs: Vec<f64> = (0..self.len()).map(cost).collect();
         draw_by_cost(&costs, rng)
     }
 
     /// Whether the offer is put in the place of a record, where that is not plain.
     #[cold]
     #[inline(never)]
-    fn is_taken<S: Falloff, V: Vector, const K: usize>(
+    fn is_taken<S: Falloff, const K: usize>(
         &self,
         uniform: f64,
         (cost, current): (f64, f64),
@@ -276,7 +273,8 @@ impl Steps {
         cost <= current
             || is_enough(uniform, short, within, || {
                 *evaluations += self.len() as u64;
-                (0..self.len()).map(|i| self.parts(self.cost::<S, V, K>(records, i))).sum()
+                let cost = |i| self.cost::<S, Portable, K>(records, i);
+                (0..self.len()).map(|i| self.parts(cost(i))).sum()
             })
     }
 }
@@ -342,7 +340,7 @@ impl Scanned for Steps {
     ) -> (usize, f64) {
         self.weigh::<V, K>(records.residual(), offer, current);
         if self.is_wide {
-            return self.select_in_full::<S, V, K>(records, evaluations, rng);
+            return self.select_in_full::<S, K>(records, evaluations, rng);
         }
         for _ in 0..TRIALS {
             let product = u128::from(rng.next_u64()) * u128::from(self.starts[8]);
@@ -358,7 +356,7 @@ impl Scanned for Steps {
                 return (i, cost);
             }
         }
-        self.select_in_full::<S, V, K>(records, evaluations, rng)
+        self.select_in_full::<S, K>(records, evaluations, rng)
     }
 
     #[inline(always)]
@@ -382,7 +380,7 @@ impl Scanned for Steps {
             return true;
         }
         let costs = (cost, current);
-        self.is_taken::<S, V, K>(uniform, costs, [least, most], records, evaluations)
+        self.is_taken::<S, K>(uniform, costs, [least, most], records, evaluations)
     }
 }
 

@@ -23,6 +23,9 @@ pub trait Vector: Copy + 'static {
     /// The first four of a slice.
     fn load(from: &[f64]) -> Self::Four;
 
+    /// The first four of a slice in single precision.
+    fn load_narrow(from: &[f32]) -> Self::Four;
+
     /// Puts four numbers into the first four places of a slice.
     fn store(to: &mut [f64], value: Self::Four);
 
@@ -88,9 +91,6 @@ pub trait Vector: Copy + 'static {
     /// How many of the last four of each [`LANES`] of `sums` are not above what they are compared
     /// with: number j with number j modulo 4 of `with`.
     fn count_up_to(sums: &[f64], with: Self::Four) -> usize;
-
-    /// Which of eight records are surely light enough, and which are perhaps; see [`Sifting`].
-    fn sift<S: Falloff, const K: usize>(sifting: Sifting) -> (u32, u32);
 
     /// The masses of single records; see [`Points`].
     fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];
@@ -165,29 +165,6 @@ pub struct Stepping<'a> {
 
 /// The bits of 1 as a float with 8 bits of mantissa.
 pub const STEPS_OF_ONE: f64 = 32_512.0;
-
-/// Rows in single precision are filled up with zeros to a multiple of this.
-pub const EIGHT: usize = 8;
-
-/// What eight records are sifted by: whether their costs are below a bar each, in single precision.
-pub struct Sifting<'a> {
-    /// The statistics of all records.
-    pub rows: &'a [f32],
-    /// From one record to the next, a multiple of [`EIGHT`].
-    pub stride: usize,
-    /// Which eight of them.
-    pub places: &'a [u32],
-    /// What is added to statistics to make distances from where they should be; zeros follow.
-    pub apart: &'a [f32],
-    /// What all pay alike in each coordinate, with its sign; zeros follow.
-    pub beyond: &'a [f32],
-    /// Below its number here, and the first of `shift`, a cost is surely low enough.
-    pub low: &'a [f32],
-    /// Below its number here, and the second of `shift`, it is perhaps.
-    pub high: &'a [f32],
-    /// What is added to the bars.
-    pub shift: [f32; 2],
-}
 
 /// What a cost of 1 is in the last bits of a float.
 pub const BITS: f32 = 12_102_203.0;

@@ -37,10 +37,9 @@ impl Kernel {
             Kernel::Soma(soma) => match soma.strategy() {
                 Some(Strategy::Scan) => price(10.0, 8.2 + BOUND * n, 1.0),
                 Some(Strategy::Cells(_)) => price(100.0, 18.0, 1.5),
-                Some(Strategy::Sieve) => price(10.0, 7.5, 0.58),
                 Some(Strategy::Bins) => price(10.0, 4.0, 1.0),
                 Some(Strategy::Ordered) => price(20.0, 9.0, 1.0),
-                Some(Strategy::Uniform) | None => price(10.0, 4.2, 1.8),
+                Some(Strategy::Uniform) | None => price(10.0, 4.5, 0.7),
             },
         }
     }

@@ -138,9 +138,7 @@ impl OneBox {
         envelope: &mut Envelope,
         records: &Records,
     ) {
-        for offer in statistics.chunks_exact(records.k()) {
-            envelope.widen::<V, K>(offer);
-        }
+        envelope.widen_all::<V, K>(statistics);
         envelope.divide_by_widths();
         let least = exp(-envelope.width());
         self.floor = if S::BENDS { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };

@@ -20,17 +20,13 @@ const PERIOD: u64 = 256;
 const WRONG: f64 = 1.6;
 /// Counted trials are averaged over about so many sweeps.
 const LATELY: f64 = 8.0;
-/// What a move costs beside its trials when places are drawn uniformly. The unit of this and of
-/// what follows is the cost of a trial, about ten nanoseconds.
-const UNIFORM: f64 = 6.5;
-/// What a move costs when places are sifted: whatever the trials are, and for each of them.
-const SIEVE: [f64; 2] = [7.7, 0.56];
-/// Statistics of more bytes than this are not sifted: the sieve does not ask for them ahead.
-const SIFTED: usize = 1 << 19;
-/// What a trial costs where statistics are of more bytes than that.
-const FAR: f64 = 1.4;
+/// What a move costs when places are drawn uniformly: whatever the trials are, and for each of them.
+/// The unit of this and of what follows is about ten nanoseconds.
+const UNIFORM: [f64; 2] = [5.5, 0.69];
+/// Statistics of more bytes than this are far, and each trial costs so much more.
+const FAR: (usize, f64) = (1 << 19, 0.7);
 /// What a move costs by a scan: whatever n is, and for each coordinate of each record.
-const SCAN: [f64; 2] = [9.2, 0.003];
+const SCAN: [f64; 2] = [10.2, 0.0033];
 /// What a move costs by way of cells: whatever their number is, with the few trials that it takes
 /// where they suit; for each coordinate of each cell; and for each trial beyond [`USUAL`].
 const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
@@ -60,7 +56,7 @@ impl Soma {
         // Trials that were counted may show, at any time, that the last choice was quite wrong.
         let counted = self.counted;
         let is_wrong = counted.is_some_and(|trials| {
-            by_one_bound(trials, n, k).0 > WRONG * by_many_bounds(trials, n, k).0
+            by_one_bound(trials, n, k) > WRONG * by_many_bounds(trials, n, k).0
         });
         if let (Some(strategy), false) = (self.strategy, now || is_wrong) {
             return strategy;
@@ -84,7 +80,7 @@ impl Soma {
         };
         let strategy = self.grow::<S, V, K>(records, strategy);
         self.strategy = Some(strategy);
-        self.counted = counted.filter(|_| strategy.is_by_one_bound());
+        self.counted = counted.filter(|_| strategy == Strategy::Uniform);
         strategy
     }
 
@@ -114,7 +110,7 @@ impl Soma {
 
     /// Takes note of the trials of a sweep, where these say which strategy is best.
     pub(super) fn count(&mut self, counts: Counts) {
-        if self.forced.is_none() && self.strategy.is_some_and(Strategy::is_by_one_bound) {
+        if self.forced.is_none() && self.strategy == Some(Strategy::Uniform) {
             let trials = counts.evaluations as f64 / counts.moves as f64;
             let before = self.counted.unwrap_or(trials);
             self.counted = Some(before + (trials - before) / LATELY);
@@ -168,21 +164,17 @@ fn laplace(part: f64) -> f64 {
 /// The strategy that costs least where drawing places uniformly takes so many trials; `is_line` if
 /// there is a single statistic under Laplace noise.
 fn cheapest(trials: f64, n: usize, k: usize, is_line: bool) -> Strategy {
-    let ((by_one, one), (by_many, many)) =
-        (by_one_bound(trials, n, k), by_many_bounds(trials, n, k));
+    let (by_one, (by_many, many)) = (by_one_bound(trials, n, k), by_many_bounds(trials, n, k));
     if is_line && ORDERED < by_one.min(LINE_SCAN[0] + LINE_SCAN[1] * n as f64) {
         return Strategy::Ordered;
     }
-    if by_one < by_many { one } else { many }
+    if by_one < by_many { Strategy::Uniform } else { many }
 }
 
-/// The cheaper of the strategies with one bound of all weights, and what it costs.
-fn by_one_bound(trials: f64, n: usize, k: usize) -> (f64, Strategy) {
-    if n * k * size_of::<f64>() >= SIFTED {
-        return (UNIFORM + FAR * trials, Strategy::Uniform);
-    }
-    let (uniform, sieve) = (UNIFORM + trials, SIEVE[0] + SIEVE[1] * trials);
-    if sieve < uniform { (sieve, Strategy::Sieve) } else { (uniform, Strategy::Uniform) }
+/// What a move costs under one bound of all weights.
+fn by_one_bound(trials: f64, n: usize, k: usize) -> f64 {
+    let is_far = n * k * size_of::<f64>() >= FAR.0;
+    UNIFORM[0] + (UNIFORM[1] + if is_far { FAR.1 } else { 0.0 }) * trials
 }
 
 /// The cheaper of the strategies with many, and what it costs.
@@ -214,10 +206,10 @@ mod tests {
             assert_eq!(cheapest(1.5, n, 9, false), Strategy::Uniform);
         }
         assert_eq!(cheapest(3.3, 100_000, 9, false), Strategy::Uniform);
-        assert_eq!(cheapest(5.0, 100, 9, false), Strategy::Sieve);
-        assert_eq!(cheapest(11.0, 100, 9, false), Strategy::Scan);
+        assert_eq!(cheapest(5.0, 100, 9, false), Strategy::Uniform);
+        assert_eq!(cheapest(15.0, 100, 9, false), Strategy::Scan);
         assert_eq!(cheapest(97.0, 100, 9, false), Strategy::Scan);
-        assert_eq!(cheapest(17.0, 1_000, 9, false), Strategy::Sieve);
+        assert_eq!(cheapest(17.0, 1_000, 9, false), Strategy::Uniform);
         assert_eq!(cheapest(31.0, 100_000, 9, false), Strategy::Cells(32));
         assert_eq!(cheapest(520.0, 1_000, 9, false), Strategy::Cells(64));
         assert_eq!(cheapest(5_000.0, 1_000_000, 9, false), Strategy::Cells(128));

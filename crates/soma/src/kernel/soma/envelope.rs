@@ -1,6 +1,7 @@
 //! The bounding box of the statistics, and what it says about the weights.
 
 use crate::kernel::Records;
+use crate::kernel::columns::{least, most};
 use crate::kernel::shape::{Falloff, cost_with, known, sum_over};
 use crate::kernel::vector::Vector;
 
@@ -23,8 +24,33 @@ impl Envelope {
     pub(crate) fn fit<V: Vector, const K: usize>(&mut self, records: &Records) {
         let k = if K == 0 { records.k() } else { K };
         self.clear(k);
-        for row in records.statistics().chunks_exact(k) {
-            self.widen::<V, K>(row);
+        self.widen_all::<V, K>(records.statistics());
+    }
+
+    /// Takes in statistics, row after row.
+    #[inline(always)]
+    pub(crate) fn widen_all<V: Vector, const K: usize>(&mut self, rows: &[f64]) {
+        let k = if K == 0 { self.low.len() } else { K };
+        let (low, high) = (&mut self.low[..k], &mut self.high[..k]);
+        // Some coordinates of all rows at a time, so that the edges stay in registers.
+        let mut c = 0;
+        while c + 4 <= k {
+            let (mut lower, mut upper) = (V::load(&low[c..]), V::load(&high[c..]));
+            for row in rows.chunks_exact(k) {
+                let four = V::load(&row[c..]);
+                (lower, upper) = (V::min(four, lower), V::max(four, upper));
+            }
+            V::store(&mut low[c..], lower);
+            V::store(&mut high[c..], upper);
+            c += 4;
+        }
+        while c < k {
+            let (mut lower, mut upper) = (low[c], high[c]);
+            for row in rows.chunks_exact(k) {
+                (lower, upper) = (least(row[c], lower), most(row[c], upper));
+            }
+            (low[c], high[c]) = (lower, upper);
+            c += 1;
         }
     }
 

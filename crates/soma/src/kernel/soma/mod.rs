@@ -3,6 +3,7 @@
 pub(crate) mod accept;
 mod ahead;
 mod bins;
+mod candidates;
 pub(crate) mod celled;
 pub(crate) mod cells;
 mod choose;
@@ -13,7 +14,6 @@ pub(crate) mod members;
 mod ordered;
 pub(crate) mod partition;
 mod scan;
-mod sieve;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -25,13 +25,13 @@ use serde::{Deserialize, Serialize};
 use self::accept::Choice;
 use self::ahead::Ahead;
 use self::bins::Bins;
+use self::candidates::Candidates;
 use self::celled::CellSelector;
 use self::cells::Cells;
 use self::envelope::Envelope;
 use self::ordered::{Order, OrderedSelector};
 use self::partition::Partition;
 use self::scan::ScanSelector;
-use self::sieve::{Sieve, SieveSelector};
 use self::uniform::UniformSelector;
 use super::columns::Columns;
 use super::offers::Batches;
@@ -110,8 +110,6 @@ trait Selector {
 pub enum Strategy {
     /// Uniformly, under one bound of all weights.
     Uniform,
-    /// Uniformly too, eight at a time in single precision.
-    Sieve,
     /// By bounds of all weights, which are computed in whole numbers or in single precision.
     Scan,
     /// By way of so many cells of similar records.
@@ -123,16 +121,10 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Whether places are drawn under one bound of all weights.
-    fn is_by_one_bound(self) -> bool {
-        matches!(self, Strategy::Uniform | Strategy::Sieve)
-    }
-
     /// The name, as it is printed.
     pub fn name(self) -> String {
         match self {
             Strategy::Uniform => "uniform".into(),
-            Strategy::Sieve => "sieve".into(),
             Strategy::Scan => "scan".into(),
             Strategy::Cells(count) => format!("cells-{count}"),
             Strategy::Bins => "bins".into(),
@@ -165,7 +157,7 @@ pub struct Soma {
     #[serde(skip)]
     ahead: Ahead,
     #[serde(skip)]
-    sieve: Sieve,
+    candidates: Candidates,
     #[serde(skip)]
     columns: Columns,
     #[serde(skip)]
@@ -237,18 +229,13 @@ impl Work for Moves<'_> {
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Moves { soma, records, offers, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
-        let Soma { partition, ahead, sieve, columns, steps, cells, .. } = soma;
-        let Soma { bins, order, envelope, batch, .. } = soma;
+        let Soma { partition, ahead, columns, steps, cells, .. } = soma;
+        let Soma { candidates, bins, order, envelope, batch, .. } = soma;
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
             Strategy::Uniform => {
                 envelope.fit::<V, K>(records);
-                let selector = UniformSelector::begin(records, rng);
-                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
-            }
-            Strategy::Sieve => {
-                envelope.fit::<V, K>(records);
-                let selector = SieveSelector::begin::<V, K>(sieve, records);
+                let selector = UniformSelector::begin(candidates, records, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Scan if steps.suit::<S, V, K>(records) => {

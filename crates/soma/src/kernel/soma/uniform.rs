@@ -1,60 +1,61 @@
 //! Places drawn uniformly and kept under one bound of all weights.
 
-use rand::distr::{Distribution, Uniform};
-
 use super::accept::{Choice, OneBox, most_trials};
+use super::candidates::{Candidates, LEFT};
 use super::{Envelope, Selector};
 use crate::kernel::Records;
-use crate::kernel::shape::{Falloff, survives};
+use crate::kernel::shape::{Falloff, costs_with, outlasts};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
 
-/// How many places are drawn ahead, so that their statistics are on the way from memory by the
-/// time that they are looked at.
-const AHEAD: usize = 32;
 /// Statistics of fewer bytes than this are near enough not to be asked for ahead.
 const NEAR: usize = 1 << 18;
+/// How many candidates are looked at together.
+const FOUR: usize = 4;
 
 /// Draws a place uniformly and keeps it with probability w_i / w_up, where w_up is the weight at
 /// the point of the box where each coordinate comes nearest to the release: then the place kept
 /// has probability w_i / W, whatever W is. The number of trials has mean n w_up / W.
 ///
-/// Places do not depend on the state, so that they are drawn ahead of their use.
-#[derive(Debug, Clone)]
-pub(super) struct UniformSelector {
-    places: Uniform<u32>,
-    ahead: [u32; AHEAD],
-    next: usize,
+/// Four candidates are looked at together, and the first that is kept is taken: to look at each by
+/// itself would be to guess, and to guess wrong, whether it is kept.
+#[derive(Debug)]
+pub(super) struct UniformSelector<'a> {
+    candidates: &'a mut Candidates,
     near: bool,
     one: OneBox,
 }
 
-impl UniformSelector {
+impl<'a> UniformSelector<'a> {
     #[inline(always)]
-    pub(super) fn begin(records: &Records, rng: &mut Rng) -> Self {
-        let places = Uniform::new(0, records.n() as u32).expect("there is a record");
-        let mut ahead = [0; AHEAD];
-        for place in &mut ahead {
-            *place = places.sample(rng);
-            records.prefetch(*place as usize);
-        }
+    pub(super) fn begin(candidates: &'a mut Candidates, records: &Records, rng: &mut Rng) -> Self {
+        candidates.begin(records.n(), rng);
         let near = size_of_val(records.statistics()) < NEAR;
-        UniformSelector { places, ahead, next: 0, near, one: OneBox::default() }
+        let selector = UniformSelector { candidates, near, one: OneBox::default() };
+        selector.ask_for(LEFT, records);
+        selector
     }
 
+    /// Asks for the last `count` of the next candidates from memory, if they are far.
     #[inline(always)]
-    fn place(&mut self, records: &Records, rng: &mut Rng) -> usize {
-        let next = self.places.sample(rng);
+    fn ask_for(&self, count: usize, records: &Records) {
         if !self.near {
-            records.prefetch(next as usize);
+            self.candidates
+                .coming(count)
+                .iter()
+                .for_each(|&place| records.prefetch(place as usize));
         }
-        let at = self.next % AHEAD;
-        self.next += 1;
-        std::mem::replace(&mut self.ahead[at], next) as usize
+    }
+
+    /// So many candidates are used up.
+    #[inline(always)]
+    fn use_up(&mut self, count: usize, records: &Records, rng: &mut Rng) {
+        self.candidates.use_up(count, rng);
+        self.ask_for(count, records);
     }
 }
 
-impl Selector for UniformSelector {
+impl Selector for UniformSelector<'_> {
     #[inline(always)]
     fn prepare<S: Falloff, V: Vector, const K: usize>(
         &mut self,
@@ -76,14 +77,31 @@ impl Selector for UniformSelector {
         rng: &mut Rng,
     ) -> Choice {
         envelope.offer::<V, K>(records.residual(), offer);
-        self.one.least = envelope.least_cost::<S, V, K>();
-        for _ in 0..most_trials(records.n()) {
-            let place = self.place(records, rng);
-            let cost = envelope.cost::<S, V, K>(records.statistic_known::<K>(place));
-            *evaluations += 1;
-            if survives(cost - self.one.least, rng) {
-                return Choice::at(place, cost);
+        let least = envelope.least_cost::<S, V, K>();
+        self.one.least = least;
+        for _ in 0..most_trials(records.n()) / FOUR {
+            let at = self.candidates.next();
+            let places = &self.candidates.places[at..at + FOUR];
+            let row = |j: usize| records.row_of_its_own::<K>(places[j] as usize);
+            let costs = costs_with::<S, V, K>(envelope.apart(), [row(0), row(1), row(2), row(3)]);
+            let excess = V::sub(costs, V::load(&[least; 4]));
+            let (surely, mut perhaps) = self.candidates.keep::<V>(at, excess);
+            let mut all = [0.0; FOUR];
+            V::store(&mut all, costs);
+            while perhaps != 0 {
+                let j = perhaps.trailing_zeros() as usize % FOUR;
+                let (place, cost) = (places[j] as usize, all[j]);
+                let is_kept = (surely >> j) & 1 == 1
+                    || outlasts(cost - least, self.candidates.uniform(at + j, rng));
+                if is_kept {
+                    self.use_up(j + 1, records, rng);
+                    *evaluations += j as u64 + 1;
+                    return Choice::at(place, cost);
+                }
+                perhaps &= perhaps - 1;
             }
+            self.use_up(FOUR, records, rng);
+            *evaluations += FOUR as u64;
         }
         Choice::by_weighing_all::<S, K>(envelope, records, evaluations, rng)
     }

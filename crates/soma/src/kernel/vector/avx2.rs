@@ -5,10 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{
-    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Stepping, Vector,
-    Weighing,
-};
+use super::{BITS, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Stepping, Vector, Weighing};
 use crate::kernel::exp::{HIGH_BITS, HIGH_RANGE};
 use crate::kernel::shape::Falloff;
 
@@ -47,6 +44,11 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn load(from: &[f64]) -> __m256d {
         unsafe { _mm256_loadu_pd(from[..4].as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn load_narrow(from: &[f32]) -> __m256d {
+        unsafe { _mm256_cvtps_pd(_mm_loadu_ps(from[..4].as_ptr())) }
     }
 
     #[inline(always)]
@@ -220,47 +222,6 @@ impl Vector for Avx2 {
                 _mm256_extracti128_si256::<1>(counts),
             );
             _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))) as usize
-        }
-    }
-
-    #[inline(always)]
-    fn sift<S: Falloff, const K: usize>(sifting: Sifting) -> (u32, u32) {
-        let Sifting { rows, stride, places, apart, beyond, low, high, shift } = sifting;
-        let stride = if K == 0 { stride } else { K.next_multiple_of(EIGHT) };
-        let (apart, beyond) = (&apart[..stride], &beyond[..stride]);
-        let (places, low, high) = (&places[..EIGHT], &low[..EIGHT], &high[..EIGHT]);
-        unsafe {
-            let mut lanes = [_mm256_setzero_ps(); EIGHT];
-            for (lanes, &place) in lanes.iter_mut().zip(places) {
-                let row = &rows[place as usize * stride..][..stride];
-                let mut c = 0;
-                while c < stride {
-                    let apart = _mm256_loadu_ps(apart.as_ptr().add(c));
-                    let distance = _mm256_add_ps(_mm256_loadu_ps(row.as_ptr().add(c)), apart);
-                    let cost = if S::BENDS {
-                        let half = _mm256_mul_ps(_mm256_set1_ps(0.5), distance);
-                        let beyond = _mm256_loadu_ps(beyond.as_ptr().add(c));
-                        _mm256_mul_ps(distance, _mm256_add_ps(half, beyond))
-                    } else {
-                        _mm256_andnot_ps(_mm256_set1_ps(-0.0), distance)
-                    };
-                    *lanes = _mm256_add_ps(*lanes, cost);
-                    c += EIGHT;
-                }
-            }
-            let [a, b, c, d, e, f, g, h] = lanes;
-            let first = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
-            let second = _mm256_hadd_ps(_mm256_hadd_ps(e, f), _mm256_hadd_ps(g, h));
-            let halves = [
-                _mm256_permute2f128_ps::<0x20>(first, second),
-                _mm256_permute2f128_ps::<0x31>(first, second),
-            ];
-            let costs = _mm256_add_ps(halves[0], halves[1]);
-            let low = _mm256_add_ps(_mm256_loadu_ps(low.as_ptr()), _mm256_set1_ps(shift[0]));
-            let high = _mm256_add_ps(_mm256_loadu_ps(high.as_ptr()), _mm256_set1_ps(shift[1]));
-            let surely = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(costs, low));
-            let perhaps = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(costs, high));
-            (surely as u32, perhaps as u32)
         }
     }
 

@@ -1,9 +1,6 @@
 //! Vectors in plain Rust.
 
-use super::{
-    BITS, EIGHT, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Sifting, Stepping, Vector,
-    Weighing,
-};
+use super::{BITS, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Stepping, Vector, Weighing};
 use crate::kernel::exp::exp_above;
 use crate::kernel::shape::Falloff;
 
@@ -22,6 +19,11 @@ impl Vector for Portable {
     #[inline(always)]
     fn load(from: &[f64]) -> [f64; 4] {
         [from[0], from[1], from[2], from[3]]
+    }
+
+    #[inline(always)]
+    fn load_narrow(from: &[f32]) -> [f64; 4] {
+        [from[0], from[1], from[2], from[3]].map(f64::from)
     }
 
     #[inline(always)]
@@ -128,24 +130,6 @@ impl Vector for Portable {
     fn count_up_to(sums: &[f64], with: [f64; 4]) -> usize {
         let lasts = sums.chunks_exact(LANES).map(|sums| &sums[LANES - 4..]);
         lasts.map(|four| (0..4).filter(|&j| four[j] <= with[j]).count()).sum()
-    }
-
-    #[inline(always)]
-    fn sift<S: Falloff, const K: usize>(sifting: Sifting) -> (u32, u32) {
-        let Sifting { rows, stride, places, apart, beyond, low, high, shift } = sifting;
-        let (mut surely, mut perhaps) = (0, 0);
-        for j in 0..EIGHT {
-            let row = &rows[places[j] as usize * stride..][..stride];
-            let mut lanes = [0.0f32; EIGHT];
-            for c in 0..stride {
-                lanes[c % EIGHT] += S::cost_beyond(row[c] + apart[c], beyond[c]);
-            }
-            let pair = |l: usize| lanes[l] + lanes[l + 1];
-            let cost = (pair(0) + pair(2)) + (pair(4) + pair(6));
-            surely |= u32::from(cost < low[j] + shift[0]) << j;
-            perhaps |= u32::from(cost < high[j] + shift[1]) << j;
-        }
-        (surely, perhaps)
     }
 
     #[inline(always)]

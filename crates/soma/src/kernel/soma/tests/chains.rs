@@ -48,14 +48,7 @@ pub(super) fn assert_agree(reference: &[[f64; 3]], fast: &[[f64; 3]], case: &str
 fn chains_agree_with_the_scan() {
     let (line, plane) = (
         [Strategy::Ordered].as_slice(),
-        [
-            Strategy::Uniform,
-            Strategy::Sieve,
-            Strategy::Scan,
-            Strategy::Cells(4),
-            Strategy::Cells(64),
-        ]
-        .as_slice(),
+        [Strategy::Uniform, Strategy::Scan, Strategy::Cells(4), Strategy::Cells(64)].as_slice(),
     );
     for (epsilon, k, strategies) in
         [(3.0, 2, plane), (40.0, 2, plane), (3.0, 1, line), (40.0, 1, line)]

@@ -36,18 +36,13 @@ impl Work for Frozen<'_> {
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
-        let Soma { partition, ahead, sieve, columns, steps, cells, bins, order, envelope, .. } =
+        let mut candidates = Candidates::default();
+        let Soma { partition, ahead, columns, steps, cells, bins, order, envelope, .. } =
             &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
                 envelope.fit::<V, K>(self.records);
-                let selector = UniformSelector::begin(self.records, self.rng);
-                self.draw::<S, V, K, _>(selector)
-            }
-            Strategy::Sieve => {
-                envelope.fit::<V, K>(self.records);
-                let mut sieve = std::mem::take(sieve);
-                let selector = SieveSelector::begin::<V, K>(&mut sieve, self.records);
+                let selector = UniformSelector::begin(&mut candidates, self.records, self.rng);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Scan if steps.suit::<S, V, K>(self.records) => {
