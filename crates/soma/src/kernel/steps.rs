@@ -1,5 +1,6 @@
 //! A SOMA move by a scan in whole numbers: a bound of every weight, and few weights in full.
 
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use rand::{Rng as _, RngExt};
@@ -233,7 +234,7 @@ impl Steps {
         let sums = &self.sums[8..];
         let (mut at, mut half) = (column & 7, sums.len() / 2);
         while half >= LANES {
-            at += if sums[at + half - 8] <= left { half } else { 0 };
+            at += select_unpredictable(sums[at + half - 8] <= left, half, 0);
             half /= 2;
         }
         let row = usize::from(sums[at] <= left);
@@ -309,8 +310,8 @@ impl Scanned for Steps {
             }
             let entry = &self.entry[..k];
             let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
-            for c in 0..k {
-                columns[c * LANES + i % LANES] = entry[c];
+            for (column, &t) in columns.chunks_exact_mut(LANES).zip(entry) {
+                column[i % LANES] = t;
             }
         }
         self.places = places;
@@ -324,8 +325,8 @@ impl Scanned for Steps {
         }
         let entry = &self.entry[..k];
         let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
-        for c in 0..k {
-            V::put_step(&mut columns[c * LANES..], i % LANES, entry[c]);
+        for (column, &t) in columns.chunks_exact_mut(LANES).zip(entry) {
+            V::put_step(column, i % LANES, t);
         }
     }
 

@@ -22,11 +22,11 @@ const WRONG: f64 = 1.6;
 const LATELY: f64 = 8.0;
 /// What a move costs when places are drawn uniformly: whatever the trials are, and for each of them.
 /// The unit of this and of what follows is about ten nanoseconds.
-const UNIFORM: [f64; 2] = [5.5, 0.69];
+const UNIFORM: [f64; 2] = [5.3, 0.8];
 /// Statistics of more bytes than this are far, and each trial costs so much more.
-const FAR: (usize, f64) = (1 << 19, 0.7);
+const FAR: (usize, f64) = (1 << 19, 0.6);
 /// What a move costs by a scan: whatever n is, and for each coordinate of each record.
-const SCAN: [f64; 2] = [10.2, 0.0033];
+const SCAN: [f64; 2] = [9.5, 0.0033];
 /// What a move costs by way of cells: whatever their number is, with the few trials that it takes
 /// where they suit; for each coordinate of each cell; and for each trial beyond [`USUAL`].
 const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
