@@ -10,7 +10,7 @@ use crate::rng::Rng;
 
 /// About how many bytes of newcomers, of all origins together, are looked at in turn: they stay in
 /// the second-level cache. Tests have few newcomers.
-const IN_TURN: usize = if cfg!(test) { 1 << 9 } else { 1 << 19 };
+const IN_TURN: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
 
 /// What memory is asked for comes in pieces of so many bytes.
 const LINE: usize = 64;
@@ -160,7 +160,8 @@ impl Far {
         let (d, width) = (self.d, self.d + 1);
         self.turns.clear();
         self.turns.resize(self.parts.len(), 0);
-        self.parts.iter().for_each(|parts| parts[0].ask(width));
+        // The next part is asked for while one is used up.
+        self.parts.iter().flat_map(|parts| parts.iter().take(2)).for_each(|part| part.ask(width));
         let (rows, codes) = records.binned_mut();
         for (rows, codes) in rows.chunks_mut(BLOCK * d).zip(codes.chunks_mut(BLOCK)) {
             self.find_leavers(codes, rng);
@@ -171,7 +172,7 @@ impl Far {
                 let turn = &mut self.turns[usize::from(*code)];
                 while parts[*turn].count == 0 {
                     *turn += 1;
-                    parts[*turn].ask(width);
+                    parts[*turn + 1..].iter().take(1).for_each(|part| part.ask(width));
                 }
                 let part = &mut parts[*turn];
                 let (newcomer, _) = below(part.count, rest);
