@@ -56,10 +56,8 @@ impl InCells {
     ) {
         self.cells.fit::<S, V, K>(records, &mut self.envelope, partition);
         self.homes.resize(records.n(), (0, 0));
-        for (cell, members) in self.cells.members.iter().enumerate() {
-            for slot in 0..members.len() {
-                self.homes[members.place(slot)] = (cell as u32, slot as u32);
-            }
+        for (cell, slot) in self.cells.members.all(0) {
+            self.homes[self.cells.members.place(cell, slot)] = (cell as u32, slot as u32);
         }
     }
 
@@ -75,10 +73,10 @@ impl InCells {
     #[inline(always)]
     fn draw<V: Vector>(&self, rng: &mut Rng) -> Option<usize> {
         let (cell, within) = self.cells.masses.find::<V>(rng.random());
-        let members = &self.cells.members[cell];
+        let members = self.cells.members.len(cell);
         // What is left of the uniform number is uniform within the mass of the cell.
         let slot = (within / f64::from(self.cells.masses.bounds[cell])) as usize;
-        (members.len() > 0).then(|| members.place(slot.min(members.len() - 1)))
+        (members > 0).then(|| self.cells.members.place(cell, slot.min(members - 1)))
     }
 
     /// e_i.
@@ -98,9 +96,9 @@ impl InCells {
     fn leave<V: Vector, const K: usize>(&mut self, place: usize) {
         let (cell, slot) = self.homes[place];
         self.cells.remove::<V, K>((cell as usize, slot as usize));
-        let members = &self.cells.members[cell as usize];
-        if (slot as usize) < members.len() {
-            self.homes[members.place(slot as usize)] = (cell, slot);
+        let members = &self.cells.members;
+        if (slot as usize) < members.len(cell as usize) {
+            self.homes[members.place(cell as usize, slot as usize)] = (cell, slot);
         }
     }
 
@@ -108,7 +106,7 @@ impl InCells {
     #[inline(always)]
     fn relabel(&mut self, from: usize, to: usize) {
         let (cell, slot) = self.homes[from];
-        self.cells.members[cell as usize].relabel(slot as usize, to as u32);
+        self.cells.members.relabel(cell as usize, slot as usize, to as u32);
         self.homes[to] = (cell, slot);
     }
 
@@ -121,7 +119,7 @@ impl InCells {
         statistic: &[f64],
     ) {
         self.envelope.widen::<V, K>(statistic);
-        self.homes[place] = (cell as u32, self.cells.members[cell].len() as u32);
+        self.homes[place] = (cell as u32, self.cells.members.len(cell) as u32);
         self.cells.add::<S, V, K>(cell, place as u32, statistic);
     }
 }

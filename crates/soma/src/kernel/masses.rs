@@ -66,19 +66,12 @@ impl Masses {
     pub(crate) fn find<V: Vector>(&self, uniform: f64) -> (usize, f64) {
         let left = uniform * self.total();
         let lefts = V::sub(V::join([left; 4]), V::load(&self.starts));
-        // First which sixteen, and then which of them. Of the parts before the one that is wanted
-        // all sums are passed, of those after it none.
+        // Of the parts before the one that is wanted all sums are passed, of those after it none.
         let sums = &self.sums[4..];
-        let blocks = sums.len() / LANES;
-        let passed = V::count_up_to(sums, lefts).min(4 * blocks - 1);
-        let (part, block) = (passed >> blocks.trailing_zeros() & 3, passed & (blocks - 1));
-        let left = left - self.starts[part];
-        let at = block * LANES + part;
-        let four = &sums[at..][..9];
-        let rows = usize::from(four[0] <= left)
-            + usize::from(four[4] <= left)
-            + usize::from(four[8] <= left);
-        let at = at + 4 * rows;
-        (at, left - self.sums[at])
+        let rows = sums.len() / 4;
+        let passed = V::count_up_to(sums, lefts).min(4 * rows - 1);
+        let (part, row) = (passed >> rows.trailing_zeros() & 3, passed & (rows - 1));
+        let at = 4 * row + part;
+        (at, left - self.starts[part] - self.sums[at])
     }
 }

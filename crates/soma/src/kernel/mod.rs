@@ -14,6 +14,7 @@ pub(crate) mod exp;
 pub(crate) mod log;
 pub(crate) mod masses;
 mod offers;
+pub(crate) mod pages;
 mod ran_imwg;
 pub(crate) mod records;
 mod rough;

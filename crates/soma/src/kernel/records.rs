@@ -2,6 +2,7 @@
 
 use super::codes::{MOST_CODES, bin, counts, indicators};
 use super::offers::BATCH;
+use super::pages;
 use super::vector::{Portable, Vector};
 use crate::error::Outcome;
 use crate::release::Release;
@@ -30,14 +31,21 @@ pub struct Records {
 }
 
 impl Records {
-    /// The records `records` under `release`.
-    pub fn new(release: &Release, records: Vec<f64>) -> Outcome<Self> {
+    /// The `given` records under `release`.
+    pub fn new(release: &Release, given: Vec<f64>) -> Outcome<Self> {
         let (n, d, k) = (release.n(), release.query().record_dim(), release.query().dim());
-        assert_eq!(records.len(), n * d, "n records of length {d}");
+        assert_eq!(given.len(), n * d, "n records of length {d}");
+        let (mut records, mut statistics) = (pages::with_room(n * d), Vec::new());
+        records.extend(given);
         let scales = release.sum_scales();
         let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
         let units: Vec<f64> = scales.iter().map(|b| 1.0 / b).collect();
         let coded = release.query().bins().is_some() && k <= MOST_CODES;
+        if coded {
+            statistics = indicators(&units);
+        } else {
+            pages::resize(&mut statistics, n * k);
+        }
         let mut all = Records {
             n,
             per_n: 1.0 / n as f64,
@@ -45,7 +53,7 @@ impl Records {
             d,
             k,
             records,
-            statistics: if coded { indicators(&units) } else { vec![0.0; n * k] },
+            statistics,
             codes: vec![0; if coded { n } else { 0 }],
             units,
             residual: target.clone(),
@@ -209,10 +217,15 @@ impl Records {
         &self.statistics[i * k..][..k]
     }
 
-    /// Asks for record i and its statistic from memory, to be looked at or replaced soon.
+    /// Asks for the statistic of record i from memory, to be looked at or replaced soon.
     #[inline(always)]
-    pub(super) fn prefetch(&self, i: usize) {
+    pub(super) fn prefetch_statistic(&self, i: usize) {
         prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
+    }
+
+    /// Asks for record i from memory, to be replaced soon.
+    #[inline(always)]
+    pub(super) fn prefetch_record(&self, i: usize) {
         prefetch_row(self.records.as_ptr().wrapping_add(i * self.d), self.d);
     }
 
@@ -248,10 +261,21 @@ impl Records {
         record: &[f64],
         statistic: &[f64],
     ) {
+        self.replace_statistic::<V, K>(i, statistic);
+        copy_short(&mut self.records[i * self.d..][..self.d], record);
+    }
+
+    /// Puts a statistic in the place of that of record i, whose record is to follow.
+    #[inline(always)]
+    pub(super) fn replace_statistic<V: Vector, const K: usize>(
+        &mut self,
+        i: usize,
+        statistic: &[f64],
+    ) {
         let k = if K == 0 { self.k } else { K };
         let row = self.row(i);
         shift::<V, K>(&mut self.residual, &self.statistics[row * k..][..k], statistic);
-        self.put::<K>(i, record, statistic);
+        self.put_statistic::<K>(i, statistic);
     }
 
     /// The residual follows a statistic that is replaced by another.
@@ -319,13 +343,18 @@ impl Records {
     /// Puts a record with its statistic in the place of record i; the residual stays as it is.
     #[inline(always)]
     pub(super) fn put<const K: usize>(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
+        self.put_statistic::<K>(i, statistic);
+        copy_short(&mut self.records[i * self.d..][..self.d], record);
+    }
+
+    #[inline(always)]
+    fn put_statistic<const K: usize>(&mut self, i: usize, statistic: &[f64]) {
         let k = if K == 0 { self.k } else { K };
         if self.codes.is_empty() {
             self.statistics[i * k..][..k].copy_from_slice(&statistic[..k]);
         } else {
             self.codes[i] = bin(&statistic[..k]) as u8;
         }
-        copy_short(&mut self.records[i * self.d..][..self.d], record);
     }
 
     /// Exchanges the places of two records.

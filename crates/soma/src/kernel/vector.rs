@@ -88,8 +88,8 @@ pub trait Vector: Copy + 'static {
     /// [`exp_above`](super::exp::exp_above) of each of four.
     fn exp_above(of: Self::Four) -> Self::Four;
 
-    /// How many of the last four of each [`LANES`] of `sums` are not above what they are compared
-    /// with: number j with number j modulo 4 of `with`.
+    /// How many of `sums`, a multiple of eight, are not above what they are compared with: number j
+    /// with number j modulo 4 of `with`.
     fn count_up_to(sums: &[f64], with: Self::Four) -> usize;
 
     /// The masses of single records; see [`Points`].

@@ -2,7 +2,7 @@
 
 use crate::chain::Problem;
 use crate::error::Outcome;
-use crate::kernel::Records;
+use crate::kernel::{Records, pages};
 
 /// Records with their statistics and residual in noise units, to be taken or left.
 #[derive(Debug, Clone, Default)]
@@ -21,8 +21,8 @@ impl Trial {
         current: &Records,
         build: impl FnOnce(&mut [f64]) -> Outcome,
     ) -> Outcome<f64> {
-        self.records.resize(current.all().len(), 0.0);
-        self.statistics.resize(current.n() * current.k(), 0.0);
+        pages::resize(&mut self.records, current.all().len());
+        pages::resize(&mut self.statistics, current.n() * current.k());
         build(&mut self.records)?;
         // Records that overflowed: a proposal far out in the tails, which cannot be taken.
         if self.records.iter().any(|value| !value.is_finite()) {

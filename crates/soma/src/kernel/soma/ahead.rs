@@ -21,10 +21,10 @@ pub(super) struct Ahead {
 
 impl Ahead {
     /// Draws for all cells.
-    pub(super) fn start(&mut self, members: &[Members], k: usize, rng: &mut Rng) {
+    pub(super) fn start(&mut self, members: &Members, rng: &mut Rng) {
         self.next.clear();
-        for cell in members {
-            let mut draw = || if cell.len() > 0 { fresh(cell, k, rng) } else { 0 };
+        for cell in 0..members.groups() {
+            let mut draw = || if members.len(cell) > 0 { fresh(members, cell, rng) } else { 0 };
             self.next.push([draw(), draw(), draw(), draw()]);
         }
     }
@@ -35,11 +35,11 @@ impl Ahead {
         self.next[cell][after % FOUR]
     }
 
-    /// The next member of `cell`, one of `members`, has decided something, and is used up.
+    /// The next member of `cell` has decided something, and is used up.
     #[inline(always)]
-    pub(super) fn pop(&mut self, cell: usize, members: &Members, k: usize, rng: &mut Rng) {
+    pub(super) fn pop(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
         let [_, second, third, fourth] = self.next[cell];
-        self.next[cell] = [second, third, fourth, fresh(members, k, rng)];
+        self.next[cell] = [second, third, fourth, fresh(members, cell, rng)];
     }
 
     /// Member `slot` has left `cell`, and the last one, if it was another, has its slot now.
@@ -48,13 +48,13 @@ impl Ahead {
         &mut self,
         (cell, slot): (usize, usize),
         members: &Members,
-        k: usize,
         rng: &mut Rng,
     ) {
+        let len = members.len(cell);
         for next in &mut self.next[cell] {
             if *next as usize == slot {
-                *next = if members.len() > 0 { fresh(members, k, rng) } else { 0 };
-            } else if *next as usize == members.len() {
+                *next = if len > 0 { fresh(members, cell, rng) } else { 0 };
+            } else if *next as usize == len {
                 *next = slot as u32;
             }
         }
@@ -65,7 +65,7 @@ impl Ahead {
     pub(super) fn came(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
         // 16 bits for each say whether it may be replaced, which happens with a probability that
         // is at least what it should be, but hardly ever.
-        let (len, word) = (members.len() as u32, rng.next_u64());
+        let (len, word) = (members.len(cell) as u32, rng.next_u64());
         let most = (65_536 / len + 1).min(65_536);
         let parts = [word, word >> 16, word >> 32, word >> 48].map(|bits| bits as u32 & 0xffff);
         if parts.into_iter().fold(u32::MAX, u32::min) < most {
@@ -93,8 +93,8 @@ impl Ahead {
 }
 
 #[inline(always)]
-fn fresh(members: &Members, k: usize, rng: &mut Rng) -> u32 {
-    let slot = rng.random_range(0..members.len() as u32);
-    members.prefetch(slot as usize, k);
+fn fresh(members: &Members, cell: usize, rng: &mut Rng) -> u32 {
+    let slot = rng.random_range(0..members.len(cell) as u32);
+    members.prefetch(cell, slot as usize);
     slot
 }

@@ -37,7 +37,7 @@ impl<'a> CellSelector<'a> {
     ) -> Self {
         cells.fit::<S, V, K>(records, envelope, partition);
         let ahead = if cells.hold_copies() {
-            ahead.start(&cells.members, records.k(), rng);
+            ahead.start(&cells.members, rng);
             Some(ahead)
         } else {
             None
@@ -45,21 +45,24 @@ impl<'a> CellSelector<'a> {
         CellSelector { cells, partition, ahead, least: 0.0, offers: Vec::new() }
     }
 
-    /// Draws a cell and a member of it. Rounding may lead to a cell without members, though hardly
-    /// ever; then it draws again.
+    /// Draws a cell, and which of its members it is unless that was drawn ahead. Rounding may lead
+    /// to a cell without members, though hardly ever; then it draws again.
     #[inline(always)]
     fn draw<V: Vector>(&self, rng: &mut Rng) -> Candidate {
         loop {
             let bits = rng.next_u64();
             let uniform = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
             let (cell, within) = self.cells.masses.find::<V>(uniform);
-            let members = &self.cells.members[cell];
-            if members.len() == 0 {
+            let members = self.cells.members.len(cell);
+            if members == 0 {
                 continue;
             }
             let bound = f64::from(self.cells.masses.bounds[cell]);
             // What is left of the uniform number is uniform within the mass of the cell.
-            let slot = ((within / bound) as u32).min(members.len() as u32 - 1);
+            let slot = match self.ahead {
+                Some(_) => 0,
+                None => ((within / bound) as u32).min(members as u32 - 1),
+            };
             let step = bound * (1.0 / 2048.0);
             let bar = (bits % 2048) as f64 * step;
             return Candidate { cell: cell as u32, slot, bar, step };
@@ -153,7 +156,6 @@ impl Selector for CellSelector<'_> {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> Choice {
-        let k = records.k();
         envelope.offer::<V, K>(records.residual(), offer);
         self.least = self.cells.weigh::<S, V, K>(envelope);
         // Four at a time: where one is kept half of the time, to look at each by itself would mean
@@ -165,18 +167,18 @@ impl Selector for CellSelector<'_> {
             if let Some(ahead) = &mut self.ahead {
                 // Those after the one that is kept decide nothing, and are not used up.
                 for Candidate { cell, .. } in &four[..kept.map_or(FOUR, |(j, _)| j + 1)] {
-                    ahead.pop(*cell as usize, &self.cells.members[*cell as usize], k, rng);
+                    ahead.pop(*cell as usize, &self.cells.members, rng);
                 }
             }
             if let Some((j, cost)) = kept {
                 let (cell, slot) = (four[j].cell as usize, four[j].slot as usize);
-                return Choice { place: self.cells.members[cell].place(slot), cost, cell, slot };
+                return Choice { place: self.cells.members.place(cell, slot), cost, cell, slot };
             }
         }
         let (index, cost) =
             by_weighing_all::<S, K>(envelope, self.cells.rows(records, 0), evaluations, rng);
-        let (cell, slot) = self.cells.locate(index);
-        Choice { place: self.cells.members[cell].place(slot), cost, cell, slot }
+        let (cell, slot) = self.cells.members.all(0).nth(index).expect("one of the rows");
+        Choice { place: self.cells.members.place(cell, slot), cost, cell, slot }
     }
 
     #[inline(always)]
@@ -211,8 +213,8 @@ impl Selector for CellSelector<'_> {
     }
 
     #[inline(always)]
-    fn old<const K: usize>(&self, choice: &Choice) -> &[f64] {
-        self.cells.copied_row::<K>(choice.cell, choice.slot)
+    fn old<const K: usize>(&self, choice: &Choice) -> Option<&[f64]> {
+        Some(self.cells.copied_row::<K>(choice.cell, choice.slot))
     }
 
     #[inline(always)]
@@ -228,11 +230,11 @@ impl Selector for CellSelector<'_> {
         let (from, to) = ((choice.cell, choice.slot), usize::from(self.offers[j]));
         let place = self.cells.remove::<V, K>(from);
         if let Some(ahead) = &mut self.ahead {
-            ahead.left(from, &self.cells.members[from.0], new.len(), rng);
+            ahead.left(from, &self.cells.members, rng);
         }
         self.cells.add::<S, V, K>(to, place, new);
         if let Some(ahead) = &mut self.ahead {
-            ahead.came(to, &self.cells.members[to], rng);
+            ahead.came(to, &self.cells.members, rng);
         }
     }
 }

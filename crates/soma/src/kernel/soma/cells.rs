@@ -13,8 +13,6 @@ use crate::kernel::vector::{LANES, ONE, Vector, Weighing};
 
 /// Statistics of more bytes than this are waited for, unless they are asked for ahead of their use.
 const FAR: usize = 1 << 19;
-/// Records are sorted into cells so many at a time.
-const BLOCK: usize = 64;
 /// 2^i (1 + f) is above 2^(i + f), by less than this factor.
 const LOOSE: f32 = 1.062;
 
@@ -35,10 +33,10 @@ pub(crate) struct Cells {
     high: Vec<u16>,
     /// The boxes again, not rounded: cell after cell, lower edges and then upper ones.
     edges: Vec<f64>,
-    /// The cells of the records that are being sorted.
+    /// The cells of the records as the sweep begins.
     entries: Vec<u16>,
     counts: Vec<f32>,
-    pub(crate) members: Vec<Members>,
+    pub(crate) members: Members,
     /// Whether the cells hold copies of the statistics.
     copies: bool,
     /// Where the statistic of the replaced record should be, just below, and what all records
@@ -67,17 +65,16 @@ impl Cells {
         let k = if K == 0 { records.k() } else { K };
         self.copies = size_of_val(records.statistics()) >= FAR;
         self.reset(k, partition.cells());
-        let mut place = 0;
-        for rows in records.statistics().chunks(BLOCK * k) {
-            partition.cells_of_all::<K>(rows, k, &mut self.entries);
-            for r in 0..rows.len() / k {
-                let cell = usize::from(self.entries[r]);
-                let row = &rows[r * k..][..k];
-                self.push::<K>(cell, place, row);
-                let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at_mut(k);
-                widen::<V, K>(low, high, row, row);
-                place += 1;
-            }
+        partition.cells_of_all::<K>(records.statistics(), k, &mut self.entries);
+        let row = |place| records.statistic_known::<K>(place);
+        if self.copies {
+            self.members.sort::<K>(self.counts.len(), &self.entries, k, row);
+        } else {
+            self.members.sort::<0>(self.counts.len(), &self.entries, 0, row);
+        }
+        for (&cell, row) in self.entries.iter().zip(records.statistics().chunks_exact(k)) {
+            let (low, high) = self.edges[2 * usize::from(cell) * k..][..2 * k].split_at_mut(k);
+            widen::<V, K>(low, high, row, row);
         }
         envelope.clear(k);
         for edges in self.edges.chunks_exact(2 * k) {
@@ -86,8 +83,8 @@ impl Cells {
         let middles = envelope.low().iter().zip(envelope.high()).map(|(low, high)| low + high);
         self.origin.extend(middles.map(|twice| 0.5 * twice - 32_768.0 * S::STEP));
         for cell in 0..partition.cells() {
-            self.counts[cell] = self.members[cell].len() as f32;
-            if self.members[cell].len() > 0 {
+            self.counts[cell] = self.members.len(cell) as f32;
+            if self.members.len(cell) > 0 {
                 self.fit_box::<S>(cell, k);
             }
         }
@@ -110,9 +107,6 @@ impl Cells {
         fill(&mut self.aim, k, 0);
         fill(&mut self.paid, k, 0);
         self.masses.resize(padded);
-        self.members.resize(padded, Members::default());
-        let copied = if self.copies { k } else { 0 };
-        self.members.iter_mut().for_each(|members| members.clear(copied));
     }
 
     /// Puts the edges of a cell on the grid.
@@ -200,14 +194,14 @@ impl Cells {
         if self.copies {
             self.copied_row::<K>(cell, slot)
         } else {
-            records.statistic_known::<K>(self.members[cell].place(slot))
+            records.statistic_known::<K>(self.members.place(cell, slot))
         }
     }
 
     /// The copied statistic of a member of a cell.
     #[inline(always)]
     pub(crate) fn copied_row<const K: usize>(&self, cell: usize, slot: usize) -> &[f64] {
-        self.members[cell].row::<K>(slot, self.aim.len())
+        self.members.row::<K>(cell, slot)
     }
 
     /// The statistics of all records, those in cell `first` before the others.
@@ -216,21 +210,7 @@ impl Cells {
         records: &'a Records,
         first: usize,
     ) -> impl Iterator<Item = &'a [f64]> {
-        let order = (first..self.members.len()).chain(0..first);
-        order.flat_map(move |cell| {
-            (0..self.members[cell].len()).map(move |slot| self.row::<0>(records, cell, slot))
-        })
-    }
-
-    /// The cell, and the place among its members, of row number `index` of all.
-    pub(crate) fn locate(&self, mut index: usize) -> (usize, usize) {
-        for (cell, members) in self.members.iter().enumerate() {
-            if index < members.len() {
-                return (cell, index);
-            }
-            index -= members.len();
-        }
-        unreachable!("there are as many rows as records")
+        self.members.all(first).map(|(cell, slot)| self.row::<0>(records, cell, slot))
     }
 
     /// Whether W is surely enough, by bounds from below: every member of a cell is taken to be at
@@ -281,11 +261,11 @@ impl Cells {
     #[cfg(test)]
     pub(crate) fn check<S: Falloff>(&self, records: &Records) {
         let k = records.k();
-        for (cell, members) in self.members.iter().enumerate() {
-            assert_eq!(self.counts[cell], members.len() as f32);
-            for slot in 0..members.len() {
+        for cell in 0..self.members.groups() {
+            assert_eq!(self.counts[cell], self.members.len(cell) as f32);
+            for slot in 0..self.members.len(cell) {
                 let row = self.row::<0>(records, cell, slot);
-                assert_eq!(row, records.statistic(members.place(slot)));
+                assert_eq!(row, records.statistic(self.members.place(cell, slot)));
                 for (c, &t) in row.iter().enumerate() {
                     let at = (cell / LANES * k + c) * LANES + cell % LANES;
                     let below = below::<S>(t, self.origin[c]);
@@ -301,11 +281,10 @@ impl Cells {
         &mut self,
         (cell, slot): (usize, usize),
     ) -> u32 {
-        let members = &mut self.members[cell];
         let place = if self.copies {
-            members.swap_remove::<K>(slot, self.aim.len())
+            self.members.swap_remove::<K>(cell, slot)
         } else {
-            members.swap_remove::<0>(slot, 0)
+            self.members.swap_remove::<0>(cell, slot)
         };
         self.recount::<V>(cell);
         place
@@ -314,15 +293,15 @@ impl Cells {
     #[inline(always)]
     fn push<const K: usize>(&mut self, cell: usize, place: u32, row: &[f64]) {
         if self.copies {
-            self.members[cell].push::<K>(place, row);
+            self.members.push::<K>(cell, place, row);
         } else {
-            self.members[cell].push::<0>(place, &[]);
+            self.members.push::<0>(cell, place, &[]);
         }
     }
 
     #[inline(always)]
     fn recount<V: Vector>(&mut self, cell: usize) {
-        let count = self.members[cell].len() as f32;
+        let count = self.members.len(cell) as f32;
         V::put(&mut self.counts[cell / 8 * 8..], cell % 8, count);
     }
 

@@ -1,88 +1,148 @@
-//! The members of a cell or a bucket.
+//! The members of cells or buckets.
 
+use crate::kernel::pages;
 use crate::kernel::records::prefetch_row;
 
-/// The places of some records, and, where these are far from each other in memory, a copy of their
-/// statistics, side by side: so a record is weighed with one look at memory, and without the place
-/// where it belongs.
+/// Room that is left for members to come: one for so many that there are, and so many more.
+const SPARE: [usize; 2] = [8, 32];
+
+/// The places of all records, sorted into groups, and, where these are far from each other in memory,
+/// a copy of their statistics, side by side: so a record is weighed with one look at memory, and
+/// without the place where it belongs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
     /// For each member the copy of its statistic, if there is one, and the bits of its place.
     rows: Vec<f64>,
     /// The length of a row.
     stride: usize,
+    groups: Vec<Group>,
+}
+
+/// Where in the rows a group begins, how many members it has, and for how many there is room.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    start: usize,
     len: usize,
+    room: usize,
 }
 
 impl Members {
-    /// How many.
+    /// Sorts records into `groups` groups: `of` are the numbers of theirs, `row` gives their
+    /// statistics, of which `k` numbers are copied; none if k is 0.
     #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    pub(crate) fn sort<'a, const K: usize>(
+        &mut self,
+        groups: usize,
+        of: &[u16],
+        k: usize,
+        row: impl Fn(usize) -> &'a [f64],
+    ) {
+        self.stride = if K == 0 { k } else { K } + 1;
+        self.groups.clear();
+        self.groups.resize(groups, Group::default());
+        for &group in of {
+            self.groups[usize::from(group)].room += 1;
+        }
+        let mut end = 0;
+        for group in &mut self.groups {
+            group.start = end;
+            group.room += group.room / SPARE[0] + SPARE[1];
+            end += group.room * self.stride;
+        }
+        if self.rows.len() < end {
+            self.rows = pages::with_room(end);
+            self.rows.resize(end, 0.0);
+        }
+        for (place, &group) in of.iter().enumerate() {
+            self.push::<K>(usize::from(group), place as u32, row(place));
+        }
     }
 
-    /// Forgets them all. Of those to come, statistics of length `k` are copied; none if k is 0.
-    pub(crate) fn clear(&mut self, k: usize) {
-        self.rows.clear();
-        (self.stride, self.len) = (k + 1, 0);
+    /// How many groups.
+    pub(crate) fn groups(&self) -> usize {
+        self.groups.len()
     }
 
-    /// The place of member `slot`.
+    /// How many members `group` has.
     #[inline(always)]
-    pub(crate) fn place(&self, slot: usize) -> usize {
-        self.rows[(slot + 1) * self.stride - 1].to_bits() as usize
+    pub(crate) fn len(&self, group: usize) -> usize {
+        self.groups[group].len
     }
 
-    /// Member `slot` has another place now.
+    /// Where the row of member `slot` of `group` begins.
     #[inline(always)]
-    pub(crate) fn relabel(&mut self, slot: usize, place: u32) {
-        self.rows[(slot + 1) * self.stride - 1] = f64::from_bits(u64::from(place));
+    fn at(&self, group: usize, slot: usize) -> usize {
+        self.groups[group].start + slot * self.stride
     }
 
-    /// The copied statistic, of length k, of member `slot`.
+    /// The place of member `slot` of `group`.
     #[inline(always)]
-    pub(crate) fn row<const K: usize>(&self, slot: usize, k: usize) -> &[f64] {
-        let k = if K == 0 { k } else { K };
-        &self.rows[slot * (k + 1)..][..k]
+    pub(crate) fn place(&self, group: usize, slot: usize) -> usize {
+        self.rows[self.at(group, slot) + self.stride - 1].to_bits() as usize
     }
 
-    /// The copied statistics of all.
-    pub(crate) fn rows(&self, k: usize) -> impl Iterator<Item = &[f64]> {
-        self.rows.chunks_exact(k + 1).map(move |row| &row[..k])
+    /// The group and the slot of all members, those of group `first` before the others.
+    pub(crate) fn all(&self, first: usize) -> impl Iterator<Item = (usize, usize)> {
+        let order = (first..self.groups.len()).chain(0..first);
+        order.flat_map(|group| (0..self.len(group)).map(move |slot| (group, slot)))
     }
 
-    /// Asks for member `slot` from memory, to be looked at soon.
+    /// Member `slot` of `group` has another place now.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, slot: usize, k: usize) {
-        prefetch_row(self.rows.as_ptr().wrapping_add(slot * (k + 1)), k + 1);
+    pub(crate) fn relabel(&mut self, group: usize, slot: usize, place: u32) {
+        let at = self.at(group, slot) + self.stride - 1;
+        self.rows[at] = f64::from_bits(u64::from(place));
     }
 
-    /// Takes in the record at `place`, with a copy of its statistic unless `row` is empty.
+    /// The copied statistic, of length k, of member `slot` of `group`.
     #[inline(always)]
-    pub(crate) fn push<const K: usize>(&mut self, place: u32, row: &[f64]) {
-        let k = if K == 0 { row.len() } else { K };
-        self.rows.extend_from_slice(&row[..k]);
-        self.rows.push(f64::from_bits(u64::from(place)));
-        self.len += 1;
+    pub(crate) fn row<const K: usize>(&self, group: usize, slot: usize) -> &[f64] {
+        let k = if K == 0 { self.stride - 1 } else { K };
+        &self.rows[self.groups[group].start + slot * (k + 1)..][..k]
     }
 
-    /// Lets member `slot` go, with the copy of its statistic, of length k, the last taking its slot;
-    /// returns its place. Where there are no copies, k is 0.
+    /// Asks for member `slot` of `group` from memory, to be looked at soon.
     #[inline(always)]
-    pub(crate) fn swap_remove<const K: usize>(&mut self, slot: usize, k: usize) -> u32 {
-        let stride = if K == 0 { k } else { K } + 1;
-        let last = self.rows.len() - stride;
-        let (before, end) = self.rows.split_at_mut(last);
-        let place = if slot * stride < last {
-            let row = &mut before[slot * stride..][..stride];
-            let place = row[stride - 1];
-            row.copy_from_slice(&end[..stride]);
-            place
-        } else {
-            end[stride - 1]
-        };
-        self.rows.truncate(last);
-        self.len -= 1;
+    pub(crate) fn prefetch(&self, group: usize, slot: usize) {
+        prefetch_row(self.rows.as_ptr().wrapping_add(self.at(group, slot)), self.stride);
+    }
+
+    /// Takes the record at `place` into `group`, with a copy of its statistic unless none are made.
+    #[inline(always)]
+    pub(crate) fn push<const K: usize>(&mut self, group: usize, place: u32, row: &[f64]) {
+        let k = if K == 0 { self.stride - 1 } else { K };
+        if self.groups[group].len == self.groups[group].room {
+            self.make_room(group);
+        }
+        let to = &mut self.rows[self.groups[group].start + self.groups[group].len * (k + 1)..];
+        to[..k].copy_from_slice(&row[..k]);
+        to[k] = f64::from_bits(u64::from(place));
+        self.groups[group].len += 1;
+    }
+
+    /// Moves a group that is full to the end, where there is room for twice as many.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, group: usize) {
+        let Group { start, len, room } = self.groups[group];
+        let end = self.rows.len();
+        self.rows.extend_from_within(start..start + len * self.stride);
+        self.rows.resize(end + 2 * room * self.stride, 0.0);
+        self.groups[group] = Group { start: end, len, room: 2 * room };
+    }
+
+    /// Lets member `slot` of `group` go, the last taking its slot; returns its place.
+    #[inline(always)]
+    pub(crate) fn swap_remove<const K: usize>(&mut self, group: usize, slot: usize) -> u32 {
+        let stride = if K == 0 { self.stride } else { K + 1 };
+        let Group { start, len, .. } = self.groups[group];
+        let rows = &mut self.rows[start..][..len * stride];
+        let place = rows[(slot + 1) * stride - 1];
+        let (before, last) = rows.split_at_mut((len - 1) * stride);
+        if slot + 1 < len {
+            before[slot * stride..][..stride].copy_from_slice(&last[..stride]);
+        }
+        self.groups[group].len -= 1;
         place.to_bits() as u32
     }
 }

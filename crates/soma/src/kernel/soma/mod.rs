@@ -46,8 +46,8 @@ use crate::rng::Rng;
 
 /// A way to draw a place with probability w_i / W, and to say whether it is taken.
 trait Selector {
-    /// Whether the statistics that [`Records`] keep are not looked at in a sweep, so that they may
-    /// be written later, when their places in memory have come near.
+    /// Whether records are far away in memory, so that they are better asked for, and written when
+    /// the batch is done.
     #[inline(always)]
     fn defers(&self) -> bool {
         false
@@ -87,10 +87,12 @@ trait Selector {
         rng: &mut Rng,
     ) -> bool;
 
-    /// The statistic of the record in the chosen place, where its writing is deferred.
-    fn old<const K: usize>(&self, choice: &Choice) -> &[f64] {
+    /// The statistic of the record in the chosen place, where the selector has a copy of its own, and
+    /// does not look at those of [`Records`] in a sweep.
+    #[inline(always)]
+    fn old<const K: usize>(&self, choice: &Choice) -> Option<&[f64]> {
         let _ = choice;
-        &[]
+        None
     }
 
     /// Offer j of the batch, with statistic `new`, was put in the chosen place.
@@ -283,8 +285,14 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
                 continue;
             }
             if selector.defers() {
-                records.shift_residual::<V, K>(selector.old::<K>(&choice), t);
-                records.prefetch(choice.place);
+                match selector.old::<K>(&choice) {
+                    Some(old) => {
+                        records.shift_residual::<V, K>(old, t);
+                        records.prefetch_statistic(choice.place);
+                    }
+                    None => records.replace_statistic::<V, K>(choice.place, t),
+                }
+                records.prefetch_record(choice.place);
                 pending.push((choice.place, j));
             } else {
                 records.replace_known::<V, K>(choice.place, y, t);

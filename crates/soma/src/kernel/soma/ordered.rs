@@ -32,7 +32,9 @@ pub(super) struct Order {
     low: f64,
     high: f64,
     width: f64,
-    members: Vec<Members>,
+    members: Members,
+    /// The buckets of the records as the sweep begins.
+    entries: Vec<u16>,
     /// exp((j + 1) width).
     rise: Vec<f64>,
     /// Members times exp(right edge - low), from the left.
@@ -55,14 +57,13 @@ impl Order {
         self.high = self.low + buckets as f64 * self.width;
         self.rise.clear();
         self.rise.extend((1..=buckets).map(|j| exp(j as f64 * self.width)));
-        self.members.resize(buckets, Members::default());
-        self.members.iter_mut().for_each(|members| members.clear(1));
         self.beyond = false;
-        for i in 0..records.n() {
-            let row = records.statistic(i);
-            let bucket = self.bucket(row[0]);
-            self.members[bucket].push::<1>(i as u32, row);
-        }
+        let row = |place| records.statistic_known::<1>(place);
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        entries.extend((0..records.n()).map(|place| self.bucket(row(place)[0]) as u16));
+        self.entries = entries;
+        self.members.sort::<1>(buckets, &self.entries, 1, row);
         self.from_left.resize(buckets);
         self.from_right.resize(buckets);
         (0..buckets).for_each(|j| self.weigh(j));
@@ -79,7 +80,7 @@ impl Order {
     /// Brings the masses of bucket j up to date.
     #[inline(always)]
     fn weigh(&mut self, j: usize) {
-        let (count, opposite) = (self.members[j].len() as f64, self.rise.len() - 1 - j);
+        let (count, opposite) = (self.members.len(j) as f64, self.rise.len() - 1 - j);
         self.from_left.set(j, count * self.rise[j]);
         self.from_right.set(opposite, count * self.rise[opposite]);
     }
@@ -88,14 +89,14 @@ impl Order {
     #[cfg(test)]
     pub(super) fn check(&self, records: &Records) {
         let mut places = Vec::new();
-        for (j, members) in self.members.iter().enumerate() {
-            for slot in 0..members.len() {
-                let (place, row) = (members.place(slot), members.row::<1>(slot, 1));
+        for j in 0..self.members.groups() {
+            for slot in 0..self.members.len(j) {
+                let (place, row) = (self.members.place(j, slot), self.members.row::<1>(j, slot));
                 assert_eq!((row, self.bucket(row[0])), (records.statistic(place), j));
                 places.push(place);
             }
             let before: f64 =
-                (0..j).map(|i| self.members[i].len() as f64 * self.rise[i]).sum::<f64>();
+                (0..j).map(|i| self.members.len(i) as f64 * self.rise[i]).sum::<f64>();
             assert!((self.from_left.before(j) - before).abs() <= 1e-12 * before);
         }
         places.sort_unstable();
@@ -154,7 +155,7 @@ impl<'a> OrderedSelector<'a> {
         let factors = [exp((order.low - p).min(0.0)), exp((p - order.high).min(0.0))];
         let masses = [
             factors[0] * order.from_left.before(centre),
-            order.members[centre].len() as f64,
+            order.members.len(centre) as f64,
             factors[1] * order.from_right.before(order.rise.len() - 1 - centre),
         ];
         self.centre = centre;
@@ -179,26 +180,13 @@ impl<'a> OrderedSelector<'a> {
             let bucket = (self.order.rise.len() - 1).checked_sub(opposite)?;
             (bucket, bucket > self.centre)
         };
-        (right_side && self.order.members[bucket].len() > 0).then_some(bucket)
+        (right_side && self.order.members.len(bucket) > 0).then_some(bucket)
     }
 
     /// The statistics of all, from the centre to the right, and then the others.
     fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        let (before, after) = self.order.members.split_at(self.centre);
-        after.iter().chain(before).flat_map(|bucket| bucket.rows(1))
-    }
-
-    /// The bucket and the slot of one of [`rows`](OrderedSelector::rows).
-    fn locate(&self, mut index: usize) -> (usize, usize) {
-        let buckets = self.order.members.len();
-        for j in (self.centre..buckets).chain(0..self.centre) {
-            let count = self.order.members[j].len();
-            if index < count {
-                return (j, index);
-            }
-            index -= count;
-        }
-        unreachable!("an index of one of the rows")
+        let members = &self.order.members;
+        members.all(self.centre).map(|(bucket, slot)| members.row::<1>(bucket, slot))
     }
 }
 
@@ -222,18 +210,19 @@ impl Selector for OrderedSelector<'_> {
         let sides = self.look(envelope);
         for _ in 0..most_trials(records.n()) {
             let Some(cell) = self.draw(&sides, rng.random()) else { continue };
-            let members = &self.order.members[cell];
-            let slot = rng.random_range(0..members.len() as u32) as usize;
-            let cost = envelope.cost::<S, V, K>(members.row::<1>(slot, 1));
+            let members = &self.order.members;
+            let slot = rng.random_range(0..members.len(cell) as u32) as usize;
+            let cost = envelope.cost::<S, V, K>(members.row::<1>(cell, slot));
             *evaluations += 1;
             let loss = cost - self.least - self.order.distance(cell, self.centre, sides.p);
             if survives(loss, rng) {
-                return Choice { place: members.place(slot), cost, cell, slot };
+                return Choice { place: members.place(cell, slot), cost, cell, slot };
             }
         }
         let (index, cost) = by_weighing_all::<S, K>(envelope, self.rows(), evaluations, rng);
-        let (cell, slot) = self.locate(index);
-        Choice { place: self.order.members[cell].place(slot), cost, cell, slot }
+        let members = &self.order.members;
+        let (cell, slot) = members.all(self.centre).nth(index).expect("one of the rows");
+        Choice { place: members.place(cell, slot), cost, cell, slot }
     }
 
     #[inline(always)]
@@ -264,8 +253,8 @@ impl Selector for OrderedSelector<'_> {
     }
 
     #[inline(always)]
-    fn old<const K: usize>(&self, choice: &Choice) -> &[f64] {
-        self.order.members[choice.cell].row::<1>(choice.slot, 1)
+    fn old<const K: usize>(&self, choice: &Choice) -> Option<&[f64]> {
+        Some(self.order.members.row::<1>(choice.cell, choice.slot))
     }
 
     #[inline(always)]
@@ -281,8 +270,8 @@ impl Selector for OrderedSelector<'_> {
         let order = &mut *self.order;
         let (from, to) = (choice.cell, order.bucket(new[0]));
         order.beyond |= new[0] < order.low || new[0] > order.high;
-        let place = order.members[from].swap_remove::<1>(choice.slot, 1);
-        order.members[to].push::<1>(place, new);
+        let place = order.members.swap_remove::<1>(from, choice.slot);
+        order.members.push::<1>(to, place, new);
         order.weigh(from);
         order.weigh(to);
         order.from_left.total_up(from.min(to));

@@ -43,7 +43,7 @@ impl<'a> UniformSelector<'a> {
             self.candidates
                 .coming(count)
                 .iter()
-                .for_each(|&place| records.prefetch(place as usize));
+                .for_each(|&place| records.prefetch_statistic(place as usize));
         }
     }
 
@@ -56,6 +56,11 @@ impl<'a> UniformSelector<'a> {
 }
 
 impl Selector for UniformSelector<'_> {
+    #[inline(always)]
+    fn defers(&self) -> bool {
+        !self.near
+    }
+
     #[inline(always)]
     fn prepare<S: Falloff, V: Vector, const K: usize>(
         &mut self,

@@ -211,12 +211,16 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn count_up_to(sums: &[f64], with: __m256d) -> usize {
         unsafe {
-            let mut counts = _mm256_setzero_si256();
-            for sums in sums.chunks_exact(LANES) {
-                let four = _mm256_loadu_pd(sums.as_ptr().add(LANES - 4));
+            let (mut counts, mut others) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            for sums in sums.chunks_exact(8) {
+                let four = _mm256_loadu_pd(sums.as_ptr());
                 let is_up_to = _mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(four, with));
                 counts = _mm256_sub_epi64(counts, is_up_to);
+                let four = _mm256_loadu_pd(sums.as_ptr().add(4));
+                let is_up_to = _mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(four, with));
+                others = _mm256_sub_epi64(others, is_up_to);
             }
+            let counts = _mm256_add_epi64(counts, others);
             let two = _mm_add_epi64(
                 _mm256_castsi256_si128(counts),
                 _mm256_extracti128_si256::<1>(counts),

@@ -128,8 +128,8 @@ impl Vector for Portable {
 
     #[inline(always)]
     fn count_up_to(sums: &[f64], with: [f64; 4]) -> usize {
-        let lasts = sums.chunks_exact(LANES).map(|sums| &sums[LANES - 4..]);
-        lasts.map(|four| (0..4).filter(|&j| four[j] <= with[j]).count()).sum()
+        let fours = sums.chunks_exact(4);
+        fours.map(|four| (0..4).filter(|&j| four[j] <= with[j]).count()).sum()
     }
 
     #[inline(always)]

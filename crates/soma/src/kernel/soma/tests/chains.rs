@@ -89,9 +89,9 @@ fn cells_follow_the_records() {
     let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Cells(32)));
     sweep(&mut kernel, &mut records, 1, 4);
     let Kernel::Soma(soma) = &kernel else { unreachable!() };
-    let members = soma.cells.members.iter();
+    let members = &soma.cells.members;
     let mut places: Vec<usize> =
-        members.flat_map(|cell| (0..cell.len()).map(|slot| cell.place(slot))).collect();
+        members.all(0).map(|(cell, slot)| members.place(cell, slot)).collect();
     places.sort_unstable();
     assert_eq!(places, (0..300).collect::<Vec<_>>());
     soma.cells.check::<Absolute>(&records);

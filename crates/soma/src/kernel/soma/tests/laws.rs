@@ -159,27 +159,25 @@ fn members_drawn_ahead_are_uniform() {
     let mut taken = vec![0u64; 40];
     for _ in 0..40_000 {
         let mut members = Members::default();
-        members.clear(0);
-        (0..30).for_each(|place| members.push::<0>(place, &[]));
-        let mut cell = vec![members];
+        members.sort::<0>(1, &[0; 30], 0, |_| &[]);
         let mut ahead = Ahead::default();
-        ahead.start(&cell, 0, &mut rng);
+        ahead.start(&members, &mut rng);
         // One leaves by its own draw; ten come; then four are looked at, and four more.
         let slot = ahead.peek(0, 0) as usize;
-        ahead.pop(0, &cell[0], 0, &mut rng);
-        let gone = cell[0].swap_remove::<0>(slot, 0) as usize;
-        ahead.left((0, slot), &cell[0], 0, &mut rng);
+        ahead.pop(0, &members, &mut rng);
+        let gone = members.swap_remove::<0>(0, slot) as usize;
+        ahead.left((0, slot), &members, &mut rng);
         for place in 30..40 {
-            cell[0].push::<0>(place, &[]);
-            ahead.came(0, &cell[0], &mut rng);
+            members.push::<0>(0, place, &[]);
+            ahead.came(0, &members, &mut rng);
         }
         for after in 0..FOUR {
-            let place = cell[0].place(ahead.peek(0, after) as usize);
+            let place = members.place(0, ahead.peek(0, after) as usize);
             assert_ne!(place, gone);
             taken[place] += 1;
         }
-        (0..FOUR).for_each(|_| ahead.pop(0, &cell[0], 0, &mut rng));
-        let place = cell[0].place(ahead.peek(0, 0) as usize);
+        (0..FOUR).for_each(|_| ahead.pop(0, &members, &mut rng));
+        let place = members.place(0, ahead.peek(0, 0) as usize);
         taken[place] += 1;
     }
     let law: Vec<f64> =
