@@ -1,12 +1,13 @@
 //! SOMA on two chains by way of cells of similar records, for many records and sharp releases.
 
-use rand::RngExt;
+use rand::{Rng as _, RngExt};
 
 use super::ensemble::{DARTS, Ensemble};
 use super::pair::{Offer, Pair};
 use super::places::{Choice, Move, Places, Taken, place};
 use crate::kernel::Records;
 use crate::kernel::exp::exp;
+use crate::kernel::line::Hit;
 use crate::kernel::shape::Falloff;
 use crate::kernel::soma::accept::{Threshold, by_weighing_all};
 use crate::kernel::soma::celled::is_taken;
@@ -43,8 +44,8 @@ struct InCells {
     homes: Vec<(u32, u32)>,
     /// One over E.
     per_total: f64,
-    /// The least cost that any place can have for the present offer.
-    least: f64,
+    /// The cost of which the weight is one part, for the present offer.
+    unit: f64,
 }
 
 impl InCells {
@@ -65,24 +66,27 @@ impl InCells {
     #[inline(always)]
     fn offer<S: Falloff, V: Vector, const K: usize>(&mut self, records: &Records, new: &[f64]) {
         self.envelope.offer::<V, K>(records.residual(), new);
-        self.least = self.cells.weigh::<S, V, K>(&self.envelope);
-        self.per_total = 1.0 / self.cells.masses.total();
+        self.unit = self.cells.weigh::<S, V, K>(&self.envelope);
+        self.per_total = 1.0 / f64::from(self.cells.masses.total());
     }
 
-    /// A place drawn with probability e_i / E; none if rounding has led to a cell without members.
+    /// A place drawn with probability e_i / E; none if it has led to a cell without members.
     #[inline(always)]
     fn draw<V: Vector>(&self, rng: &mut Rng) -> Option<usize> {
-        let (cell, within) = self.cells.masses.find::<V>(rng.random());
-        let members = self.cells.members.len(cell);
-        // What is left of the uniform number is uniform within the mass of the cell.
-        let slot = (within / f64::from(self.cells.masses.bounds[cell])) as usize;
-        (members > 0).then(|| self.cells.members.place(cell, slot.min(members - 1)))
+        let product = u128::from(rng.next_u64()) * u128::from(self.cells.masses.total());
+        let Hit { index, into, mass } = self.cells.masses.find::<V>((product >> 64) as u32);
+        let members = self.cells.members.len(index);
+        // How far into the mass of the cell the point is also says which member.
+        let into = f64::from(into) + (product as u64 >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+        let slot = (into * members as f64 / f64::from(mass)) as usize;
+        (members > 0).then(|| self.cells.members.place(index, slot.min(members - 1)))
     }
 
     /// e_i.
     #[inline(always)]
     fn bound(&self, place: usize) -> f64 {
-        f64::from(self.cells.masses.bounds[self.homes[place].0 as usize])
+        let cell = self.homes[place].0 as usize;
+        f64::from(self.cells.masses.mass(cell)) / self.cells.members.len(cell) as f64
     }
 
     /// e_i / E.
@@ -167,16 +171,16 @@ impl Places for AllByCells<'_> {
             *evaluations += 2 * THROWN as u64;
             let mut thrown = Ensemble::of(places);
             for side in 0..2 {
-                let InCells { envelope, least, per_total, .. } = &chains[side];
-                let mut costs = [*least; DARTS];
+                let InCells { envelope, unit, per_total, .. } = &chains[side];
+                let mut costs = [*unit; DARTS];
                 for j in 0..THROWN {
                     let row = both[side].statistic_known::<K>(places[j]);
                     costs[j] = envelope.cost::<S, V, K>(row);
                 }
-                thrown.weigh(side, costs, *least, per_bound.map(|b| b * per_total));
+                thrown.weigh(side, costs, *unit, per_bound.map(|b| b * per_total));
             }
             let weight = |side: usize, slot: usize, cost| {
-                exp(chains[side].least - cost) * (chains[side].per_total * per_bound[slot])
+                exp(chains[side].unit - cost) * (chains[side].per_total * per_bound[slot])
             };
             thrown.keep::<V>((&mut open, &mut chosen), at.pair, weight, rng);
             if open != [true; 2] {
@@ -200,10 +204,10 @@ impl Places for AllByCells<'_> {
         at: &Move<'_>,
         evaluations: &mut u64,
     ) -> bool {
-        let InCells { cells, envelope, homes, least, .. } = &self.darts.chains[side];
+        let InCells { cells, envelope, homes, unit, .. } = &self.darts.chains[side];
         let test = Threshold::with(uniform, at.currents[side]);
         let (cell, records) = (homes[place].0 as usize, at.pair.records()[side]);
-        let (chosen, cells) = ((cell, cost), (cells, *least));
+        let (chosen, cells) = ((cell, cost), (cells, *unit));
         cost <= at.currents[side]
             || is_taken::<S, V, K>(test, chosen, cells, envelope, records, evaluations)
     }
@@ -277,7 +281,7 @@ fn alone<S: Falloff, V: Vector, const K: usize>(
         let Some(place) = chain.draw::<V>(rng) else { continue };
         let cost = chain.envelope.cost::<S, V, K>(records.statistic_known::<K>(place));
         *evaluations += 1;
-        if rng.random::<f64>() * chain.bound(place) < exp(chain.least - cost) {
+        if rng.random::<f64>() * chain.bound(place) < exp(chain.unit - cost) {
             return (place, cost);
         }
     }

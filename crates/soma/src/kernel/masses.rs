@@ -1,6 +1,6 @@
 //! Masses to draw from.
 
-use super::vector::{LANES, Vector};
+use super::vector::LANES;
 
 /// Masses, from which one is drawn with probability proportional to it. A mass is a bound of
 /// weights times the number of those that it bounds. The number of masses is a multiple of
@@ -58,20 +58,5 @@ impl Masses {
         }
         let sums = &sums[at..][..9];
         at + 4 * [0, 4, 8].map(|v| usize::from(sums[v] <= left)).iter().sum::<usize>()
-    }
-
-    /// The same where their number is a power of 2, and how far into the mass that is, which is
-    /// uniform up to rounding.
-    #[inline(always)]
-    pub(crate) fn find<V: Vector>(&self, uniform: f64) -> (usize, f64) {
-        let left = uniform * self.total();
-        let lefts = V::sub(V::join([left; 4]), V::load(&self.starts));
-        // Of the parts before the one that is wanted all sums are passed, of those after it none.
-        let sums = &self.sums[4..];
-        let rows = sums.len() / 4;
-        let passed = V::count_up_to(sums, lefts).min(4 * rows - 1);
-        let (part, row) = (passed >> rows.trailing_zeros() & 3, passed & (rows - 1));
-        let at = 4 * row + part;
-        (at, left - self.starts[part] - self.sums[at])
     }
 }

@@ -11,6 +11,7 @@ mod blocks;
 mod codes;
 pub(crate) mod columns;
 pub(crate) mod exp;
+pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod masses;
 mod offers;

@@ -88,9 +88,9 @@ pub trait Vector: Copy + 'static {
     /// [`exp_above`](super::exp::exp_above) of each of four.
     fn exp_above(of: Self::Four) -> Self::Four;
 
-    /// How many of `sums`, a multiple of eight, are not above what they are compared with: number j
-    /// with number j modulo 4 of `with`.
-    fn count_up_to(sums: &[f64], with: Self::Four) -> usize;
+    /// How many of `sums`, below 2^31 as all numbers here, are not above what is left of `point` past
+    /// one of eight starts: sum j past start j modulo 8.
+    fn count_up_to(sums: &[u32], starts: &[u32; 9], point: u32) -> usize;
 
     /// The masses of single records; see [`Points`].
     fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];
@@ -99,13 +99,13 @@ pub trait Vector: Copy + 'static {
     fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16);
 
     /// The masses of cells; see [`Weighing`].
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([f64; 4], f32);
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([u32; 8], f32);
 }
 
 /// What the masses of cells are computed from. All lengths are multiples of [`LANES`]; the boxes
-/// stand LANES cells side by side, coordinate after coordinate. Returned are the sums of the masses
-/// in four parts: cell j belongs to part j modulo 4; and the sum of all when each is multiplied by
-/// its `shrink`.
+/// stand LANES cells side by side, in the order of [`lane`], coordinate after coordinate. Returned
+/// are the sums of the masses of eight columns, each with those before it (cell j is in column j
+/// modulo 8), and the sum of all masses, not rounded, when each is multiplied by its `shrink`.
 pub struct Weighing<'a> {
     /// One step below the lower edges of the boxes, in steps.
     pub low: &'a [u16],
@@ -115,14 +115,22 @@ pub struct Weighing<'a> {
     pub aim: &'a [u16],
     /// What all pay alike for its being outside all boxes, by coordinate.
     pub paid: &'a [u16],
-    /// The numbers of members.
+    /// The bits of a weight of 1, of which costs are taken, as a float with 7 bits of mantissa.
+    pub ones: u16,
+    /// The numbers of members, in the unit of the masses.
     pub counts: &'a [f32],
     /// Which part of a mass counts in the second sum.
     pub shrink: &'a [f32],
-    /// Where the bounds of the weights go: the masses are these times the numbers of members.
-    pub bounds: &'a mut [f32],
-    /// Where the sums of the masses go: of each and those before it in the same part.
-    pub sums: &'a mut [f64],
+    /// Where the masses go, bounds of weights times numbers of members and rounded up: each with
+    /// those before it in the same column.
+    pub sums: &'a mut [u32],
+}
+
+/// Where in LANES cell j has its box: so the lower halves of two vectors of eight 16-bit numbers make
+/// up a vector of 32-bit numbers, and the upper halves another. It is its own inverse.
+#[inline(always)]
+pub const fn lane(j: usize) -> usize {
+    (j & !12) | (j >> 1 & 4) | (j << 1 & 8)
 }
 
 /// What bounds of the weights of single records are computed from. All lengths are multiples of
@@ -177,5 +185,3 @@ pub const MASS_BITS: [f32; 2] = [8_388_608.0, 2_122_317_824.0];
 pub const ONE: u16 = 127 << 7;
 /// The bits of the smallest one that is used, 2^-126.
 pub const SMALLEST: u16 = 1 << 7;
-/// Added to the bits of a mass for rounding.
-pub const SLACK: u32 = 16;

@@ -44,12 +44,7 @@ impl Ahead {
 
     /// Member `slot` has left `cell`, and the last one, if it was another, has its slot now.
     #[inline(always)]
-    pub(super) fn left(
-        &mut self,
-        (cell, slot): (usize, usize),
-        members: &Members,
-        rng: &mut Rng,
-    ) {
+    pub(super) fn left(&mut self, (cell, slot): (usize, usize), members: &Members, rng: &mut Rng) {
         let len = members.len(cell);
         for next in &mut self.next[cell] {
             if *next as usize == slot {

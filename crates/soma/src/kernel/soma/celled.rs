@@ -1,6 +1,6 @@
 //! Places drawn by way of cells.
 
-use rand::{Rng as _, RngExt};
+use rand::Rng as _;
 
 use super::accept::{Choice, MOST, Threshold, by_weighing_all, most_trials};
 use super::ahead::{Ahead, FOUR};
@@ -9,6 +9,7 @@ use super::partition::Partition;
 use super::{Envelope, Selector};
 use crate::kernel::Records;
 use crate::kernel::exp::{LOOSE, exp, exp_above};
+use crate::kernel::line::Hit;
 use crate::kernel::shape::{Falloff, costs_with};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
@@ -21,7 +22,8 @@ pub(super) struct CellSelector<'a> {
     partition: &'a Partition,
     /// The members that come next, where they take long to come from memory.
     ahead: Option<&'a mut Ahead>,
-    least: f64,
+    /// The cost of which the weight is one part.
+    unit: f64,
     /// The cells of the offers of the batch.
     offers: Vec<u16>,
 }
@@ -42,30 +44,29 @@ impl<'a> CellSelector<'a> {
         } else {
             None
         };
-        CellSelector { cells, partition, ahead, least: 0.0, offers: Vec::new() }
+        CellSelector { cells, partition, ahead, unit: 0.0, offers: Vec::new() }
     }
 
-    /// Draws a cell, and which of its members it is unless that was drawn ahead. Rounding may lead
-    /// to a cell without members, though hardly ever; then it draws again.
+    /// Draws a point on the line of all masses, and with it a cell; and, unless that was drawn ahead,
+    /// a member of it. A cell without members may have a mass, though hardly any; then it draws again.
     #[inline(always)]
     fn draw<V: Vector>(&self, rng: &mut Rng) -> Candidate {
         loop {
-            let bits = rng.next_u64();
-            let uniform = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
-            let (cell, within) = self.cells.masses.find::<V>(uniform);
-            let members = self.cells.members.len(cell);
+            let product = u128::from(rng.next_u64()) * u128::from(self.cells.masses.total());
+            let Hit { index, into, mass } = self.cells.masses.find::<V>((product >> 64) as u32);
+            let members = self.cells.members.len(index);
             if members == 0 {
                 continue;
             }
-            let bound = f64::from(self.cells.masses.bounds[cell]);
-            // What is left of the uniform number is uniform within the mass of the cell.
-            let slot = match self.ahead {
-                Some(_) => 0,
-                None => ((within / bound) as u32).min(members as u32 - 1),
-            };
-            let step = bound * (1.0 / 2048.0);
-            let bar = (bits % 2048) as f64 * step;
-            return Candidate { cell: cell as u32, slot, bar, step };
+            let into =
+                f64::from(into) + (product as u64 >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+            let (cell, count) = (index as u32, members as f64);
+            if self.ahead.is_some() {
+                return Candidate { cell, slot: 0, bar: into, times: count };
+            }
+            let bound = f64::from(mass) / count;
+            let slot = ((into / bound) as u32).min(members as u32 - 1);
+            return Candidate { cell, slot, bar: into - f64::from(slot) * bound, times: 1.0 };
         }
     }
 
@@ -94,24 +95,21 @@ impl<'a> CellSelector<'a> {
         four: &[Candidate; FOUR],
         envelope: &Envelope,
         records: &Records,
-        rng: &mut Rng,
     ) -> Option<(usize, f64)> {
         let [a, b, c, d] = four;
         let row = |of: &Candidate| self.cells.row::<K>(records, of.cell as usize, of.slot as usize);
         let costs = costs_with::<S, V, K>(envelope.apart(), [row(a), row(b), row(c), row(d)]);
-        let logs = V::sub(V::load(&[self.least; 4]), costs);
-        let above = V::exp_above(logs);
+        let above = V::exp_above(V::sub(V::load(&[self.unit; 4]), costs));
+        let above = V::mul(above, V::join([a.times, b.times, c.times, d.times]));
         let bars = V::join([a.bar, b.bar, c.bar, d.bar]);
-        let steps = V::join([a.step, b.step, c.step, d.step]);
-        let loose = V::mul(V::add(bars, steps), V::load(&[LOOSE; 4]));
+        let loose = V::mul(bars, V::load(&[LOOSE; 4]));
         let (surely, mut perhaps) = (V::below(loose, above), V::below(bars, above));
         let mut all = [0.0; 4];
         V::store(&mut all, costs);
         while perhaps != 0 {
             let j = perhaps.trailing_zeros() as usize & 3;
-            let (Candidate { bar, step, .. }, cost) = (four[j], all[j]);
-            let is_sure = (surely >> j) & 1 == 1;
-            if is_sure || bar + rng.random::<f64>() * step < exp(self.least - cost) {
+            let (Candidate { bar, times, .. }, cost) = (four[j], all[j]);
+            if (surely >> j) & 1 == 1 || bar < times * exp(self.unit - cost) {
                 return Some((j, cost));
             }
             perhaps &= perhaps - 1;
@@ -120,14 +118,15 @@ impl<'a> CellSelector<'a> {
     }
 }
 
-/// A member that was drawn. It is kept if its weight is above a uniform part of the bound of its
-/// cell, of which the first 11 bits, `bar`, mostly decide: the rest is uniform up to a `step` more.
+/// A member that was drawn. It is kept if so many times its weight, in parts, is above the bar. That
+/// is uniform up to the mass of the cell where the member was drawn ahead, and up to the bound of
+/// the members' weights where it was not.
 #[derive(Clone, Copy)]
 struct Candidate {
     cell: u32,
     slot: u32,
     bar: f64,
-    step: f64,
+    times: f64,
 }
 
 impl Selector for CellSelector<'_> {
@@ -157,13 +156,13 @@ impl Selector for CellSelector<'_> {
         rng: &mut Rng,
     ) -> Choice {
         envelope.offer::<V, K>(records.residual(), offer);
-        self.least = self.cells.weigh::<S, V, K>(envelope);
+        self.unit = self.cells.weigh::<S, V, K>(envelope);
         // Four at a time: where one is kept half of the time, to look at each by itself would mean
         // to guess wrong, and to begin anew, about once a move.
         for _ in 0..most_trials(records.n()) / FOUR {
             let four = self.draw_four::<V>(rng);
             *evaluations += FOUR as u64;
-            let kept = self.first_kept::<S, V, K>(&four, envelope, records, rng);
+            let kept = self.first_kept::<S, V, K>(&four, envelope, records);
             if let Some(ahead) = &mut self.ahead {
                 // Those after the one that is kept decide nothing, and are not used up.
                 for Candidate { cell, .. } in &four[..kept.map_or(FOUR, |(j, _)| j + 1)] {
@@ -195,7 +194,7 @@ impl Selector for CellSelector<'_> {
         // The test that hardly ever fails comes before the one that often does: a branch that goes
         // either way costs more than both.
         if !S::BENDS {
-            let unit = exp_above((current - self.least).min(MOST)) * (1.0 / LOOSE);
+            let unit = exp_above((current - self.unit).min(MOST)) * (1.0 / LOOSE);
             if threshold.is_met_by(unit * self.cells.at_least()) {
                 return true;
             }
@@ -205,7 +204,7 @@ impl Selector for CellSelector<'_> {
             || is_taken::<S, V, K>(
                 threshold,
                 chosen,
-                (self.cells, self.least),
+                (self.cells, self.unit),
                 envelope,
                 records,
                 evaluations,
@@ -240,22 +239,22 @@ impl Selector for CellSelector<'_> {
 }
 
 /// Whether an offer of less weight than w_0 is put in the place of a member of a cell, at a cost
-/// of `cost`: by bounds of W from both sides, or by the sum. `least` is the cost of mass 1.
+/// of `cost`: by bounds of W from both sides, or by the sum. `unit` is the cost of one part.
 #[inline(always)]
 pub(crate) fn is_taken<S: Falloff, V: Vector, const K: usize>(
     test: Threshold,
     (cell, cost): (usize, f64),
-    (cells, least): (&Cells, f64),
+    (cells, unit): (&Cells, f64),
     envelope: &Envelope,
     records: &Records,
     evaluations: &mut u64,
 ) -> bool {
-    let unit = test.weight(least);
+    let part = test.weight(unit);
     let test = test.for_place(cost);
-    if cells.suffice::<S, V, K>(cell, |sum| test.is_met_by(unit * sum)) {
+    if cells.suffice::<S, V, K>(cell, |sum| test.is_met_by(part * sum)) {
         return true;
     }
-    if !test.is_met_by(unit * cells.masses.total()) {
+    if !test.is_met_by(part * f64::from(cells.masses.total())) {
         return false;
     }
     let rows = cells.rows(records, cell);

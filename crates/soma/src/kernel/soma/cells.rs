@@ -7,35 +7,46 @@ use super::members::Members;
 use super::partition::Partition;
 use crate::kernel::Records;
 use crate::kernel::columns::{least, most};
-use crate::kernel::masses::Masses;
+use crate::kernel::line::Line;
 use crate::kernel::shape::{Falloff, sum_over};
-use crate::kernel::vector::{LANES, ONE, Vector, Weighing};
+use crate::kernel::vector::{LANES, ONE, Vector, Weighing, lane};
 
 /// Statistics of more bytes than this are waited for, unless they are asked for ahead of their use.
 const FAR: usize = 1 << 19;
 /// 2^i (1 + f) is above 2^(i + f), by less than this factor.
 const LOOSE: f32 = 1.062;
+/// What masses are multiplied by, so that rounding cannot make them too small.
+const SLACK: f32 = 1.0 + 1e-6;
+/// All masses together are at least so many times what rounding up adds to each, if that can be: so
+/// much larger the weight of one part is made, as a power of 2, again and again, but not beyond this.
+const FEWEST: u32 = 64;
+const MORE: i32 = 12;
+const MOST: i32 = 96;
 
 /// Cells of records, each with the box of its statistics in whole numbers.
 ///
-/// The mass of a cell is the number of its members times a bound of their weights. The bound comes
-/// from whole numbers that are rounded so that it can only be too large, and from
-/// 2^i (1 + f) >= 2^(i + f): the bits of a float are its logarithm, piecewise linear.
+/// The mass of a cell is the number of its members times a bound of their weights, in parts of which
+/// there are so many that little is lost by rounding up. The bound comes from whole numbers that are
+/// rounded so that it can only be too large, and from 2^i (1 + f) >= 2^(i + f): the bits of a float
+/// are its logarithm, piecewise linear.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cells {
     /// The place of the grid on which statistics become whole numbers.
     origin: Vec<f64>,
     /// Whether a value had to be moved onto the grid since the sweep began.
     off_grid: bool,
-    /// The boxes: LANES cells side by side, coordinate after coordinate. The lower edges are one
-    /// step lower still, since the aim is rounded down.
+    /// The boxes: LANES cells side by side, in the order of [`lane`], coordinate after coordinate. The
+    /// lower edges are one step lower still, since the aim is rounded down.
     low: Vec<u16>,
     high: Vec<u16>,
     /// The boxes again, not rounded: cell after cell, lower edges and then upper ones.
     edges: Vec<f64>,
     /// The cells of the records as the sweep begins.
     entries: Vec<u16>,
+    /// The numbers of members, times 2^parts, and a little more for rounding.
     counts: Vec<f32>,
+    /// So many that all masses together are below 2^31.
+    parts: i32,
     pub(crate) members: Members,
     /// Whether the cells hold copies of the statistics.
     copies: bool,
@@ -43,7 +54,7 @@ pub(crate) struct Cells {
     /// alike have to pay for its being outside the box of all statistics.
     aim: Vec<u16>,
     paid: Vec<u16>,
-    pub(crate) masses: Masses,
+    pub(crate) masses: Line,
     /// What a mass is multiplied by to become a bound from below, as far as the width of the box
     /// alone can say; 0 where it says nothing.
     shrink: Vec<f32>,
@@ -82,8 +93,9 @@ impl Cells {
         }
         let middles = envelope.low().iter().zip(envelope.high()).map(|(low, high)| low + high);
         self.origin.extend(middles.map(|twice| 0.5 * twice - 32_768.0 * S::STEP));
+        self.parts = 29 - records.n().ilog2() as i32;
         for cell in 0..partition.cells() {
-            self.counts[cell] = self.members.len(cell) as f32;
+            self.counts[cell] = self.count(cell);
             if self.members.len(cell) > 0 {
                 self.fit_box::<S>(cell, k);
             }
@@ -111,7 +123,7 @@ impl Cells {
 
     /// Puts the edges of a cell on the grid.
     fn fit_box<S: Falloff>(&mut self, cell: usize, k: usize) {
-        let at = cell / LANES * k * LANES + cell % LANES;
+        let at = box_of(cell, k);
         let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at(k);
         let (origin, mut width) = (&self.origin, 0);
         for c in 0..k {
@@ -125,8 +137,7 @@ impl Cells {
     }
 
     /// Takes aim at where the statistic of the replaced record should be, brought into the box of
-    /// all statistics, and computes the masses, relative to the weight at that point, of which the
-    /// cost is returned.
+    /// all statistics, and computes the masses; returns the cost of which the weight is one part.
     #[inline(always)]
     pub(crate) fn weigh<S: Falloff, V: Vector, const K: usize>(
         &mut self,
@@ -154,23 +165,40 @@ impl Cells {
                 paid[c] = ((apart[c] + inside).abs() * (2.0 / S::STEP)) as u16;
             }
         }
-        let (bounds, sums) = self.masses.parts_mut();
-        let (parts, at_least) = V::weigh::<S, K>(Weighing {
+        self.fill::<S, V, K>(0);
+        let mut more = 0;
+        while self.masses.total() < FEWEST * self.counts.len() as u32 && more < MOST {
+            more += MORE;
+            self.refill::<S, V, K>(more);
+        }
+        cost + std::f64::consts::LN_2 * f64::from(self.parts + more)
+    }
+
+    /// Computes the masses in 2^more times as many parts as usual.
+    #[inline(always)]
+    fn fill<S: Falloff, V: Vector, const K: usize>(&mut self, more: i32) {
+        let (ends, at_least) = V::weigh::<S, K>(Weighing {
             low: &self.low,
             high: &self.high,
             aim: &self.aim,
             paid: &self.paid,
+            ones: ONE + 128 * more as u16,
             counts: &self.counts,
             shrink: &self.shrink,
-            bounds,
-            sums,
+            sums: self.masses.sums_mut(),
         });
-        self.masses.set_parts(parts);
+        self.masses.set_ends(ends);
         self.at_least = at_least;
-        cost
     }
 
-    /// A lower bound of W; 0 where it is not known, as where the cost bends.
+    /// The same for an offer that is far from all cells.
+    #[cold]
+    #[inline(never)]
+    fn refill<S: Falloff, V: Vector, const K: usize>(&mut self, more: i32) {
+        self.fill::<S, V, K>(more);
+    }
+
+    /// A lower bound of W, in parts; 0 where it is not known, as where the cost bends.
     #[inline(always)]
     pub(crate) fn at_least(&self) -> f64 {
         if self.off_grid { 0.0 } else { f64::from(self.at_least) }
@@ -214,8 +242,8 @@ impl Cells {
     }
 
     /// Whether W is surely enough, by bounds from below: every member of a cell is taken to be at
-    /// the far corner of its box. Sums of them, in the unit of the masses, are offered to
-    /// `is_enough`, the cells around `first` before the others.
+    /// the far corner of its box. Sums of them, in parts (too small where these are more than
+    /// usual), are offered to `is_enough`, the cells around `first` before the others.
     #[inline(always)]
     pub(crate) fn suffice<S: Falloff, V: Vector, const K: usize>(
         &self,
@@ -247,7 +275,7 @@ impl Cells {
             let mut weights = [0.0f32; LANES];
             for l in 0..LANES {
                 let bits = ONE.saturating_sub(costs[l]);
-                weights[l] = f32::from_bits(u32::from(bits) << 16) * counts[l];
+                weights[l] = f32::from_bits(u32::from(bits) << 16) * counts[lane(l)];
             }
             total += f64::from(weights.iter().sum::<f32>() / LOOSE);
             if is_enough(total) {
@@ -262,12 +290,12 @@ impl Cells {
     pub(crate) fn check<S: Falloff>(&self, records: &Records) {
         let k = records.k();
         for cell in 0..self.members.groups() {
-            assert_eq!(self.counts[cell], self.members.len(cell) as f32);
+            assert_eq!(self.counts[cell], self.count(cell));
             for slot in 0..self.members.len(cell) {
                 let row = self.row::<0>(records, cell, slot);
                 assert_eq!(row, records.statistic(self.members.place(cell, slot)));
                 for (c, &t) in row.iter().enumerate() {
-                    let at = (cell / LANES * k + c) * LANES + cell % LANES;
+                    let at = box_of(cell, k) + c * LANES;
                     let below = below::<S>(t, self.origin[c]);
                     assert!(self.low[at] < below && below < self.high[at]);
                 }
@@ -301,8 +329,15 @@ impl Cells {
 
     #[inline(always)]
     fn recount<V: Vector>(&mut self, cell: usize) {
-        let count = self.members.len(cell) as f32;
+        let count = self.count(cell);
         V::put(&mut self.counts[cell / 8 * 8..], cell % 8, count);
+    }
+
+    /// The number of members of a cell, times 2^parts, and a little more for rounding.
+    #[inline(always)]
+    fn count(&self, cell: usize) -> f32 {
+        let parts = f32::from_bits(((127 + self.parts) as u32) << 23);
+        self.members.len(cell) as f32 * (parts * SLACK)
     }
 
     /// Takes the record at `place` into the cell where its statistic belongs.
@@ -328,7 +363,7 @@ impl Cells {
     fn widen_box<S: Falloff, const K: usize>(&mut self, cell: usize, statistic: &[f64]) {
         let k = if K == 0 { statistic.len() } else { K };
         let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at_mut(k);
-        let lane = cell / LANES * k * LANES + cell % LANES;
+        let lane = box_of(cell, k);
         for c in 0..k {
             let (t, at) = (statistic[c], lane + c * LANES);
             if t < low[c] {
@@ -348,6 +383,12 @@ impl Cells {
         }
         self.shrink[cell] = shrink::<S>(self.widths[cell]);
     }
+}
+
+/// Where the box of a cell begins.
+#[inline(always)]
+fn box_of(cell: usize, k: usize) -> usize {
+    cell / LANES * k * LANES + lane(cell % LANES)
 }
 
 /// The least that the weight of a member can be of the bound of its cell, where the box of the

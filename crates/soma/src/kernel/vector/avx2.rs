@@ -5,7 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{BITS, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Stepping, Vector, Weighing};
+use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Stepping, Vector, Weighing};
 use crate::kernel::exp::{HIGH_BITS, HIGH_RANGE};
 use crate::kernel::shape::Falloff;
 
@@ -209,23 +209,24 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn count_up_to(sums: &[f64], with: __m256d) -> usize {
+    fn count_up_to(sums: &[u32], starts: &[u32; 9], point: u32) -> usize {
         unsafe {
-            let (mut counts, mut others) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for sums in sums.chunks_exact(8) {
-                let four = _mm256_loadu_pd(sums.as_ptr());
-                let is_up_to = _mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(four, with));
-                counts = _mm256_sub_epi64(counts, is_up_to);
-                let four = _mm256_loadu_pd(sums.as_ptr().add(4));
-                let is_up_to = _mm256_castpd_si256(_mm256_cmp_pd::<_CMP_LE_OQ>(four, with));
-                others = _mm256_sub_epi64(others, is_up_to);
+            let starts = _mm256_loadu_si256(starts.as_ptr().cast());
+            let left = _mm256_sub_epi32(_mm256_set1_epi32(point as i32), starts);
+            // Less one for each that is above.
+            let mut counts = [_mm256_setzero_si256(); 2];
+            for pair in sums.chunks_exact(LANES) {
+                for (h, count) in counts.iter_mut().enumerate() {
+                    let sums = _mm256_loadu_si256(pair.as_ptr().add(8 * h).cast());
+                    *count = _mm256_add_epi32(*count, _mm256_cmpgt_epi32(sums, left));
+                }
             }
-            let counts = _mm256_add_epi64(counts, others);
-            let two = _mm_add_epi64(
-                _mm256_castsi256_si128(counts),
-                _mm256_extracti128_si256::<1>(counts),
-            );
-            _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))) as usize
+            let eight = _mm256_add_epi32(counts[0], counts[1]);
+            let four =
+                _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256::<1>(eight));
+            let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+            let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
+            (sums.len() as i32 + _mm_cvtsi128_si32(one)) as usize
         }
     }
 
@@ -331,22 +332,27 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([f64; 4], f32) {
-        let Weighing { low, high, aim, paid, counts, shrink, bounds, sums } = weighing;
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([u32; 8], f32) {
+        let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
         let (aim, paid) = (&aim[..k], &paid[..k]);
-        let blocks = bounds.len() / LANES;
+        let blocks = sums.len() / LANES;
         let (low, high) = (&low[..blocks * k * LANES], &high[..blocks * k * LANES]);
         let (counts, shrink) = (&counts[..blocks * LANES], &shrink[..blocks * LANES]);
-        let sums = &mut sums[..blocks * LANES];
         unsafe {
-            let (mut part, mut second) = (_mm256_setzero_pd(), _mm256_setzero_ps());
+            // Held in registers, where their number is known.
+            let mut aims = [_mm256_setzero_si256(); K];
+            for c in 0..K {
+                aims[c] = _mm256_set1_epi16(aim[c] as i16);
+            }
+            let (ones, zero) = (_mm256_set1_epi16(ones as i16), _mm256_setzero_si256());
+            let (mut sum, mut second) = (zero, _mm256_setzero_ps());
             for block in 0..blocks {
                 let boxes = block * k * LANES;
-                let mut costs = _mm256_setzero_si256();
+                let mut costs = zero;
                 for c in 0..k {
                     let at = boxes + c * LANES;
-                    let aim = _mm256_set1_epi16(aim[c] as i16);
+                    let aim = if K == 0 { _mm256_set1_epi16(aim[c] as i16) } else { aims[c] };
                     let low = _mm256_loadu_si256(low.as_ptr().add(at).cast());
                     let high = _mm256_loadu_si256(high.as_ptr().add(at).cast());
                     let short = _mm256_subs_epu16(low, aim);
@@ -359,31 +365,31 @@ impl Vector for Avx2 {
                     };
                     costs = _mm256_adds_epu16(costs, cost);
                 }
-                let bits = _mm256_subs_epu16(_mm256_set1_epi16(ONE as i16), costs);
+                let bits = _mm256_subs_epu16(ones, costs);
                 let bits = _mm256_max_epu16(bits, _mm256_set1_epi16(SMALLEST as i16));
-                let halves = [_mm256_castsi256_si128(bits), _mm256_extracti128_si256::<1>(bits)];
+                let halves = [_mm256_unpacklo_epi16(zero, bits), _mm256_unpackhi_epi16(zero, bits)];
                 for (h, half) in halves.into_iter().enumerate() {
-                    let wide = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(half));
-                    let wide = _mm256_or_si256(wide, _mm256_set1_epi32(SLACK as i32));
                     let at = block * LANES + h * 8;
                     let counts = _mm256_loadu_ps(counts.as_ptr().add(at));
-                    let bound = _mm256_castsi256_ps(wide);
-                    _mm256_storeu_ps(bounds.as_mut_ptr().add(at), bound);
-                    let mass = _mm256_mul_ps(bound, counts);
+                    let mass = _mm256_mul_ps(_mm256_castsi256_ps(half), counts);
                     let shrunk = _mm256_mul_ps(mass, _mm256_loadu_ps(shrink.as_ptr().add(at)));
                     second = _mm256_add_ps(second, shrunk);
-                    part = _mm256_add_pd(part, _mm256_cvtps_pd(_mm256_castps256_ps128(mass)));
-                    _mm256_storeu_pd(sums.as_mut_ptr().add(at), part);
-                    part = _mm256_add_pd(part, _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(mass)));
-                    _mm256_storeu_pd(sums.as_mut_ptr().add(at + 4), part);
+                    // One more: the sum less -1.
+                    let above = _mm256_sub_epi32(_mm256_cvttps_epi32(mass), _mm256_set1_epi32(-1));
+                    sum = _mm256_add_epi32(sum, above);
+                    _mm256_storeu_si256(sums.as_mut_ptr().add(at).cast(), sum);
                 }
             }
-            let mut parts = [0.0; 4];
-            _mm256_storeu_pd(parts.as_mut_ptr(), part);
+            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<4>(sum));
+            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<8>(sum));
+            let low = _mm256_permute2x128_si256::<0x08>(sum, sum);
+            let sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32::<0xff>(low));
+            let mut ends = [0; 8];
+            _mm256_storeu_si256(ends.as_mut_ptr().cast(), sum);
             let four =
                 _mm_add_ps(_mm256_castps256_ps128(second), _mm256_extractf128_ps::<1>(second));
             let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-            (parts, _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
+            (ends, _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Vectors in plain Rust.
 
-use super::{BITS, LANES, MASS_BITS, ONE, Points, SLACK, SMALLEST, Stepping, Vector, Weighing};
+use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Stepping, Vector, Weighing, lane};
 use crate::kernel::exp::exp_above;
 use crate::kernel::shape::Falloff;
 
@@ -127,9 +127,9 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn count_up_to(sums: &[f64], with: [f64; 4]) -> usize {
-        let fours = sums.chunks_exact(4);
-        fours.map(|four| (0..4).filter(|&j| four[j] <= with[j]).count()).sum()
+    fn count_up_to(sums: &[u32], starts: &[u32; 9], point: u32) -> usize {
+        let past = |j: usize| starts[j % 8] + sums[j];
+        (0..sums.len()).filter(|&j| past(j) <= point).count()
     }
 
     #[inline(always)]
@@ -186,15 +186,13 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([f64; 4], f32) {
-        let Weighing { low, high, aim, paid, counts, shrink, bounds, sums } = weighing;
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([u32; 8], f32) {
+        let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
-        let (mut parts, mut second) = ([0.0; 4], [0.0f32; 8]);
-        let bounds = bounds.chunks_exact_mut(LANES).zip(sums.chunks_exact_mut(LANES));
-        for (block, (bounds, sums)) in bounds.enumerate() {
+        let (mut columns, mut second) = ([0u32; 8], [0.0f32; 8]);
+        for (block, sums) in sums.chunks_exact_mut(LANES).enumerate() {
             let boxes = block * k * LANES;
             let (low, high) = (&low[boxes..][..k * LANES], &high[boxes..][..k * LANES]);
-            let counts = &counts[block * LANES..][..LANES];
             let mut costs = [0u16; LANES];
             for c in 0..k {
                 for l in 0..LANES {
@@ -203,16 +201,19 @@ impl Vector for Portable {
                     costs[l] = costs[l].saturating_add(S::units_below(distance, paid[c]));
                 }
             }
-            for l in 0..LANES {
-                let bits = ONE.saturating_sub(costs[l]).max(SMALLEST);
-                bounds[l] = f32::from_bits((u32::from(bits) << 16) | SLACK);
-                let mass = bounds[l] * counts[l];
-                second[l % 8] += mass * shrink[block * LANES + l];
-                parts[l % 4] += f64::from(mass);
-                sums[l] = parts[l % 4];
+            for j in 0..LANES {
+                let (cell, column) = (block * LANES + j, j % 8);
+                let bits = ones.saturating_sub(costs[lane(j)]).max(SMALLEST);
+                let mass = f32::from_bits(u32::from(bits) << 16) * counts[cell];
+                second[column] += mass * shrink[cell];
+                columns[column] += mass as u32 + 1;
+                sums[j] = columns[column];
             }
         }
+        for column in 1..8 {
+            columns[column] += columns[column - 1];
+        }
         let four: [f32; 4] = std::array::from_fn(|l| second[l] + second[l + 4]);
-        (parts, (four[0] + four[2]) + (four[1] + four[3]))
+        (columns, (four[0] + four[2]) + (four[1] + four[3]))
     }
 }

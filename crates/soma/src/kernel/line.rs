@@ -1,0 +1,108 @@
+//! Masses in whole numbers, to draw from.
+
+use super::vector::Vector;
+
+/// Masses side by side on a line, on which a point is drawn: sums of whole numbers are exact, and a
+/// mass that is zero is never drawn. Their number is a multiple of eight, and of these a power of 2.
+///
+/// They stand in rows of eight; the line is made of the first of each row, then of the second, and so
+/// on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Line {
+    /// Eight zeros, and then the masses, each with those above it in its column.
+    sums: Vec<u32>,
+    /// Where each column begins on the line, and where the last one ends.
+    starts: [u32; 9],
+}
+
+/// The mass that a point falls to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// Which mass.
+    pub(crate) index: usize,
+    /// How far into the mass the point is.
+    pub(crate) into: u32,
+    /// How large the mass is.
+    pub(crate) mass: u32,
+}
+
+impl Line {
+    /// Room for `count` masses.
+    pub(crate) fn resize(&mut self, count: usize) {
+        self.sums.clear();
+        self.sums.resize(8 + count, 0);
+    }
+
+    /// Where the masses go, each with those above it.
+    #[inline(always)]
+    pub(crate) fn sums_mut(&mut self) -> &mut [u32] {
+        &mut self.sums[8..]
+    }
+
+    /// Takes the sums of the columns, each with those before it.
+    #[inline(always)]
+    pub(crate) fn set_ends(&mut self, ends: [u32; 8]) {
+        self.starts[1..].copy_from_slice(&ends);
+    }
+
+    /// All masses together.
+    #[inline(always)]
+    pub(crate) fn total(&self) -> u32 {
+        self.starts[8]
+    }
+
+    /// How large a mass is.
+    #[inline(always)]
+    pub(crate) fn mass(&self, index: usize) -> u32 {
+        self.sums[8 + index] - self.sums[index]
+    }
+
+    /// The mass that a point of the line, one below the total, falls to.
+    #[inline(always)]
+    pub(crate) fn find<V: Vector>(&self, point: u32) -> Hit {
+        let sums = &self.sums[8..];
+        let rows = sums.len() / 8;
+        // Of the columns before the one that is wanted all sums are passed, of those after it none.
+        let passed = V::count_up_to(sums, &self.starts, point);
+        let (column, row) = (passed >> rows.trailing_zeros() & 7, passed & (rows - 1));
+        let index = 8 * row + column;
+        let before = self.sums[index];
+        let into = point - self.starts[column] - before;
+        Hit { index, into, mass: sums[index] - before }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::vector::Portable;
+
+    /// Every point falls to its mass.
+    #[test]
+    fn points_fall_to_their_masses() {
+        for count in [16, 32, 128] {
+            let masses: Vec<u32> = (0..count as u32).map(|j| j * j % 7).collect();
+            let mut line = Line::default();
+            line.resize(count);
+            let (mut ends, mut total) = ([0; 8], 0);
+            for (column, end) in ends.iter_mut().enumerate() {
+                let mut sum = 0;
+                for index in (column..count).step_by(8) {
+                    sum += masses[index];
+                    line.sums_mut()[index] = sum;
+                }
+                total += sum;
+                *end = total;
+            }
+            line.set_ends(ends);
+            let mut found = vec![0; count];
+            for point in 0..line.total() {
+                let Hit { index, into, mass } = line.find::<Portable>(point);
+                assert_eq!((mass, line.mass(index)), (masses[index], masses[index]));
+                assert_eq!(into, found[index]);
+                found[index] += 1;
+            }
+            assert_eq!(found, masses);
+        }
+    }
+}
