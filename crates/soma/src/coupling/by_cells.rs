@@ -1,6 +1,6 @@
 //! SOMA on two chains by way of cells of similar records, for many records and sharp releases.
 
-use rand::{Rng as _, RngExt};
+use rand::RngExt;
 
 use super::ensemble::{DARTS, Ensemble};
 use super::pair::{Offer, Pair};
@@ -73,11 +73,9 @@ impl InCells {
     /// A place drawn with probability e_i / E; none if it has led to a cell without members.
     #[inline(always)]
     fn draw<V: Vector>(&self, rng: &mut Rng) -> Option<usize> {
-        let product = u128::from(rng.next_u64()) * u128::from(self.cells.masses.total());
-        let Hit { index, into, mass } = self.cells.masses.find::<V>((product >> 64) as u32);
+        let [(Hit { index, mass, .. }, into)] = self.cells.masses.draw::<V, 1>(rng);
         let members = self.cells.members.len(index);
         // How far into the mass of the cell the point is also says which member.
-        let into = f64::from(into) + (product as u64 >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
         let slot = (into * members as f64 / f64::from(mass)) as usize;
         (members > 0).then(|| self.cells.members.place(index, slot.min(members - 1)))
     }

@@ -88,9 +88,10 @@ pub trait Vector: Copy + 'static {
     /// [`exp_above`](super::exp::exp_above) of each of four.
     fn exp_above(of: Self::Four) -> Self::Four;
 
-    /// How many of `sums`, below 2^31 as all numbers here, are not above what is left of `point` past
-    /// one of eight starts: sum j past start j modulo 8.
-    fn count_up_to(sums: &[u32], starts: &[u32; 9], point: u32) -> usize;
+    /// How many of `sums`, below 2^31 as all numbers here, are not above what is left of each point
+    /// past one of eight starts: sum j past start j modulo 8.
+    fn count_up_to<const N: usize>(sums: &[u32], starts: &[u32; 9], points: [u32; N])
+    -> [usize; N];
 
     /// The masses of single records; see [`Points`].
     fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];

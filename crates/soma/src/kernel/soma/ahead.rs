@@ -24,7 +24,7 @@ impl Ahead {
     pub(super) fn start(&mut self, members: &Members, rng: &mut Rng) {
         self.next.clear();
         for cell in 0..members.groups() {
-            let mut draw = || if members.len(cell) > 0 { fresh(members, cell, rng) } else { 0 };
+            let mut draw = || fresh(members, cell, rng);
             self.next.push([draw(), draw(), draw(), draw()]);
         }
     }
@@ -48,7 +48,7 @@ impl Ahead {
         let len = members.len(cell);
         for next in &mut self.next[cell] {
             if *next as usize == slot {
-                *next = if len > 0 { fresh(members, cell, rng) } else { 0 };
+                *next = fresh(members, cell, rng);
             } else if *next as usize == len {
                 *next = slot as u32;
             }
@@ -87,9 +87,13 @@ impl Ahead {
     }
 }
 
+/// A member of `cell`; 0 if there is none.
 #[inline(always)]
 fn fresh(members: &Members, cell: usize, rng: &mut Rng) -> u32 {
-    let slot = rng.random_range(0..members.len(cell) as u32);
+    let slot = match members.len(cell) as u32 {
+        0 => 0,
+        len => rng.random_range(0..len),
+    };
     members.prefetch(cell, slot as usize);
     slot
 }

@@ -1,7 +1,5 @@
 //! Places drawn by way of cells.
 
-use rand::Rng as _;
-
 use super::accept::{Choice, MOST, Threshold, by_weighing_all, most_trials};
 use super::ahead::{Ahead, FOUR};
 use super::cells::Cells;
@@ -47,34 +45,24 @@ impl<'a> CellSelector<'a> {
         CellSelector { cells, partition, ahead, unit: 0.0, offers: Vec::new() }
     }
 
-    /// Draws a point on the line of all masses, and with it a cell; and, unless that was drawn ahead,
-    /// a member of it. A cell without members may have a mass, though hardly any; then it draws again.
-    #[inline(always)]
-    fn draw<V: Vector>(&self, rng: &mut Rng) -> Candidate {
-        loop {
-            let product = u128::from(rng.next_u64()) * u128::from(self.cells.masses.total());
-            let Hit { index, into, mass } = self.cells.masses.find::<V>((product >> 64) as u32);
-            let members = self.cells.members.len(index);
-            if members == 0 {
-                continue;
-            }
-            let into =
-                f64::from(into) + (product as u64 >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
-            let (cell, count) = (index as u32, members as f64);
-            if self.ahead.is_some() {
-                return Candidate { cell, slot: 0, bar: into, times: count };
-            }
-            let bound = f64::from(mass) / count;
-            let slot = ((into / bound) as u32).min(members as u32 - 1);
-            return Candidate { cell, slot, bar: into - f64::from(slot) * bound, times: 1.0 };
-        }
-    }
-
-    /// Draws four candidates, of the members that were drawn ahead if some were.
+    /// Draws four candidates: points on the line of all masses, and with them cells, and members of
+    /// these, unless they were drawn ahead. Cells without members have hardly any mass; a candidate
+    /// that stands for none is never kept.
     #[inline(always)]
     fn draw_four<V: Vector>(&self, rng: &mut Rng) -> [Candidate; FOUR] {
-        let mut draw = || self.draw::<V>(rng);
-        let mut four = [draw(), draw(), draw(), draw()];
+        let drawn = self.cells.masses.draw::<V, FOUR>(rng);
+        let mut four = [Candidate::default(); FOUR];
+        for j in 0..FOUR {
+            let (Hit { index, mass, .. }, into) = drawn[j];
+            let (cell, members) = (index as u32, self.cells.members.len(index) as u32);
+            four[j] = Candidate { cell, slot: 0, bar: into, times: f64::from(members) };
+            if self.ahead.is_none() {
+                let bound = f64::from(mass) / f64::from(members.max(1));
+                four[j].slot = ((into / bound) as u32).min(members.max(1) - 1);
+                four[j].bar = into - f64::from(four[j].slot) * bound;
+                four[j].times = f64::from(members.min(1));
+            }
+        }
         if let Some(ahead) = &self.ahead {
             for j in 0..FOUR {
                 let cell = four[j].cell;
@@ -97,8 +85,11 @@ impl<'a> CellSelector<'a> {
         records: &Records,
     ) -> Option<(usize, f64)> {
         let [a, b, c, d] = four;
-        let row = |of: &Candidate| self.cells.row::<K>(records, of.cell as usize, of.slot as usize);
-        let costs = costs_with::<S, V, K>(envelope.apart(), [row(a), row(b), row(c), row(d)]);
+        let mut rows: [&[f64]; FOUR] = [&[]; FOUR];
+        for j in 0..FOUR {
+            rows[j] = self.cells.row::<K>(records, four[j].cell as usize, four[j].slot as usize);
+        }
+        let costs = costs_with::<S, V, K>(envelope.apart(), rows);
         let above = V::exp_above(V::sub(V::load(&[self.unit; 4]), costs));
         let above = V::mul(above, V::join([a.times, b.times, c.times, d.times]));
         let bars = V::join([a.bar, b.bar, c.bar, d.bar]);
@@ -121,7 +112,7 @@ impl<'a> CellSelector<'a> {
 /// A member that was drawn. It is kept if so many times its weight, in parts, is above the bar. That
 /// is uniform up to the mass of the cell where the member was drawn ahead, and up to the bound of
 /// the members' weights where it was not.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Candidate {
     cell: u32,
     slot: u32,

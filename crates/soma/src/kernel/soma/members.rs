@@ -53,6 +53,10 @@ impl Members {
             self.rows = pages::with_room(end);
             self.rows.resize(end, 0.0);
         }
+        // Where there is no member, there is a place all the same.
+        for group in &self.groups {
+            self.rows[group.start + self.stride - 1] = 0.0;
+        }
         for (place, &group) in of.iter().enumerate() {
             self.push::<K>(usize::from(group), place as u32, row(place));
         }

@@ -70,7 +70,7 @@ impl Partition {
     /// The cells that all statistics in `rows`, of length k, belong to.
     #[inline(always)]
     pub(super) fn cells_of_all<const K: usize>(&self, rows: &[f64], k: usize, out: &mut Vec<u16>) {
-        const ROWS: usize = 4;
+        const ROWS: usize = 8;
         let k = if K == 0 { k } else { K };
         out.clear();
         let some = rows.chunks_exact(ROWS * k);

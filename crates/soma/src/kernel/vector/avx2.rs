@@ -209,24 +209,35 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn count_up_to(sums: &[u32], starts: &[u32; 9], point: u32) -> usize {
+    fn count_up_to<const N: usize>(
+        sums: &[u32],
+        starts: &[u32; 9],
+        points: [u32; N],
+    ) -> [usize; N] {
         unsafe {
             let starts = _mm256_loadu_si256(starts.as_ptr().cast());
-            let left = _mm256_sub_epi32(_mm256_set1_epi32(point as i32), starts);
+            // Loops and no closures: those may end up where there are no such instructions.
+            let mut left = [starts; N];
+            for j in 0..N {
+                left[j] = _mm256_sub_epi32(_mm256_set1_epi32(points[j] as i32), starts);
+            }
             // Less one for each that is above.
-            let mut counts = [_mm256_setzero_si256(); 2];
-            for pair in sums.chunks_exact(LANES) {
-                for (h, count) in counts.iter_mut().enumerate() {
-                    let sums = _mm256_loadu_si256(pair.as_ptr().add(8 * h).cast());
-                    *count = _mm256_add_epi32(*count, _mm256_cmpgt_epi32(sums, left));
+            let mut counts = [_mm256_setzero_si256(); N];
+            for row in sums.chunks_exact(8) {
+                let row = _mm256_loadu_si256(row.as_ptr().cast());
+                for j in 0..N {
+                    counts[j] = _mm256_add_epi32(counts[j], _mm256_cmpgt_epi32(row, left[j]));
                 }
             }
-            let eight = _mm256_add_epi32(counts[0], counts[1]);
-            let four =
-                _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256::<1>(eight));
-            let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
-            let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
-            (sums.len() as i32 + _mm_cvtsi128_si32(one)) as usize
+            let mut passed = [sums.len(); N];
+            for j in 0..N {
+                let high = _mm256_extracti128_si256::<1>(counts[j]);
+                let four = _mm_add_epi32(_mm256_castsi256_si128(counts[j]), high);
+                let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+                let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
+                passed[j] -= (-_mm_cvtsi128_si32(one)) as usize;
+            }
+            passed
         }
     }
 

@@ -127,9 +127,13 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn count_up_to(sums: &[u32], starts: &[u32; 9], point: u32) -> usize {
+    fn count_up_to<const N: usize>(
+        sums: &[u32],
+        starts: &[u32; 9],
+        points: [u32; N],
+    ) -> [usize; N] {
         let past = |j: usize| starts[j % 8] + sums[j];
-        (0..sums.len()).filter(|&j| past(j) <= point).count()
+        points.map(|point| (0..sums.len()).filter(|&j| past(j) <= point).count())
     }
 
     #[inline(always)]
