@@ -133,6 +133,7 @@ impl Selector for CellSelector<'_> {
         _: &mut Envelope,
         records: &Records,
     ) {
+        self.offers.clear();
         self.partition.cells_of_all::<K>(statistics, records.k(), &mut self.offers);
     }
 

@@ -13,6 +13,8 @@ use crate::kernel::vector::{LANES, ONE, Vector, Weighing, lane};
 
 /// Statistics of more bytes than this are waited for, unless they are asked for ahead of their use.
 const FAR: usize = 1 << 19;
+/// Records are put in cells so many at a time.
+const BLOCK: usize = 64;
 /// 2^i (1 + f) is above 2^(i + f), by less than this factor.
 const LOOSE: f32 = 1.062;
 /// What masses are multiplied by, so that rounding cannot make them too small.
@@ -76,16 +78,20 @@ impl Cells {
         let k = if K == 0 { records.k() } else { K };
         self.copies = size_of_val(records.statistics()) >= FAR;
         self.reset(k, partition.cells());
-        partition.cells_of_all::<K>(records.statistics(), k, &mut self.entries);
+        // So many at a time as stay near.
+        for rows in records.statistics().chunks(BLOCK * k) {
+            let before = self.entries.len();
+            partition.cells_of_all::<K>(rows, k, &mut self.entries);
+            for (&cell, row) in self.entries[before..].iter().zip(rows.chunks_exact(k)) {
+                let (low, high) = self.edges[2 * usize::from(cell) * k..][..2 * k].split_at_mut(k);
+                widen::<V, K>(low, high, row, row);
+            }
+        }
         let row = |place| records.statistic_known::<K>(place);
         if self.copies {
             self.members.sort::<K>(self.counts.len(), &self.entries, k, row);
         } else {
             self.members.sort::<0>(self.counts.len(), &self.entries, 0, row);
-        }
-        for (&cell, row) in self.entries.iter().zip(records.statistics().chunks_exact(k)) {
-            let (low, high) = self.edges[2 * usize::from(cell) * k..][..2 * k].split_at_mut(k);
-            widen::<V, K>(low, high, row, row);
         }
         envelope.clear(k);
         for edges in self.edges.chunks_exact(2 * k) {
@@ -106,6 +112,7 @@ impl Cells {
     fn reset(&mut self, k: usize, cells: usize) {
         let padded = cells.next_power_of_two().max(LANES);
         self.origin.clear();
+        self.entries.clear();
         fill(&mut self.low, padded * k, u16::MAX);
         fill(&mut self.high, padded * k, 0);
         self.edges.clear();

@@ -67,12 +67,11 @@ impl Partition {
         self.cells
     }
 
-    /// The cells that all statistics in `rows`, of length k, belong to.
+    /// Adds to `out` the cells that all statistics in `rows`, of length k, belong to.
     #[inline(always)]
     pub(super) fn cells_of_all<const K: usize>(&self, rows: &[f64], k: usize, out: &mut Vec<u16>) {
         const ROWS: usize = 8;
         let k = if K == 0 { k } else { K };
-        out.clear();
         let some = rows.chunks_exact(ROWS * k);
         let rest = some.remainder();
         for rows in some {

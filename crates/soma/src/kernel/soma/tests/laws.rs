@@ -12,9 +12,13 @@ fn every_strategy_has_the_law_of_the_scan() {
     for noise in [Noise::Laplace, Noise::Gaussian] {
         for epsilon in [0.1, 1.0, 10.0, 100.0] {
             for n in [1, 2, 3, 17, 200] {
-                for state in
-                    [State::Typical, State::AllEqual, State::OneOutlier, State::FarFromRelease]
-                {
+                for state in [
+                    State::Typical,
+                    State::AllEqual,
+                    State::OneOutlier,
+                    State::FarFromRelease,
+                    State::TwoGroups,
+                ] {
                     for (k, strategy) in [
                         (1, Strategy::Uniform),
                         (9, Strategy::Uniform),

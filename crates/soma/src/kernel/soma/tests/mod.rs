@@ -156,6 +156,8 @@ enum State {
     AllEqual,
     OneOutlier,
     FarFromRelease,
+    /// Two groups, and an offer that would best replace a record between them.
+    TwoGroups,
 }
 
 /// n records with k statistics each in [-1, 1], under noise of the scale that epsilon implies.
@@ -166,17 +168,29 @@ fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Rec
     match state {
         State::AllEqual => rows.fill(0.25),
         State::OneOutlier => rows[..k].fill(-1.0),
-        _ => {}
+        State::TwoGroups => {
+            for (j, x) in rows.iter_mut().enumerate() {
+                *x = 0.1 * *x + if (j / k).is_multiple_of(2) { 0.9 } else { -0.9 };
+            }
+        }
+        State::Typical | State::FarFromRelease => {}
     }
     let scale = 2.0 * k as f64 / epsilon;
-    let shift = if let State::FarFromRelease = state { 30.0 * scale } else { 0.4 * scale };
-    let values = (0..k)
-        .map(|c| rows.iter().skip(c).step_by(k).sum::<f64>() + if c % 2 == 0 { shift } else { 0.0 })
-        .collect();
+    let shift = match state {
+        State::FarFromRelease => 30.0 * scale,
+        State::TwoGroups => 0.9,
+        _ => 0.4 * scale,
+    };
+    let shifted = |c: usize| c.is_multiple_of(2) || matches!(state, State::TwoGroups);
+    let sum = |c: usize| rows.iter().skip(c).step_by(k).sum::<f64>();
+    let values = (0..k).map(|c| sum(c) + if shifted(c) { shift } else { 0.0 }).collect();
     let query = Arc::new(Mean::new(vec![(-1.0, 1.0); k]).unwrap());
     let mechanism = Mechanism::new(noise, vec![scale; k]).unwrap();
     let release = Release::new(query, mechanism, Aggregate::Sum, n, values).unwrap();
-    let offer = (0..k).map(|_| normal() / scale).collect();
+    let offer = match state {
+        State::TwoGroups => vec![1.0 / scale; k],
+        _ => (0..k).map(|_| normal() / scale).collect(),
+    };
     (Records::new(&release, rows).unwrap(), offer)
 }
 
