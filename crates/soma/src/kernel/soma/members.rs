@@ -150,3 +150,29 @@ impl Members {
         place.to_bits() as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A group for which there is no more room is moved, and nobody is lost.
+    #[test]
+    fn groups_have_room_for_all() {
+        let row = |place: usize| [place as f64, -(place as f64)];
+        let rows: Vec<[f64; 2]> = (0..20).map(row).collect();
+        let of: Vec<u16> = (0..20).map(|place| place % 2).collect();
+        let mut members = Members::default();
+        members.sort::<2>(2, &of, 2, |place| &rows[place]);
+        (20..500).for_each(|place| members.push::<2>(0, place, &row(place as usize)));
+        let first = members.swap_remove::<2>(0, 0) as usize;
+        let mut seen = vec![first];
+        for (group, slot) in members.all(0) {
+            let place = members.place(group, slot);
+            assert_eq!(members.row::<2>(group, slot), row(place));
+            assert_eq!(group, if place < 20 { place % 2 } else { 0 });
+            seen.push(place);
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, (0..500).collect::<Vec<_>>());
+    }
+}

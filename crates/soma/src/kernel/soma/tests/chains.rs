@@ -82,19 +82,39 @@ fn stored_kernels_go_on_bit_for_bit() {
     }
 }
 
-/// The cells keep track of the records through replacements.
+/// The cells keep track of the records through replacements, near in memory and far.
 #[test]
 fn cells_follow_the_records() {
-    let (mut records, _) = problem(Noise::Laplace, 300, 9, 30.0, State::Typical);
-    let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Cells(32)));
-    sweep(&mut kernel, &mut records, 1, 4);
-    let Kernel::Soma(soma) = &kernel else { unreachable!() };
-    let members = &soma.cells.members;
-    let mut places: Vec<usize> =
-        members.all(0).map(|(cell, slot)| members.place(cell, slot)).collect();
-    places.sort_unstable();
-    assert_eq!(places, (0..300).collect::<Vec<_>>());
-    soma.cells.check::<Absolute>(&records);
+    for n in [300, 9_000] {
+        let (mut records, _) = problem(Noise::Laplace, n, 9, 30.0, State::Typical);
+        let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Cells(32)));
+        sweep(&mut kernel, &mut records, 1, 4);
+        let Kernel::Soma(soma) = &kernel else { unreachable!() };
+        let members = &soma.cells.members;
+        let mut places: Vec<usize> =
+            members.all(0).map(|(cell, slot)| members.place(cell, slot)).collect();
+        places.sort_unstable();
+        assert_eq!(places, (0..n).collect::<Vec<_>>());
+        soma.cells.check::<Absolute>(&records);
+    }
+}
+
+/// The residual is what the records leave of the release, where these are written as the moves are
+/// made, and where they are far in memory and written later.
+#[test]
+fn the_residual_follows_the_records() {
+    for n in [300, 9_000] {
+        for strategy in [Strategy::Uniform, Strategy::Cells(32)] {
+            let (mut records, _) = problem(Noise::Laplace, n, 9, 3.0, State::Typical);
+            let mut kernel = Kernel::Soma(Soma::with_strategy(strategy));
+            sweep(&mut kernel, &mut records, 1, 5);
+            let kept = records.residual().to_vec();
+            records.refresh();
+            for (kept, right) in kept.iter().zip(records.residual()) {
+                assert!((kept - right).abs() < 1e-9, "{n} {strategy:?}: {kept}, {right}");
+            }
+        }
+    }
 }
 
 /// The buckets keep track of the records through replacements.

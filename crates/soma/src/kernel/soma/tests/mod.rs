@@ -178,7 +178,7 @@ fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Rec
     let scale = 2.0 * k as f64 / epsilon;
     let shift = match state {
         State::FarFromRelease => 30.0 * scale,
-        State::TwoGroups => 0.9,
+        State::TwoGroups => 30.0 * scale / k as f64,
         _ => 0.4 * scale,
     };
     let shifted = |c: usize| c.is_multiple_of(2) || matches!(state, State::TwoGroups);
@@ -188,7 +188,7 @@ fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Rec
     let mechanism = Mechanism::new(noise, vec![scale; k]).unwrap();
     let release = Release::new(query, mechanism, Aggregate::Sum, n, values).unwrap();
     let offer = match state {
-        State::TwoGroups => vec![1.0 / scale; k],
+        State::TwoGroups => vec![0.9 / scale - 4.0 / k as f64; k],
         _ => (0..k).map(|_| normal() / scale).collect(),
     };
     (Records::new(&release, rows).unwrap(), offer)
