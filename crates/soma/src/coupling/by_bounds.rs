@@ -9,7 +9,7 @@ use super::index::Coupled;
 use super::pair::{Offer, Pair};
 use super::places::{Choice, Move, Places, Taken, place};
 use super::sharp::sharpen;
-use crate::kernel::columns::Columns;
+use crate::kernel::columns::{Columns, Scanned};
 use crate::kernel::exp::exp;
 use crate::kernel::shape::Falloff;
 use crate::kernel::vector::{LANES, Vector};

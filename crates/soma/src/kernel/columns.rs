@@ -42,7 +42,7 @@ pub(crate) struct Columns {
 
 /// The statistics of consecutive records, laid out so that the weights of all can be bounded many
 /// at a time.
-pub(super) trait Scanned {
+pub(crate) trait Scanned {
     /// Copies the statistics of the records in `places`.
     fn load<V: Vector, const K: usize>(&mut self, records: &Records, places: Range<usize>);
 
@@ -73,52 +73,10 @@ pub(super) trait Scanned {
 }
 
 impl Columns {
-    /// Copies the statistics of the records in `places`.
-    #[inline(always)]
-    pub(crate) fn load<V: Vector, const K: usize>(
-        &mut self,
-        records: &Records,
-        places: Range<usize>,
-    ) {
-        let k = if K == 0 { records.k() } else { K };
-        let padded = places.len().next_multiple_of(LANES);
-        self.columns.clear();
-        // Where there is no record, there is one that costs more than any other.
-        self.columns.resize(padded * k, 1e18);
-        self.masses.resize(padded);
-        self.entry.resize(k, 0.0);
-        self.rough.begin::<K>(records);
-        let all = LANES * k;
-        for (i, place) in places.clone().enumerate() {
-            let row = records.statistic_known::<K>(place);
-            let entry = &mut self.entry[..k];
-            self.rough.round::<V, K>(row, entry);
-            let columns = &mut self.columns[i / LANES * all..][..all];
-            for c in 0..k {
-                columns[c * LANES + i % LANES] = entry[c];
-            }
-        }
-        self.places = places;
-    }
-
     /// The number of records.
     #[inline(always)]
     fn len(&self) -> usize {
         self.places.len()
-    }
-
-    /// The statistic of record `i` of these is now `statistic`.
-    #[inline(always)]
-    pub(crate) fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]) {
-        let statistic = known::<K>(statistic);
-        let k = statistic.len();
-        let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
-        let entry = &mut self.entry[..k];
-        self.rough.round::<V, K>(statistic, entry);
-        let eight = i % LANES / 8 * 8;
-        for c in 0..k {
-            V::put(&mut columns[c * LANES + eight..], i % 8, entry[c]);
-        }
     }
 
     /// Whether the offer is put in the place of a record, at a cost of `cost`; see
@@ -256,12 +214,38 @@ impl Columns {
 impl Scanned for Columns {
     #[inline(always)]
     fn load<V: Vector, const K: usize>(&mut self, records: &Records, places: Range<usize>) {
-        Columns::load::<V, K>(self, records, places);
+        let k = if K == 0 { records.k() } else { K };
+        let padded = places.len().next_multiple_of(LANES);
+        self.columns.clear();
+        // Where there is no record, there is one that costs more than any other.
+        self.columns.resize(padded * k, 1e18);
+        self.masses.resize(padded);
+        self.entry.resize(k, 0.0);
+        self.rough.begin::<K>(records);
+        let all = LANES * k;
+        for (i, place) in places.clone().enumerate() {
+            let row = records.statistic_known::<K>(place);
+            let entry = &mut self.entry[..k];
+            self.rough.round::<V, K>(row, entry);
+            let columns = &mut self.columns[i / LANES * all..][..all];
+            for c in 0..k {
+                columns[c * LANES + i % LANES] = entry[c];
+            }
+        }
+        self.places = places;
     }
 
     #[inline(always)]
     fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]) {
-        Columns::replace::<V, K>(self, i, statistic);
+        let statistic = known::<K>(statistic);
+        let k = statistic.len();
+        let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
+        let entry = &mut self.entry[..k];
+        self.rough.round::<V, K>(statistic, entry);
+        let eight = i % LANES / 8 * 8;
+        for c in 0..k {
+            V::put(&mut columns[c * LANES + eight..], i % 8, entry[c]);
+        }
     }
 
     #[inline(always)]

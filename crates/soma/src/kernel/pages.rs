@@ -4,8 +4,8 @@
 const LARGE: usize = 1 << 21;
 
 /// An empty array with room for `count` numbers. Where these are many, the system is asked for
-/// large pages: to look up, on its way from memory, which page an address is in takes as long as
-/// the number itself where there are thousands of pages, and records are drawn from all of them.
+/// large pages: records are drawn from all over them, and where there are thousands of pages nearly
+/// each has to be looked up first.
 pub(crate) fn with_room(count: usize) -> Vec<f64> {
     let room: Vec<f64> = Vec::with_capacity(count);
     if count * size_of::<f64>() >= LARGE {

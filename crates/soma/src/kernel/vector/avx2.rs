@@ -36,6 +36,23 @@ static STEP_LANE: [[u16; 16]; 16] = {
     masks
 };
 
+/// Eight numbers, each with those before it.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+unsafe fn ends(of: __m256i) -> [u32; 8] {
+    let mut ends = [0; 8];
+    unsafe {
+        let of = _mm256_add_epi32(of, _mm256_slli_si256::<4>(of));
+        let of = _mm256_add_epi32(of, _mm256_slli_si256::<8>(of));
+        let low = _mm256_permute2x128_si256::<0x08>(of, of);
+        let of = _mm256_add_epi32(of, _mm256_shuffle_epi32::<0xff>(low));
+        _mm256_storeu_si256(ends.as_mut_ptr().cast(), of);
+    }
+    ends
+}
+
 // SAFETY of all blocks: the machine has AVX2 (see above), and pointers come from slices whose
 // length has been checked.
 impl Vector for Avx2 {
@@ -332,13 +349,7 @@ impl Vector for Avx2 {
             let (first, second) =
                 (_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least));
             let least = _mm_extract_epi16::<0>(_mm_minpos_epu16(_mm_min_epu16(first, second)));
-            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<4>(sum));
-            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<8>(sum));
-            let low = _mm256_permute2x128_si256::<0x08>(sum, sum);
-            let sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32::<0xff>(low));
-            let mut ends = [0; 8];
-            _mm256_storeu_si256(ends.as_mut_ptr().cast(), sum);
-            (ends, least as u16)
+            (ends(sum), least as u16)
         }
     }
 
@@ -391,16 +402,10 @@ impl Vector for Avx2 {
                     _mm256_storeu_si256(sums.as_mut_ptr().add(at).cast(), sum);
                 }
             }
-            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<4>(sum));
-            let sum = _mm256_add_epi32(sum, _mm256_slli_si256::<8>(sum));
-            let low = _mm256_permute2x128_si256::<0x08>(sum, sum);
-            let sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32::<0xff>(low));
-            let mut ends = [0; 8];
-            _mm256_storeu_si256(ends.as_mut_ptr().cast(), sum);
             let four =
                 _mm_add_ps(_mm256_castps256_ps128(second), _mm256_extractf128_ps::<1>(second));
             let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-            (ends, _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
+            (ends(sum), _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
         }
     }
 }
