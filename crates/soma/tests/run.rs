@@ -199,5 +199,6 @@ fn a_trial_finds_how_fast_kernels_mix() {
     let right = [1.0, rate((1.0 - 1.0 / 320.0_f64).powi(320)), rate((15.0 / 16.0_f64).powi(16))];
     for (tried, right) in chosen.tried.iter().zip(right) {
         assert!((tried.draws_per_sweep - right).abs() < 0.06, "{tried:?}, not {right}");
+        assert_eq!(tried.draws_per_iteration, tried.draws_per_sweep, "theta is fixed");
     }
 }

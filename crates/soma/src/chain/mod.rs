@@ -148,7 +148,7 @@ impl<'a> Chain<'a> {
         let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
         if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
             && let Some(kernel) =
-                trial.learn(&before, &self.state.theta, theta_work as f64, self.moves.every())
+                trial.learn(&before, &self.state.theta, theta_work as f64, &self.moves)
         {
             self.kernel = kernel;
         }

@@ -1,8 +1,11 @@
 //! `kernel = "auto"`: the kernels are tried in warm-up, and one is taken.
 
-use serde::{Deserialize, Serialize};
+mod theta;
 
-use super::Problem;
+use serde::{Deserialize, Serialize};
+use theta::ThetaMoves;
+
+use super::{Problem, Schedule};
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
 use crate::release::mechanism::Shape;
@@ -30,6 +33,9 @@ const MARKS: usize = 6;
 
 /// The price of drawing a record from which on the trial is kept short.
 const DEAR: f64 = 10.0;
+
+/// A sweep is taken to leave at least so much: less cannot be told from nothing.
+const LEAST_LEFT: f64 = 0.02;
 
 /// When in warm-up the trial begins: after the moves of theta have been chosen.
 pub(super) const KERNEL_TRIAL: f64 = 0.625;
@@ -75,7 +81,8 @@ pub(super) struct Trial {
     /// How often the records are followed in one turn.
     repeats: usize,
     candidates: Vec<Candidate>,
-    theta: ThetaMoves,
+    /// How theta was moved, unless it is fixed.
+    theta: Option<ThetaMoves>,
     iterations: u64,
     chosen: Option<Chosen>,
 }
@@ -122,7 +129,7 @@ impl Trial {
             rounds,
             repeats: if rounds > 0 { enough.div_ceil(rounds as usize) } else { 0 },
             candidates: CANDIDATES.into_iter().map(candidate).collect::<Outcome<_>>()?,
-            theta: ThetaMoves::default(),
+            theta: problem.fixed().is_none().then(ThetaMoves::default),
             iterations: 0,
             chosen: (rounds == 0).then_some(untried),
         })
@@ -168,22 +175,24 @@ impl Trial {
         }
     }
 
-    /// An iteration of the trial is over, in which the moves of theta led from `before` to `after`
-    /// and did so much work; in one of `every` iterations to come there will be a sweep. Returns the
-    /// kernel that was taken, once all have had their turns.
+    /// An iteration of the trial is over, in which the `moves` of theta led from `before` to `after`
+    /// and did so much work. Returns the kernel that was taken, once all have had their turns.
     pub(super) fn learn(
         &mut self,
         before: &[f64],
         after: &[f64],
         work: f64,
-        every: u64,
+        moves: &Schedule,
     ) -> Option<Kernel> {
-        self.theta.watch(before, after, work);
+        if let Some(theta) = &mut self.theta {
+            theta.watch(before, moves.centred_theta(), after, work);
+        }
         self.iterations += 1;
         if self.iterations < self.rounds * self.candidates.len() as u64 {
             return None;
         }
-        let judged = |candidate: &Candidate| candidate.judged(&self.theta, every as f64);
+        let first = self.candidates[0].draws_per_sweep();
+        let judged = |candidate: &Candidate| candidate.judged(first, self.theta.as_ref(), moves);
         let mut tried: Vec<Tried> = self.candidates.iter().map(judged).collect();
         let best = (0..tried.len()).max_by(|&a, &b| tried[a].merit.total_cmp(&tried[b].merit))?;
         let most = tried[best].merit;
@@ -192,40 +201,6 @@ impl Trial {
         let kernel = self.candidates.swap_remove(best).kernel;
         self.candidates.clear();
         Some(kernel)
-    }
-}
-
-/// What the moves of theta do of themselves: how far they lead, and for how much work.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct ThetaMoves {
-    work: f64,
-    count: f64,
-    mean: Vec<f64>,
-    scatter: Vec<f64>,
-    squared_jumps: Vec<f64>,
-}
-
-impl ThetaMoves {
-    fn watch(&mut self, before: &[f64], after: &[f64], work: f64) {
-        for sums in [&mut self.mean, &mut self.scatter, &mut self.squared_jumps] {
-            sums.resize(after.len(), 0.0);
-        }
-        self.work += work;
-        self.count += 1.0;
-        for (k, (old, new)) in before.iter().zip(after).enumerate() {
-            let gap = new - self.mean[k];
-            self.mean[k] += gap / self.count;
-            self.scatter[k] += gap * (new - self.mean[k]);
-            self.squared_jumps[k] += (new - old) * (new - old);
-        }
-    }
-
-    /// The correlation of theta before and after the moves of an iteration, of the parameter with
-    /// the largest: what they leave of what was there. All of it, where theta is fixed.
-    fn left(&self) -> f64 {
-        let renewed = self.squared_jumps.iter().zip(&self.scatter).map(|(j, s)| j / (2.0 * s));
-        let least = renewed.filter(|part| part.is_finite()).fold(f64::INFINITY, f64::min);
-        if least.is_finite() { 1.0 - least.min(1.0) } else { 1.0 }
     }
 }
 
@@ -309,27 +284,47 @@ impl Candidate {
         Ok(())
     }
 
-    /// What was found, with the merit not yet relative to the best.
-    fn judged(&self, theta: &ThetaMoves, every: f64) -> Tried {
+    /// Effective draws per sweep, of what is slowest.
+    fn draws_per_sweep(&self) -> f64 {
         let columns = self.variance.iter().zip(&self.covariances);
-        let slowest = columns
+        columns
             .map(|(variance, covariances)| {
                 let correlations = covariances.map(|sum| sum / variance);
                 draws_per_sweep(&correlations, self.followed)
             })
-            .fold(1.0, f64::min);
-        let left = theta.left() * ((1.0 - slowest) / (1.0 + slowest)).powf(1.0 / every);
-        let draws_per_iteration = (1.0 - left) / (1.0 + left);
+            .fold(1.0, f64::min)
+    }
+
+    /// What was found, with the merit not yet relative to the best. A sweep of the first candidate,
+    /// which the moves of theta were chosen with, is worth `first` draws.
+    fn judged(&self, first: f64, theta: Option<&ThetaMoves>, moves: &Schedule) -> Tried {
+        let draws_per_sweep = self.draws_per_sweep();
+        let draws_per_iteration = match (theta, moves.outlook()) {
+            (None, _) => draws_per_sweep,
+            (Some(_), Some(outlook)) => outlook.draws(decay(draws_per_sweep) / decay(first)),
+            (Some(theta), None) => other(theta.left(other(draws_per_sweep))),
+        };
         let sweep = self.work / self.sweeps.max(1) as f64;
-        let work = sweep / every + theta.work / theta.count.max(1.0) + ITERATION_WORK;
+        let theta_work = theta.map_or(0.0, ThetaMoves::work);
+        let work = sweep / moves.every() as f64 + theta_work + ITERATION_WORK;
         Tried {
             kernel: self.choice.name().to_string(),
-            draws_per_sweep: slowest,
+            draws_per_sweep,
             draws_per_iteration,
             work,
             merit: draws_per_iteration / work,
         }
     }
+}
+
+/// The effective draws of steps that leave a part, or the part that steps of so many draws leave.
+fn other(of: f64) -> f64 {
+    (1.0 - of) / (1.0 + of)
+}
+
+/// The logarithm of what a sweep leaves that is worth so many draws.
+fn decay(draws: f64) -> f64 {
+    other(draws).clamp(LEAST_LEFT, 1.0 - 1e-6).ln()
 }
 
 /// 1 / (1 + 2 (r_1 + r_2 + ...)) of the correlations, of which the first are given, estimated from

@@ -4,6 +4,7 @@ mod parts;
 
 use std::ops::Range;
 
+pub(in crate::chain) use parts::Outlook;
 use parts::Parts;
 use serde::{Deserialize, Serialize};
 
@@ -102,12 +103,14 @@ impl Watched {
 
 /// How often each slot is made in an iteration, and in one of how many iterations there is a sweep
 /// with the centred move.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) repeats: Vec<u64>,
     pub(super) every: u64,
     /// The share of refreshes in which theta walks.
     pub(super) walks: f64,
+    /// What that will do, where it is more than the paper's chain.
+    pub(super) outlook: Option<Outlook>,
     pub(super) is_last: bool,
 }
 
@@ -180,7 +183,7 @@ impl Pilot {
             let block = self.best_of(self.candidates.blocks());
             repeats[block] = 1;
             self.paying_ridge(block).into_iter().for_each(|ridge| repeats[ridge] = 1);
-            Some(Plan { repeats, every: 1, walks: 0.0, is_last: false })
+            Some(Plan { repeats, every: 1, walks: 0.0, outlook: None, is_last: false })
         } else if next == self.end {
             let is_counted = self.last - self.end >= LEAST_CENTRED;
             let plan = self.choose(if is_counted { self.most_centred_draws() } else { 0.0 });
@@ -307,7 +310,7 @@ impl Pilot {
         let ridge = self.paying_ridge(block);
         let parts = Parts::new(self, block, refresh, ridge);
         let per_sweep = self.per_sweep();
-        let mut best = (worth(centred, per_sweep), self.only_centred(), 1);
+        let mut best = (worth(centred, per_sweep), self.only_centred(), 1, None);
         for every in EVERY {
             for blocks in 0..=MOST_REPEATS {
                 for refreshes in 0..=MOST_REPEATS {
@@ -321,19 +324,21 @@ impl Pilot {
                         + ridge.map_or(0.0, |ridge| self.slots[ridge].cost(1))
                         + self.slots[block].cost(blocks)
                         + self.slots[refresh].cost(refreshes);
-                    let value = worth(parts.draws(blocks, refreshes, every), work);
+                    let value = worth(parts.draws(blocks, refreshes, every, 1.0), work);
                     if value > best.0 {
                         let mut repeats = self.only_centred();
                         repeats[block] = blocks;
                         repeats[refresh] = refreshes;
                         ridge.into_iter().for_each(|ridge| repeats[ridge] = 1);
-                        best = (value, repeats, every);
+                        best = (value, repeats, every, Some([blocks, refreshes]));
                     }
                 }
             }
         }
         let walks = if self.slots[refresh].rate() < RARE { 0.5 } else { 0.0 };
-        Plan { repeats: best.1, every: best.2, walks, is_last: true }
+        let (_, repeats, every, made) = best;
+        let outlook = made.map(|[blocks, refreshes]| Outlook { parts, blocks, refreshes, every });
+        Plan { repeats, every, walks, outlook, is_last: true }
     }
 
     /// The effective draws of an iteration with the centred move alone, if a sweep renewed all

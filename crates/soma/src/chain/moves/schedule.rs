@@ -7,7 +7,7 @@ use super::centred::Centred;
 use super::chart::Chart;
 use super::held::Held;
 use super::non_centred::NonCentred;
-use super::pilot::{Candidates, Pilot, Plan};
+use super::pilot::{Candidates, Outlook, Pilot, Plan};
 use super::refresh::Refresh;
 use super::ridge::Ridge;
 use super::sums::Sums;
@@ -92,8 +92,13 @@ pub struct Schedule {
     every: u64,
     chart: Option<Chart>,
     pilot: Option<Pilot>,
+    /// What the moves will do, as the pilot had it.
+    outlook: Option<Outlook>,
     #[serde(skip)]
     held: Held,
+    /// theta after the centred move of the last iteration of warm-up.
+    #[serde(skip)]
+    centred: Vec<f64>,
 }
 
 /// The least warm-up in which anything can be learned.
@@ -156,7 +161,9 @@ impl Schedule {
             slots,
             chart: None,
             pilot: None,
+            outlook: None,
             held: Held::default(),
+            centred: Vec::new(),
         }
     }
 
@@ -169,6 +176,17 @@ impl Schedule {
     /// In one of how many iterations there is a sweep.
     pub fn every(&self) -> u64 {
         self.every
+    }
+
+    /// What the moves will do, as the pilot had it; nothing is known of moves without a pilot, and of
+    /// the paper's chain.
+    pub(in crate::chain) fn outlook(&self) -> Option<&Outlook> {
+        self.outlook.as_ref()
+    }
+
+    /// theta after the centred move of the last iteration, which was one of warm-up.
+    pub(in crate::chain) fn centred_theta(&self) -> &[f64] {
+        &self.centred
     }
 
     /// Makes all moves. `iteration` counts from 0; the moves learn while it is below the warm-up.
@@ -229,6 +247,9 @@ impl Schedule {
             let made = slot.made.as_move();
             let tally = made.step(&at, state, &mut self.held, slot.repeats, rng)?;
             self.held.land(&at, state)?;
+            if index == 0 {
+                self.centred.clone_from(&state.theta);
+            }
             work += tally.work;
             made.learn(&at, state, tally, share)?;
             if let Some(pilot) = &mut self.pilot {
@@ -247,9 +268,11 @@ impl Schedule {
             let hold = Sums::new(problem).map_or(0.0, |sums| sums.hold());
             let swept = sweep.unwrap_or_default();
             pilot.watch_iteration(problem, iteration, swept, hold, &state.theta);
-            if let Some(Plan { repeats, every, walks, is_last }) = pilot.plan(iteration) {
+            if let Some(plan) = pilot.plan(iteration) {
+                let Plan { repeats, every, walks, outlook, is_last } = plan;
                 self.slots.iter_mut().zip(repeats).for_each(|(slot, times)| slot.repeats = times);
                 self.every = every;
+                self.outlook = outlook;
                 for slot in &mut self.slots {
                     if let Move::Refresh(refresh) = &mut slot.made {
                         refresh.walk(walks);

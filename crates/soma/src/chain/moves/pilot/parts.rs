@@ -1,5 +1,7 @@
 //! What any number of moves would leave of theta.
 
+use serde::{Deserialize, Serialize};
+
 use super::Pilot;
 
 /// What the effective number of draws with one block is worth, since a short run does not see a
@@ -15,7 +17,7 @@ const LEAST_LEFT: f64 = 0.3;
 const LEAST_LEFT_BY_RIDGE: f64 = 0.1;
 
 /// The two parts of theta, and what is left of them by each move.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Parts {
     /// The share of the variance within a pattern.
     within: f64,
@@ -49,12 +51,56 @@ impl Parts {
     }
 
     /// The effective draws of an iteration with so many blocks and refreshes, a ridge where it
-    /// pays, and a sweep in one of `every`.
-    pub(super) fn draws(&self, blocks: u64, refreshes: u64, every: u64) -> f64 {
+    /// pays, and a sweep in one of `every`, which does what `pace` of the pilot's sweeps did.
+    pub(super) fn draws(&self, blocks: u64, refreshes: u64, every: u64, pace: f64) -> f64 {
         let refreshed = self.by_refresh.powi(refreshes as i32);
         let within = self.by_ridge * self.by_block.powi(blocks as i32) * refreshed;
-        let pattern = self.by_sweep.powf(1.0 / every as f64) * refreshed;
+        let pattern = self.by_sweep.powf(pace / every as f64) * refreshed;
         let sum = |left: f64| left / (1.0 - left).max(1e-9);
         1.0 / (1.0 + 2.0 * (self.within * sum(within) + (1.0 - self.within) * sum(pattern)))
+    }
+}
+
+/// What the moves that were taken will do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::chain) struct Outlook {
+    pub(super) parts: Parts,
+    pub(super) blocks: u64,
+    pub(super) refreshes: u64,
+    pub(super) every: u64,
+}
+
+impl Outlook {
+    /// The effective draws of an iteration, if a sweep does what `pace` of the pilot's sweeps did.
+    pub(in crate::chain) fn draws(&self, pace: f64) -> f64 {
+        self.parts.draws(self.blocks, self.refreshes, self.every, pace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four fifths of the variance within a pattern, of which a block leaves a fifth; and of what
+    /// goes with the pattern a sweep leaves 0.81.
+    #[test]
+    fn sweeps_carry_what_goes_with_the_pattern() {
+        let by_sweep = 0.81;
+        let parts = Parts { within: 0.8, by_block: 0.2, by_ridge: 1.0, by_refresh: 0.5, by_sweep };
+        let outlook = |refreshes: u64, every: u64| Outlook {
+            parts: parts.clone(),
+            blocks: 1,
+            refreshes,
+            every,
+        };
+        // The sums of the powers of 0.2 and 0.81, or 0.9, or 0.81^2.
+        for (pace, pattern) in [(1.0, 0.81 / 0.19), (0.5, 9.0), (2.0, 0.6561 / 0.3439)] {
+            let right = 1.0 / (1.0 + 2.0 * (0.8 * 0.25 + 0.2 * pattern));
+            assert!((outlook(0, 1).draws(pace) - right).abs() < 1e-12, "{pace}");
+            assert!((outlook(0, 2).draws(2.0 * pace) - right).abs() < 1e-12, "{pace}");
+        }
+        // What a refresh renews no sweep need renew: a better one gains less.
+        let gain = |refreshes| outlook(refreshes, 1).draws(2.0) / outlook(refreshes, 1).draws(1.0);
+        assert!(gain(0) > 1.4 && gain(1) < 1.1, "{} and {}", gain(0), gain(1));
     }
 }
