@@ -4,7 +4,7 @@
 //! draws do not depend on the number of threads, and a stream can be stored and taken up again at
 //! the exact place where it was left.
 
-use rand::SeedableRng;
+use rand::{Rng as _, SeedableRng};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The generator that everything in the project draws from.
@@ -35,6 +35,13 @@ fn at(seed: [u8; 32], stream: u64, position: u128) -> Rng {
     rng
 }
 
+/// A uniform number from 0 up to, and not including, 1, the same that `rng.random()` would give: for
+/// inner loops, into which that one may not be inlined.
+#[inline(always)]
+pub(crate) fn uniform(rng: &mut Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
 /// Writes the state of a generator, for `#[serde(with = "soma::rng")]`.
 pub fn serialize<S: Serializer>(rng: &Rng, serializer: S) -> Result<S::Ok, S::Error> {
     (rng.get_seed(), rng.get_stream(), rng.get_word_pos()).serialize(serializer)
@@ -50,6 +57,14 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rng, D:
 mod tests {
     use super::*;
     use rand::RngExt;
+
+    #[test]
+    fn uniforms_are_those_of_rand() {
+        let (mut ours, mut theirs) = (stream(1, 2), stream(1, 2));
+        for _ in 0..100 {
+            assert_eq!(uniform(&mut ours), theirs.random::<f64>());
+        }
+    }
 
     /// The stream is part of what a seed promises: a change of it must be noticed.
     #[test]

@@ -23,7 +23,9 @@ pub(super) fn place(taken: Taken) -> Option<usize> {
 /// What a residual costs as it stands, -log w_0, in both chains.
 #[inline(always)]
 pub(super) fn currents<S: Falloff, V: Vector, const K: usize>(pair: &Pair) -> [f64; 2] {
-    pair.records().map(|records| -log_density_with::<S, V, K>(records.residual()))
+    let [first, second] = pair.records();
+    let first = -log_density_with::<S, V, K>(first.residual());
+    [first, -log_density_with::<S, V, K>(second.residual())]
 }
 
 /// One move of both chains, to be made.

@@ -99,11 +99,22 @@ impl Columns {
         if least * (1.0 - uniform) >= standing * uniform || cost <= current {
             return true;
         }
-        let weight = |cost: f64| exp((self.unit - cost).min(600.0));
-        is_enough(uniform, standing - weight(cost), [least, most], || {
-            *evaluations += self.len() as u64;
-            (0..self.len()).map(|i| weight(self.cost::<S, V, K>(records, i))).sum()
-        })
+        let short = standing - self.weight(cost);
+        if let Some(decided) = is_enough(uniform, short, [least, most]) {
+            return decided;
+        }
+        *evaluations += self.len() as u64;
+        let mut sum = 0.0;
+        for i in 0..self.len() {
+            sum += self.weight(self.cost::<S, V, K>(records, i));
+        }
+        is_enough(uniform, short, [sum; 2]) == Some(true)
+    }
+
+    /// The weight of a cost, relative to that of the unit.
+    #[inline(always)]
+    fn weight(&self, cost: f64) -> f64 {
+        exp((self.unit - cost).min(600.0))
     }
 
     /// Computes all masses for an offer.
@@ -290,17 +301,16 @@ impl Scanned for Columns {
     }
 }
 
-/// Whether U <= W / (W + short), where W is known to be within bounds, and is the outcome of `sum`.
+/// Whether U <= W / (W + short), where W is known to be within bounds and that tells.
 #[inline(always)]
-pub(super) fn is_enough(
-    uniform: f64,
-    short: f64,
-    [least, most]: [f64; 2],
-    sum: impl FnOnce() -> f64,
-) -> bool {
+pub(super) fn is_enough(uniform: f64, short: f64, [least, most]: [f64; 2]) -> Option<bool> {
     // Solved for W.
     let is_met = |total: f64| total * (1.0 - uniform) >= short * uniform;
-    if is_met(least) || !is_met(most) { is_met(least) } else { is_met(sum()) }
+    match [is_met(least), is_met(most)] {
+        [true, _] => Some(true),
+        [false, false] => Some(false),
+        [false, true] => None,
+    }
 }
 
 /// Draws one of several with probability proportional to exp(-cost).

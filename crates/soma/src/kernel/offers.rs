@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::records::to_noise_units;
-use crate::error::Outcome;
+use crate::error::{Invalid, Outcome};
 use crate::model::Model;
 use crate::release::Release;
 use crate::rng::Rng;
@@ -26,13 +26,13 @@ impl Batch {
     }
 
     /// Record j.
-    #[inline]
+    #[inline(always)]
     pub fn record(&self, j: usize) -> &[f64] {
         &self.records[j * self.d..][..self.d]
     }
 
     /// The statistic of record j.
-    #[inline]
+    #[inline(always)]
     pub fn statistic(&self, j: usize) -> &[f64] {
         &self.statistics[j * self.k..][..self.k]
     }
@@ -122,7 +122,18 @@ impl Offers for ModelOffers<'_> {
         }
         batch.resize(size, query.record_dim(), query.dim());
         self.model.propose(self.theta, batch.parts_mut().0, rng)?;
-        Ok(query.bins_of(batch.records(), bins))
+        let is_said = query.bins_of(batch.records(), bins);
+        let (k, most) = (query.dim(), bins.iter().copied().max().unwrap_or(0));
+        if is_said && most as usize > k {
+            return Err(Invalid::new(
+                "query",
+                format!("a {} query put a record into a bin that there is not", query.kind()),
+                format!("bin {most}"),
+                format!("bins from 0 to {}, and {k} for a record in none", k - 1),
+            )
+            .into());
+        }
+        Ok(is_said)
     }
 
     fn batch_size(&self) -> usize {
@@ -209,4 +220,88 @@ pub(super) fn for_each_offer(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::kernel::{KernelChoice, Records};
+    use crate::model::Uniform;
+    use crate::release::Aggregate;
+    use crate::release::mechanism::{Mechanism, Noise};
+    use crate::release::query::{Query, Sensitivity};
+    use crate::rng;
+
+    /// Two bins, and records that are said to be in bin number `.0`.
+    #[derive(Debug)]
+    struct Misplaced(u32);
+
+    impl Query for Misplaced {
+        fn kind(&self) -> &'static str {
+            "misplaced"
+        }
+
+        fn record_dim(&self) -> usize {
+            1
+        }
+
+        fn dim(&self) -> usize {
+            2
+        }
+
+        fn statistics(&self, _: &[f64], out: &mut [f64]) -> Outcome {
+            out.chunks_exact_mut(2).for_each(|row| row.copy_from_slice(&[1.0, 0.0]));
+            Ok(())
+        }
+
+        fn bounds(&self) -> Vec<(f64, f64)> {
+            vec![(0.0, 1.0); 2]
+        }
+
+        fn sensitivity(&self) -> Sensitivity {
+            Sensitivity { l1: 2.0, l2: 2.0_f64.sqrt() }
+        }
+
+        fn labels(&self) -> Vec<String> {
+            ["a", "b"].map(String::from).to_vec()
+        }
+
+        fn bins(&self) -> Option<usize> {
+            Some(2)
+        }
+
+        fn bins_of(&self, _: &[f64], out: &mut [u32]) -> bool {
+            out.fill(self.0);
+            true
+        }
+    }
+
+    /// A query of one's own that names a bin that there is not ends the sweep with an error.
+    #[test]
+    fn bins_that_there_are_not_are_refused() {
+        for (bin, is_one) in [(0, true), (2, true), (3, false), (u32::MAX, false)] {
+            let mechanism = Mechanism::new(Noise::Laplace, vec![1.0; 2]).unwrap();
+            let values = vec![20.0, 0.0];
+            let query = Arc::new(Misplaced(bin));
+            let release = Release::new(query, mechanism, Aggregate::Sum, 20, values).unwrap();
+            let model = Uniform::new(vec![(0.0, 1.0)]).unwrap();
+            let mut records = Records::new(&release, vec![0.5; 20]).unwrap();
+            let mut kernel = KernelChoice::Soma.build(20).unwrap();
+            let mut offers = ModelOffers::new(&model, &[], &release);
+            let (shape, mut rng) = (Noise::Laplace.shape(), rng::stream(1, 0));
+            match kernel.sweep(&mut records, &mut offers, shape, &mut rng) {
+                Ok(_) => assert!(is_one, "{bin}"),
+                Err(error) => {
+                    assert!(!is_one, "{error}");
+                    let said = format!(
+                        "query: a misplaced query put a record into a bin that there is not \
+                         (given: bin {bin}). Allowed: bins from 0 to 1, and 2 for a record in none."
+                    );
+                    assert_eq!(error.to_string(), said);
+                }
+            }
+        }
+    }
 }

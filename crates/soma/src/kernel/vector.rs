@@ -52,6 +52,10 @@ pub trait Vector: Copy + 'static {
     /// places of a slice.
     fn steps(to: &mut [i16], value: Self::Four);
 
+    /// Rounds eight rows of four numbers as [`steps`](Vector::steps) does, and puts the first `count`
+    /// columns into the first eight of each LANES places of a slice.
+    fn turn_steps(to: &mut [i16], count: usize, rows: [Self::Four; 8]);
+
     /// Puts a number into one of the first sixteen places of a slice, by writing all.
     fn put_step(to: &mut [i16], lane: usize, value: i16);
 

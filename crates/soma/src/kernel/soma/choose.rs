@@ -2,7 +2,7 @@
 
 use super::ordered::MOST_RANGE;
 use super::partition::Part;
-use super::{Envelope, Partition, Soma, Strategy};
+use super::{Partition, Soma, Strategy};
 use crate::kernel::exp::exp;
 use crate::kernel::shape::Falloff;
 use crate::kernel::vector::Vector;
@@ -71,8 +71,10 @@ impl Soma {
                 if forced.is_some() {
                     if is_line { Strategy::Ordered } else { Strategy::Scan }
                 } else {
-                    let trials =
-                        counted.unwrap_or_else(|| self.trials::<S, V, K>(records, |_| 1.0));
+                    let trials = match counted {
+                        Some(trials) => trials,
+                        None => self.trials::<S, V, K>(records, &[]),
+                    };
                     self.trials = trials;
                     cheapest(trials, n, k, is_line)
                 }
@@ -97,12 +99,7 @@ impl Soma {
         if self.forced.is_some() {
             return strategy;
         }
-        let trials = self.trials::<S, V, K>(records, |envelope| {
-            let looked_at: usize = parts.iter().map(|part| part.count).sum();
-            let least = |part: &Part| envelope.excess_in::<S, V, K>(&part.low, &part.high);
-            let mass = |part: &Part| part.count as f64 * exp(-least(part));
-            parts.iter().map(mass).sum::<f64>() / looked_at as f64
-        });
+        let trials = self.trials::<S, V, K>(records, &parts);
         let (n, k) = (records.n(), records.k());
         let cells = CELLS[0] + CELLS[1] * (count * k) as f64 + CELLS[2] * (trials - USUAL).max(0.0);
         if SCAN[0] + SCAN[1] * ((n * k) as f64) < cells { Strategy::Scan } else { strategy }
@@ -117,15 +114,15 @@ impl Soma {
         }
     }
 
-    /// About how many trials a move takes: `bound`, the mean of what bounds the weights, over the
-    /// mean weight, for some records in the place of offers. Some of them are offered where the
-    /// residual is as it stands, and most where it is as the noise may well make it: in a sweep it
-    /// changes many times.
+    /// About how many trials a move takes by way of `parts`, or under one bound if there are none: the
+    /// mean of what bounds the weights over the mean weight, for some records in the place of offers.
+    /// Some of them are offered where the residual is as it stands, and most where it is as the noise
+    /// may well make it: in a sweep it changes many times.
     #[inline(always)]
     fn trials<S: Falloff, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
-        bound: impl Fn(&Envelope) -> f64,
+        parts: &[Part],
     ) -> f64 {
         let n = records.n();
         let (offers, weighed) = (OFFERS, WEIGHED.min(n));
@@ -145,9 +142,22 @@ impl Soma {
                 let old = records.statistic(i * n / weighed);
                 mean += exp(-self.envelope.excess::<S, V, K>(old)) / weighed as f64;
             }
-            trials += (bound(&self.envelope) / mean.max(1e-300)).min(1e9);
+            let bound = if parts.is_empty() { 1.0 } else { self.bound::<S, V, K>(parts) };
+            trials += (bound / mean.max(1e-300)).min(1e9);
         }
         trials / offers as f64
+    }
+
+    /// The mean of what bounds the weights of an offer by way of `parts`.
+    #[inline(always)]
+    fn bound<S: Falloff, V: Vector, const K: usize>(&self, parts: &[Part]) -> f64 {
+        let (mut mass, mut looked_at) = (0.0, 0);
+        for part in parts {
+            let least = self.envelope.excess_in::<S, V, K>(&part.low, &part.high);
+            mass += part.count as f64 * exp(-least);
+            looked_at += part.count;
+        }
+        mass / looked_at as f64
     }
 }
 

@@ -33,7 +33,7 @@ use self::ordered::{Order, OrderedSelector};
 use self::partition::Partition;
 use self::scan::ScanSelector;
 use self::uniform::UniformSelector;
-use super::columns::Columns;
+use super::columns::{Columns, Scanned};
 use super::offers::Batches;
 use super::shape::{Falloff, log_density_with};
 use super::specialise::{Work, specialised};
@@ -240,12 +240,13 @@ impl Work for Moves<'_> {
                 let selector = UniformSelector::begin(candidates, records, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
-            Strategy::Scan if steps.suit::<S, V, K>(records) => {
-                let selector = ScanSelector::begin::<V, K>(steps, records);
+            Strategy::Scan if steps.suit_all::<S, V, K>(records) => {
+                let selector = ScanSelector::new(steps);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Scan => {
-                let selector = ScanSelector::begin::<V, K>(columns, records);
+                columns.load::<V, K>(records, 0..records.n());
+                let selector = ScanSelector::new(columns);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Cells(_) => {

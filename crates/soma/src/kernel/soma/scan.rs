@@ -14,9 +14,9 @@ pub(super) struct ScanSelector<'a, T> {
 }
 
 impl<'a, T: Scanned> ScanSelector<'a, T> {
+    /// All records have been loaded.
     #[inline(always)]
-    pub(super) fn begin<V: Vector, const K: usize>(scanned: &'a mut T, records: &Records) -> Self {
-        scanned.load::<V, K>(records, 0..records.n());
+    pub(super) fn new(scanned: &'a mut T) -> Self {
         ScanSelector { scanned }
     }
 }

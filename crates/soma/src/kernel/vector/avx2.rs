@@ -135,6 +135,34 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
+    fn turn_steps(to: &mut [i16], count: usize, rows: [__m256d; 8]) {
+        unsafe {
+            let mut whole = [_mm_setzero_si128(); 8];
+            for j in 0..8 {
+                whole[j] = _mm256_cvtpd_epi32(rows[j]);
+            }
+            // Rows j and j + 4, then pairs and fours of one column beside each other.
+            let mut two = [_mm_setzero_si128(); 4];
+            for j in 0..4 {
+                two[j] = _mm_packs_epi32(whole[j], whole[j + 4]);
+            }
+            let low = [_mm_unpacklo_epi16(two[0], two[1]), _mm_unpacklo_epi16(two[2], two[3])];
+            let high = [_mm_unpackhi_epi16(two[0], two[1]), _mm_unpackhi_epi16(two[2], two[3])];
+            let first = [_mm_unpacklo_epi32(low[0], low[1]), _mm_unpacklo_epi32(high[0], high[1])];
+            let last = [_mm_unpackhi_epi32(low[0], low[1]), _mm_unpackhi_epi32(high[0], high[1])];
+            let columns = [
+                _mm_unpacklo_epi64(first[0], first[1]),
+                _mm_unpackhi_epi64(first[0], first[1]),
+                _mm_unpacklo_epi64(last[0], last[1]),
+                _mm_unpackhi_epi64(last[0], last[1]),
+            ];
+            for c in 0..count {
+                _mm_storeu_si128(to[c * LANES..][..8].as_mut_ptr().cast(), columns[c]);
+            }
+        }
+    }
+
+    #[inline(always)]
     fn put_step(to: &mut [i16], lane: usize, value: i16) {
         let to = &mut to[..LANES];
         unsafe {

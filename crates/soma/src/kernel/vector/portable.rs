@@ -67,6 +67,15 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
+    fn turn_steps(to: &mut [i16], count: usize, rows: [[f64; 4]; 8]) {
+        for c in 0..count {
+            for (to, row) in to[c * LANES..][..8].iter_mut().zip(&rows) {
+                *to = row[c].round_ties_even() as i16;
+            }
+        }
+    }
+
+    #[inline(always)]
     fn put_step(to: &mut [i16], lane: usize, value: i16) {
         to[..LANES][lane] = value;
     }

@@ -68,8 +68,8 @@ pub trait Query: Debug + Send + Sync {
         None
     }
 
-    /// The bins of the records in `records`, where a statistic is the indicator of one, into `out`.
-    /// Returns false, and leaves `out` alone, where nothing but the statistics says them.
+    /// The bins of the records in `records`, where a statistic is the indicator of one, into `out`:
+    /// from 0 up to, and not including, K, and K for a record that is in none. Returns false, and leaves `out` alone, where nothing but the statistics says them.
     fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
         let _ = (records, out);
         false

@@ -45,14 +45,15 @@ impl Work for Frozen<'_> {
                 let selector = UniformSelector::begin(&mut candidates, self.records, self.rng);
                 self.draw::<S, V, K, _>(selector)
             }
-            Strategy::Scan if steps.suit::<S, V, K>(self.records) => {
+            Strategy::Scan if steps.suit_all::<S, V, K>(self.records) => {
                 let mut steps = std::mem::take(steps);
-                let selector = ScanSelector::begin::<V, K>(&mut steps, self.records);
+                let selector = ScanSelector::new(&mut steps);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Scan => {
                 let mut columns = std::mem::take(columns);
-                let selector = ScanSelector::begin::<V, K>(&mut columns, self.records);
+                columns.load::<V, K>(self.records, 0..self.records.n());
+                let selector = ScanSelector::new(&mut columns);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Cells(_) => {
