@@ -14,10 +14,12 @@ pub(crate) fn with_room(count: usize) -> Vec<f64> {
     room
 }
 
-/// As many numbers in `all`, and zeros for those that are new; in large pages if it was empty.
+/// As many numbers in `all`, and zeros for those that are new; in large pages where they are many.
 pub(crate) fn resize(all: &mut Vec<f64>, count: usize) {
-    if all.capacity() == 0 {
-        *all = with_room(count);
+    if count > all.capacity() {
+        let mut larger = with_room(count);
+        larger.extend_from_slice(all);
+        *all = larger;
     }
     all.resize(count, 0.0);
 }

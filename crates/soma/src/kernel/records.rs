@@ -219,8 +219,9 @@ impl Records {
 
     /// Asks for the statistic of record i from memory, to be looked at or replaced soon.
     #[inline(always)]
-    pub(super) fn prefetch_statistic(&self, i: usize) {
-        prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
+    pub(super) fn prefetch_statistic<const K: usize>(&self, i: usize) {
+        let k = if K == 0 { self.k } else { K };
+        prefetch_row(self.statistics.as_ptr().wrapping_add(i * k), k);
     }
 
     /// Asks for record i from memory, to be replaced soon.
@@ -262,7 +263,7 @@ impl Records {
         statistic: &[f64],
     ) {
         self.replace_statistic::<V, K>(i, statistic);
-        copy_short(&mut self.records[i * self.d..][..self.d], record);
+        self.put_record(i, record);
     }
 
     /// Puts a statistic in the place of that of record i, whose record is to follow.
@@ -299,7 +300,7 @@ impl Records {
     /// it is.
     #[inline(always)]
     pub(super) fn put_in_bin(&mut self, i: usize, record: &[f64], bin: usize) {
-        copy_short(&mut self.records[i * self.d..][..self.d], record);
+        self.put_record(i, record);
         self.set_bin(i, bin);
     }
 
@@ -340,15 +341,15 @@ impl Records {
         }
     }
 
-    /// Puts a record with its statistic in the place of record i; the residual stays as it is.
+    /// Puts a record in the place of record i, whose statistic is put there too.
     #[inline(always)]
-    pub(super) fn put<const K: usize>(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
-        self.put_statistic::<K>(i, statistic);
+    pub(super) fn put_record(&mut self, i: usize, record: &[f64]) {
         copy_short(&mut self.records[i * self.d..][..self.d], record);
     }
 
+    /// Puts a statistic in the place of that of record i; the residual stays as it is.
     #[inline(always)]
-    fn put_statistic<const K: usize>(&mut self, i: usize, statistic: &[f64]) {
+    pub(super) fn put_statistic<const K: usize>(&mut self, i: usize, statistic: &[f64]) {
         let k = if K == 0 { self.k } else { K };
         if self.codes.is_empty() {
             self.statistics[i * k..][..k].copy_from_slice(&statistic[..k]);
@@ -452,10 +453,10 @@ pub(super) fn to_noise_units(scales: &[f64], statistics: &mut [f64]) {
 /// general copy.
 #[inline(always)]
 pub(crate) fn copy_short(to: &mut [f64], from: &[f64]) {
-    match to.len() {
-        1 => to[0] = from[0],
-        2 => to[..2].copy_from_slice(&from[..2]),
-        3 => to[..3].copy_from_slice(&from[..3]),
-        _ => to.copy_from_slice(from),
+    match (to, from) {
+        ([a], [x]) => *a = *x,
+        ([a, b], [x, y]) => (*a, *b) = (*x, *y),
+        ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
+        (to, from) => to.copy_from_slice(from),
     }
 }

@@ -6,7 +6,7 @@ use super::Envelope;
 use crate::kernel::Records;
 use crate::kernel::columns::draw_by_cost;
 use crate::kernel::exp::{LOOSE, exp, exp_above};
-use crate::kernel::shape::Falloff;
+use crate::kernel::shape::{Falloff, costs_with};
 use crate::kernel::vector::{Portable, Vector};
 use crate::rng::Rng;
 
@@ -92,6 +92,35 @@ impl Threshold {
         self.is_met_by(records.n() as f64 * (1.0 - 1e-9) * self.weight(cost))
     }
 
+    /// Adds up bounds of the weights from below, those of the records from `place` on and then of
+    /// the others, until they are enough.
+    #[inline(always)]
+    fn is_met_by_bounds<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        envelope: &Envelope,
+        records: &Records,
+        place: usize,
+        evaluations: &mut u64,
+    ) -> bool {
+        let k = if K == 0 { records.k() } else { K };
+        let (before, after) = records.statistics().split_at(place * k);
+        let (current, most) = (V::load(&[self.current; 4]), V::load(&[MOST; 4]));
+        let mut total = V::load(&[0.0; 4]);
+        for rows in after.chunks_exact(AT_ONCE * k).chain(before.chunks_exact(AT_ONCE * k)) {
+            for four in rows.chunks_exact(4 * k) {
+                let row = [&four[..k], &four[k..][..k], &four[2 * k..][..k], &four[3 * k..][..k]];
+                let costs = costs_with::<S, V, K>(envelope.apart(), row);
+                total = V::add(total, V::exp_above(V::min(V::sub(current, costs), most)));
+            }
+            *evaluations += AT_ONCE as u64;
+            // A little is taken off for rounding.
+            if self.is_met_by(V::total(total) * ((1.0 - 1e-9) / LOOSE)) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Adds up weights until they are enough, or until what is left cannot make them enough.
     /// `rows` are the statistics of all n records, each once; `most` is a bound of all weights.
     #[inline(always)]
@@ -119,13 +148,22 @@ impl Threshold {
     }
 }
 
+/// With so many records a sum of the weights is nearly always enough, and is first made of bounds.
+const MANY: usize = if cfg!(test) { 16 } else { 1024 };
+/// So many of them at a time.
+const AT_ONCE: usize = 16;
+
 /// The acceptance where there is one box of all statistics.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OneBox {
     /// The least cost that the box allows.
     pub(super) least: f64,
-    /// A bound of W / w_0 from below that holds for all offers of the batch; 0 if there is none.
-    floor: f64,
+    /// The probability that a bound of W / w_0 from below, which holds for all offers of the batch,
+    /// does not decide about one: that U is at least floor / (1 + floor).
+    doubt: f64,
+    /// How many offers come before the next one that it does not decide about, if that was drawn.
+    sure: u64,
+    is_drawn: bool,
 }
 
 impl OneBox {
@@ -141,14 +179,25 @@ impl OneBox {
         envelope.widen_all::<V, K>(statistics);
         envelope.divide_by_widths();
         let least = exp(-envelope.width());
-        self.floor = if S::BENDS { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
+        let floor = if S::BENDS { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
+        self.doubt = 1.0 / (1.0 + floor);
+        (self.sure, self.is_drawn) = (0, false);
+    }
+
+    /// Draws how many offers come before the next doubtful one.
+    #[cold]
+    #[inline(never)]
+    fn draw(&mut self, rng: &mut Rng) {
+        self.sure = ((1.0 - rng.random::<f64>()).ln() / (-self.doubt).ln_1p()) as u64;
+        self.is_drawn = true;
     }
 
     /// Whether the offer is put in the chosen place. What hardly ever fails comes first: a branch
-    /// that goes either way is dear.
+    /// that goes either way is dear. And U is drawn only for offers that it may decide about: how
+    /// many come before the next of these is a geometric variable.
     #[inline(always)]
     pub(super) fn accepts<S: Falloff, V: Vector, const K: usize>(
-        &self,
+        &mut self,
         choice: &Choice,
         current: f64,
         envelope: &Envelope,
@@ -156,10 +205,15 @@ impl OneBox {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> bool {
-        let threshold = Threshold::draw(current, rng);
-        if threshold.is_met_by(self.floor) {
+        if self.sure == 0 && !self.is_drawn {
+            self.draw(rng);
+        }
+        if self.sure > 0 {
+            self.sure -= 1;
             return true;
         }
+        self.is_drawn = false;
+        let threshold = Threshold::with(1.0 - self.doubt * (1.0 - rng.random::<f64>()), current);
         let mean = envelope.mean_cost::<S, V, K>(records);
         let below = exp_above((current - mean).min(MOST)) * (1.0 / LOOSE);
         if threshold.is_met_by(records.n() as f64 * (1.0 - 1e-9) * below) || choice.cost <= current
@@ -168,6 +222,11 @@ impl OneBox {
         }
         let threshold = threshold.for_place(choice.cost);
         if threshold.is_met_by_all(records, mean) {
+            return true;
+        }
+        if records.n() >= MANY
+            && threshold.is_met_by_bounds::<S, V, K>(envelope, records, choice.place, evaluations)
+        {
             return true;
         }
         let places = (choice.place..records.n()).chain(0..choice.place);

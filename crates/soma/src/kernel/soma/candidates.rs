@@ -13,6 +13,8 @@ pub(super) const LEFT: usize = 32;
 const ALL: usize = LEFT + DRAWN;
 /// Of a uniform number so many bits are drawn at first.
 const BITS: u32 = 24;
+/// And so many of another.
+const OTHERS: u32 = 32 - BITS;
 /// By how much the logarithm of a uniform number may be off, where its first bits are known and do
 /// not say less than [`FEWEST`]: half a part in so many, and what rounding adds.
 const OFF: f64 = 0.5 / FEWEST as f64 + 1e-5;
@@ -34,12 +36,14 @@ pub(super) struct Candidates {
     pub(super) places: [u32; ALL],
     bits: [u32; ALL],
     logs: [f32; ALL],
+    /// The first bits of another uniform number.
+    others: [f32; ALL],
 }
 
 impl Default for Candidates {
     fn default() -> Self {
         let (places, bits, logs) = ([0; ALL], [0; ALL], [0.0; ALL]);
-        Candidates { n: 1, uneven: 0, next: ALL, places, bits, logs }
+        Candidates { n: 1, uneven: 0, next: ALL, places, bits, logs, others: logs }
     }
 }
 
@@ -70,10 +74,11 @@ impl Candidates {
         }
     }
 
-    /// The places of the last `count` of the [`LEFT`] next candidates.
+    /// The places of the last `COUNT` of the [`LEFT`] next candidates.
     #[inline(always)]
-    pub(super) fn coming(&self, count: usize) -> &[u32] {
-        &self.places[self.next()..][LEFT - count..LEFT]
+    pub(super) fn coming<const COUNT: usize>(&self) -> &[u32; COUNT] {
+        let coming = &self.places[self.next()..][LEFT - COUNT..LEFT];
+        coming.try_into().expect("so many were taken")
     }
 
     /// Which of the four candidates from `at` on are surely kept, and which are perhaps, if their
@@ -84,6 +89,20 @@ impl Candidates {
         // What is not known is neither above nor below.
         let surely = V::below(excess, V::sub(logs, off));
         (surely, !V::below(V::add(logs, off), excess) & 15)
+    }
+
+    /// Which of the four candidates from `at` on come after something else perhaps, which is to
+    /// happen with a probability of at most `part` before each of them.
+    #[inline(always)]
+    pub(super) fn come_later<V: Vector>(&self, at: usize, part: f64) -> u32 {
+        let part = part * f64::from(1u32 << OTHERS);
+        V::below(V::load_narrow(&self.others[at..]), V::load(&[part; 4]))
+    }
+
+    /// Whether candidate `at` does, if it does perhaps and the probability is `part`. To be asked
+    /// once.
+    pub(super) fn comes_later(&self, at: usize, part: f64, rng: &mut Rng) -> bool {
+        f64::from(self.others[at]) + rng.random::<f64>() < part * f64::from(1u32 << OTHERS)
     }
 
     /// A uniform number that begins with the bits of candidate `at`.
@@ -98,20 +117,23 @@ impl Candidates {
         let mut words = [0u32; 2 * DRAWN];
         rng.fill(&mut words);
         let (words, bits) = words.split_at(DRAWN);
-        let Candidates { n, uneven, next, places, bits: firsts, logs } = self;
-        places.copy_within(DRAWN.., 0);
-        firsts.copy_within(DRAWN.., 0);
-        logs.copy_within(DRAWN.., 0);
+        let Candidates { n, uneven, next, places, bits: firsts, logs, others } = self;
+        move_up(places);
+        move_up(firsts);
+        move_up(logs);
+        move_up(others);
         *next -= DRAWN;
-        let mut rejected = 0;
+        let (n, uneven, mut rejected) = (u64::from(*n), *uneven, 0);
         for (place, &word) in places[LEFT..].iter_mut().zip(words) {
-            let product = u64::from(word) * u64::from(*n);
+            let product = u64::from(word) * n;
             *place = (product >> 32) as u32;
-            rejected |= u32::from((product as u32) < *uneven);
+            rejected |= u32::from((product as u32) < uneven);
         }
         let (firsts, logs) = (&mut firsts[LEFT..], &mut logs[LEFT..]);
+        let others = &mut others[LEFT..];
         for j in 0..DRAWN {
-            let bits = bits[j] >> (32 - BITS);
+            others[j] = (bits[j] % (1 << OTHERS)) as i32 as f32;
+            let bits = bits[j] >> OTHERS;
             let log = exponential(bits);
             logs[j] = if bits >= FEWEST { log } else { f32::NAN };
             firsts[j] = bits;
@@ -132,6 +154,13 @@ impl Candidates {
             }
         }
     }
+}
+
+/// Those that are left become the first.
+#[inline(always)]
+fn move_up<T: Copy>(all: &mut [T; ALL]) {
+    let (first, left) = all.split_at_mut(DRAWN);
+    first.copy_from_slice(&left[..LEFT]);
 }
 
 /// Minus the logarithm of (bits + 1/2) / 2^24.

@@ -44,6 +44,7 @@ impl Envelope {
             V::store(&mut high[c..], upper);
             c += 4;
         }
+        let rows = if 0 < K && K < 4 { widen_short::<V, K>(low, high, rows) } else { rows };
         while c < k {
             let (mut lower, mut upper) = (low[c], high[c]);
             for row in rows.chunks_exact(k) {
@@ -122,25 +123,16 @@ impl Envelope {
     /// A cost that no record in the box can fall below: each coordinate comes as near as it can.
     #[inline(always)]
     pub(crate) fn least_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
-        self.least_cost_in::<S, V, K>(&self.low, &self.high)
+        self.least_cost_at::<S, V, K>(&self.apart)
     }
 
-    /// The same for the box from `low` to `high`.
+    /// The same for an offer that leaves the residual `apart` to a record with statistic zero.
     #[inline(always)]
-    fn least_cost_in<S: Falloff, V: Vector, const K: usize>(
+    pub(super) fn least_cost_at<S: Falloff, V: Vector, const K: usize>(
         &self,
-        low: &[f64],
-        high: &[f64],
+        apart: &[f64],
     ) -> f64 {
-        let apart = known::<K>(&self.apart);
-        let (low, high) = (&low[..apart.len()], &high[..apart.len()]);
-        let zero = V::load(&[0.0; 4]);
-        sum_over!(V, apart.len(), k => {
-            let apart = V::load(&apart[k..]);
-            let above = V::max(V::add(apart, V::load(&low[k..])), zero);
-            let below = V::min(V::add(apart, V::load(&high[k..])), zero);
-            V::cost::<S>(V::add(above, below))
-        }, S::cost((apart[k] + low[k]).max(0.0) + (apart[k] + high[k]).min(0.0)))
+        least_cost_in::<S, V, K>(apart, &self.low, &self.high)
     }
 
     /// By how much a cost exceeds the least that the box allows.
@@ -156,7 +148,7 @@ impl Envelope {
         low: &[f64],
         high: &[f64],
     ) -> f64 {
-        self.least_cost_in::<S, V, K>(low, high) - self.least_cost::<S, V, K>()
+        least_cost_in::<S, V, K>(&self.apart, low, high) - self.least_cost::<S, V, K>()
     }
 
     /// A bound that the mean cost of the records cannot exceed. The cost is convex, so that over
@@ -194,6 +186,24 @@ impl Envelope {
         self.per_width.clear();
         self.per_width.extend(per_width);
     }
+}
+
+/// A cost that no record in the box from `low` to `high` can fall below.
+#[inline(always)]
+fn least_cost_in<S: Falloff, V: Vector, const K: usize>(
+    apart: &[f64],
+    low: &[f64],
+    high: &[f64],
+) -> f64 {
+    let apart = known::<K>(apart);
+    let (low, high) = (&low[..apart.len()], &high[..apart.len()]);
+    let zero = V::load(&[0.0; 4]);
+    sum_over!(V, apart.len(), k => {
+        let apart = V::load(&apart[k..]);
+        let above = V::max(V::add(apart, V::load(&low[k..])), zero);
+        let below = V::min(V::add(apart, V::load(&high[k..])), zero);
+        V::cost::<S>(V::add(above, below))
+    }, S::cost((apart[k] + low[k]).max(0.0) + (apart[k] + high[k]).min(0.0)))
 }
 
 /// Whether a statistic is outside the box from `low` to `high`.
@@ -241,5 +251,65 @@ pub(crate) fn widen<V: Vector, const K: usize>(
         low[k] = if least[k] < low[k] { least[k] } else { low[k] };
         high[k] = if most[k] > high[k] { most[k] } else { high[k] };
         k += 1;
+    }
+}
+
+/// Takes in short rows, of length K below 4, four together: returned are those that are left over.
+#[inline(always)]
+fn widen_short<'a, V: Vector, const K: usize>(
+    low: &mut [f64],
+    high: &mut [f64],
+    rows: &'a [f64],
+) -> &'a [f64] {
+    let mut lower = [V::load(&[f64::INFINITY; 4]); K];
+    let mut upper = [V::load(&[f64::NEG_INFINITY; 4]); K];
+    let fours = rows.chunks_exact(4 * K);
+    let rest = fours.remainder();
+    for four in fours {
+        for c in 0..K {
+            let numbers = V::load(&four[4 * c..]);
+            (lower[c], upper[c]) = (V::min(numbers, lower[c]), V::max(numbers, upper[c]));
+        }
+    }
+    for c in 0..K {
+        let (mut lowers, mut uppers) = ([0.0; 4], [0.0; 4]);
+        V::store(&mut lowers, lower[c]);
+        V::store(&mut uppers, upper[c]);
+        for j in 0..4 {
+            let k = (4 * c + j) % K;
+            (low[k], high[k]) = (least(lowers[j], low[k]), most(uppers[j], high[k]));
+        }
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::kernel::vector::Portable;
+    use crate::rng;
+
+    /// The box holds all rows and nothing more, wherever the extreme ones stand among the others.
+    #[test]
+    fn the_box_is_tight() {
+        fn check<const K: usize>(n: usize, rng: &mut rng::Rng) {
+            let rows: Vec<f64> = (0..n * K).map(|_| rng.random()).collect();
+            let mut envelope = Envelope::default();
+            envelope.clear(K);
+            envelope.widen_all::<Portable, K>(&rows);
+            for k in 0..K {
+                let all = || rows.iter().skip(k).step_by(K).copied();
+                assert_eq!(envelope.low()[k], all().fold(f64::INFINITY, f64::min));
+                assert_eq!(envelope.high()[k], all().fold(f64::NEG_INFINITY, f64::max));
+            }
+        }
+        let mut rng = rng::stream(4, 0);
+        for n in 1..40 {
+            check::<1>(n, &mut rng);
+            check::<3>(n, &mut rng);
+            check::<9>(n, &mut rng);
+        }
     }
 }

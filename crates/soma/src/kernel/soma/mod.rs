@@ -12,6 +12,7 @@ mod grid;
 mod ladder;
 pub(crate) mod members;
 mod ordered;
+mod outliers;
 pub(crate) mod partition;
 mod scan;
 mod sums;
@@ -30,6 +31,7 @@ use self::celled::CellSelector;
 use self::cells::Cells;
 use self::envelope::Envelope;
 use self::ordered::{Order, OrderedSelector};
+use self::outliers::Outliers;
 use self::partition::Partition;
 use self::scan::ScanSelector;
 use self::uniform::UniformSelector;
@@ -161,6 +163,8 @@ pub struct Soma {
     #[serde(skip)]
     candidates: Candidates,
     #[serde(skip)]
+    outliers: Outliers,
+    #[serde(skip)]
     columns: Columns,
     #[serde(skip)]
     steps: Steps,
@@ -232,12 +236,12 @@ impl Work for Moves<'_> {
         let Moves { soma, records, offers, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
         let Soma { partition, ahead, columns, steps, cells, .. } = soma;
-        let Soma { candidates, bins, order, envelope, batch, .. } = soma;
+        let Soma { candidates, outliers, bins, order, envelope, batch, .. } = soma;
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
             Strategy::Uniform => {
-                envelope.fit::<V, K>(records);
-                let selector = UniformSelector::begin(candidates, records, rng);
+                let selector =
+                    UniformSelector::begin::<V, K>(candidates, outliers, envelope, records, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Scan if steps.suit_all::<S, V, K>(records) => {
@@ -275,6 +279,8 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
     let mut counts = Counts { moves: batches.moves(), ..Counts::default() };
     let mut current = -log_density_with::<S, V, K>(records.residual());
     let mut pending: Vec<(usize, usize)> = Vec::new();
+    // Whether statistics are put into the records only when the batch is done.
+    let mut are_late = false;
     while let Some(places) = batches.next(rng)? {
         selector.prepare::<S, V, K>(batches.batch().statistics(), envelope, records);
         for j in 0..places.len() {
@@ -289,7 +295,8 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
                 match selector.old::<K>(&choice) {
                     Some(old) => {
                         records.shift_residual::<V, K>(old, t);
-                        records.prefetch_statistic(choice.place);
+                        records.prefetch_statistic::<K>(choice.place);
+                        are_late = true;
                     }
                     None => records.replace_statistic::<V, K>(choice.place, t),
                 }
@@ -303,7 +310,10 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
             counts.accepted += 1;
         }
         for (place, j) in pending.drain(..) {
-            records.put::<K>(place, batches.batch().record(j), batches.batch().statistic(j));
+            if are_late {
+                records.put_statistic::<K>(place, batches.batch().statistic(j));
+            }
+            records.put_record(place, batches.batch().record(j));
         }
     }
     Ok(counts)

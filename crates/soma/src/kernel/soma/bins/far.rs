@@ -4,6 +4,7 @@ use rand::Rng as _;
 
 use super::{Register, Replacement};
 use crate::kernel::codes::counts;
+use crate::kernel::pages;
 use crate::kernel::records::{copy_short, prefetch};
 use crate::kernel::{Batch, Records};
 use crate::rng::Rng;
@@ -11,6 +12,10 @@ use crate::rng::Rng;
 /// About how many bytes of newcomers, of all origins together, are looked at in turn: they stay in
 /// the second-level cache. Tests have few newcomers.
 const IN_TURN: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
+
+/// Parts have room for so many standard deviations more than their mean: a part with more comes once
+/// in 10^27.
+const SPREAD: f64 = 11.0;
 
 /// What memory is asked for comes in pieces of so many bytes.
 const LINE: usize = 64;
@@ -36,7 +41,9 @@ pub(super) struct Far {
     left: Vec<u32>,
     /// The newcomers of each origin, in parts that were drawn for them uniformly: the parts one
     /// after the other, each in a uniform order, are in a uniform order.
-    parts: Vec<Vec<Rows>>,
+    parts: Vec<Vec<Part>>,
+    /// The rows of all parts.
+    parted: Vec<f64>,
     /// Whose turn it is of the parts of each origin.
     turns: Vec<usize>,
     /// Places of a block that are to be settled, and what is left of the draw that said so.
@@ -56,7 +63,7 @@ impl Rows {
     fn reserve(&mut self, more: usize, width: usize) {
         let needed = (self.count + more) * width;
         if needed > self.rows.len() {
-            self.rows.resize(needed + needed / 2, 0.0);
+            pages::resize(&mut self.rows, needed + needed / 2);
         }
     }
 
@@ -82,10 +89,20 @@ impl Rows {
         }
         bin
     }
+}
 
+/// So many of the rows that stand in one array.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    start: usize,
+    count: usize,
+    room: usize,
+}
+
+impl Part {
     /// Asks for all of it from memory: it will be looked at in no order.
-    fn ask(&self, width: usize) {
-        let rows = &self.rows[..self.count * width];
+    fn ask(&self, rows: &[f64], width: usize) {
+        let rows = &rows[self.start * width..][..self.count * width];
         rows.iter().step_by(LINE / size_of::<f64>()).for_each(|row| prefetch(row));
     }
 }
@@ -136,21 +153,44 @@ impl Far {
     /// Divides the newcomers by origin, and those of each origin at random.
     #[inline(always)]
     fn part(&mut self, rng: &mut Rng) {
-        let (width, bins) = (self.d + 1, self.newcomers.len());
-        self.parts.resize(bins, Vec::new());
-        let in_turn = (IN_TURN / (bins * width * size_of::<f64>())).max(1);
-        for b in 0..bins {
-            let count = (self.first[b] - self.left[b]) as usize / in_turn + 1;
-            self.parts[b].resize(count, Rows::default());
-        }
+        let width = self.d + 1;
+        self.make_room();
+        let parted = &mut self.parted[..];
         for (bin, newcomers) in self.newcomers.iter().enumerate() {
             let rows = &newcomers.rows[..newcomers.count * width];
             for row in rows.chunks_exact(width) {
                 let parts = &mut self.parts[row[width - 1] as usize];
-                let (part, _) = below(parts.len(), rng.next_u64());
-                parts[part].reserve(1, width);
-                parts[part].push(&row[..width - 1], bin as f64, width);
+                let (mut part, _) = below(parts.len(), rng.next_u64());
+                while parts[part].count == parts[part].room {
+                    part = (part + 1) % parts.len();
+                }
+                let part = &mut parts[part];
+                let to = &mut parted[(part.start + part.count) * width..][..width];
+                copy_short(&mut to[..width - 1], &row[..width - 1]);
+                to[width - 1] = bin as f64;
+                part.count += 1;
             }
+        }
+    }
+
+    /// Makes room for all parts: [`SPREAD`] standard deviations more than a part has on average,
+    /// so that hardly ever one is full, and the next one taken.
+    fn make_room(&mut self) {
+        let (width, bins) = (self.d + 1, self.newcomers.len());
+        let in_turn = (IN_TURN / (bins * width * size_of::<f64>())).max(1);
+        let mut start = 0;
+        self.parts.resize(bins, Vec::new());
+        for (b, parts) in self.parts.iter_mut().enumerate() {
+            let newcomers = (self.first[b] - self.left[b]) as usize;
+            let count = newcomers / in_turn + 1;
+            let each = newcomers as f64 / count as f64;
+            let room = (each + SPREAD * each.sqrt() + SPREAD * SPREAD) as usize;
+            parts.clear();
+            parts.extend((0..count).map(|j| Part { start: start + j * room, count: 0, room }));
+            start += count * room;
+        }
+        if start * width > self.parted.len() {
+            pages::resize(&mut self.parted, start * width * 9 / 8);
         }
     }
 
@@ -161,10 +201,12 @@ impl Far {
         self.turns.clear();
         self.turns.resize(self.parts.len(), 0);
         // The next part is asked for while one is used up.
-        self.parts.iter().flat_map(|parts| parts.iter().take(2)).for_each(|part| part.ask(width));
+        let first = self.parts.iter().flat_map(|parts| parts.iter().take(2));
+        first.for_each(|part| part.ask(&self.parted, width));
         let (rows, codes) = records.binned_mut();
         for (rows, codes) in rows.chunks_mut(BLOCK * d).zip(codes.chunks_mut(BLOCK)) {
             self.find_leavers(codes, rng);
+            let parted = &mut self.parted[..];
             for &(place, rest) in &self.leavers {
                 let (row, code) =
                     (&mut rows[place as usize * d..][..d], &mut codes[place as usize]);
@@ -172,12 +214,18 @@ impl Far {
                 let turn = &mut self.turns[usize::from(*code)];
                 while parts[*turn].count == 0 {
                     *turn += 1;
-                    parts[*turn + 1..].iter().take(1).for_each(|part| part.ask(width));
+                    parts[*turn + 1..].iter().take(1).for_each(|part| part.ask(parted, width));
                 }
                 let part = &mut parts[*turn];
                 let (newcomer, _) = below(part.count, rest);
-                copy_short(row, &part.rows[newcomer * width..][..d]);
-                *code = part.take(newcomer, width) as u8;
+                part.count -= 1;
+                let (taken, last) =
+                    ((part.start + newcomer) * width, (part.start + part.count) * width);
+                copy_short(row, &parted[taken..][..d]);
+                *code = parted[taken + d] as u8;
+                for c in 0..width {
+                    parted[taken + c] = parted[last + c];
+                }
             }
         }
     }

@@ -4,6 +4,7 @@ mod bins;
 mod chains;
 mod counts;
 mod laws;
+mod outliers;
 
 use std::sync::Arc;
 
@@ -36,13 +37,18 @@ impl Work for Frozen<'_> {
     #[inline(always)]
     fn run<S: Falloff, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
-        let mut candidates = Candidates::default();
+        let (mut candidates, mut outliers) = (Candidates::default(), Outliers::default());
         let Soma { partition, ahead, columns, steps, cells, bins, order, envelope, .. } =
             &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
-                envelope.fit::<V, K>(self.records);
-                let selector = UniformSelector::begin(&mut candidates, self.records, self.rng);
+                let selector = UniformSelector::begin::<V, K>(
+                    &mut candidates,
+                    &mut outliers,
+                    envelope,
+                    self.records,
+                    self.rng,
+                );
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Scan if steps.suit_all::<S, V, K>(self.records) => {
