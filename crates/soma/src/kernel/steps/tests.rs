@@ -7,6 +7,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::*;
+use crate::kernel::shape::Absolute;
 use crate::kernel::specialise::{Work, specialised};
 use crate::release::mechanism::{Mechanism, Noise, Shape};
 use crate::release::query::Mean;
@@ -107,4 +108,22 @@ fn masses_stand_above_the_weights() {
             }
         }
     }
+}
+
+/// A record that was not looked at before it is loaded, or that comes later, may be too far away.
+#[test]
+fn what_is_too_far_away_is_noticed() {
+    let mut records = problem(200, 1, 10.0, 0.0, &mut rng::stream(16, 0));
+    let far = [1000.0];
+    records.replace(1, &[0.0], &far);
+    let mut steps = Steps::default();
+    assert!(steps.suit::<Absolute, Portable, 1>(&records), "it was not looked at");
+    steps.load::<Portable, 1>(&records, 16..32);
+    assert!(!steps.entries.is_wide());
+    let mut others = steps.clone();
+    steps.load::<Portable, 1>(&records, 0..16);
+    assert!(steps.entries.is_wide(), "it was loaded");
+    others.replace::<Portable, 1>(3, &far);
+    assert!(others.entries.is_wide(), "it came later");
+    assert!(!Steps::default().suit_all::<Absolute, Portable, 1>(&records));
 }
