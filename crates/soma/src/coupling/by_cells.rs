@@ -73,7 +73,7 @@ impl InCells {
     /// A place drawn with probability e_i / E; none if it has led to a cell without members.
     #[inline(always)]
     fn draw<V: Vector>(&self, rng: &mut Rng) -> Option<usize> {
-        let [(Hit { index, mass, .. }, into)] = self.cells.masses.draw::<V, 1>(rng);
+        let (Hit { index, mass, .. }, into) = self.cells.masses.draw::<V>(rng);
         let members = self.cells.members.len(index);
         // How far into the mass of the cell the point is also says which member.
         let slot = (into * members as f64 / f64::from(mass)) as usize;
@@ -129,7 +129,6 @@ impl InCells {
 /// All places, by way of cells.
 pub(super) struct AllByCells<'a> {
     darts: &'a mut CellDarts,
-    partition: &'a Partition,
 }
 
 impl<'a> AllByCells<'a> {
@@ -137,13 +136,13 @@ impl<'a> AllByCells<'a> {
     #[inline(always)]
     pub fn begin<S: Falloff, V: Vector, const K: usize>(
         darts: &'a mut CellDarts,
-        partition: &'a Partition,
+        partition: &Partition,
         pair: &Pair,
     ) -> Self {
         for (chain, records) in darts.chains.iter_mut().zip(pair.records()) {
             chain.fit::<S, V, K>(records, partition);
         }
-        AllByCells { darts, partition }
+        AllByCells { darts }
     }
 }
 
@@ -220,13 +219,13 @@ impl Places for AllByCells<'_> {
         let [first, second] = &mut self.darts.chains;
         let mut cell = 0;
         if let Some(i) = place(taken[0]) {
-            cell = self.partition.cell_of::<K>(offer.statistics[0]);
+            cell = first.cells.tree.cell_of::<K>(offer.statistics[0]);
             first.leave::<V, K>(i);
             first.come::<S, V, K>(i, cell, offer.statistics[0]);
         }
         let Some(j) = place(taken[1]) else { return };
         if taken[0].is_none() || !offer.is_common {
-            cell = self.partition.cell_of::<K>(offer.statistics[1]);
+            cell = second.cells.tree.cell_of::<K>(offer.statistics[1]);
         }
         second.leave::<V, K>(j);
         let at = match place(taken[0]) {

@@ -60,39 +60,33 @@ impl Line {
         self.sums[8 + index] - self.sums[index]
     }
 
-    /// The masses that points of the line, all below the total, fall to.
+    /// The mass that a point of the line, which is below the total, falls to.
     #[inline(always)]
-    pub(crate) fn find<V: Vector, const N: usize>(&self, points: [u32; N]) -> [Hit; N] {
+    pub(crate) fn find<V: Vector>(&self, point: u32) -> Hit {
         let sums = &self.sums[8..];
         let rows = sums.len() / 8;
         // Of the columns before the one that is wanted all sums are passed, of those after it none.
-        let passed = V::count_up_to(sums, &self.starts, points);
-        let mut hits = [Hit::default(); N];
-        for j in 0..N {
-            let (column, row) = (passed[j] >> rows.trailing_zeros() & 7, passed[j] & (rows - 1));
-            let index = 8 * row + column;
-            let before = self.sums[index];
-            let into = points[j] - self.starts[column] - before;
-            hits[j] = Hit { index, into, mass: sums[index] - before };
-        }
-        hits
+        let [passed] = V::count_up_to(sums, &self.starts, [point]);
+        let (column, row) = (passed >> rows.trailing_zeros() & 7, passed & (rows - 1));
+        let index = 8 * row + column;
+        let before = self.sums[index];
+        Hit { index, into: point - self.starts[column] - before, mass: sums[index] - before }
     }
 
-    /// The masses that points drawn uniformly fall to, and how far into them.
+    /// The mass that a point drawn uniformly falls to, and how far into it.
     #[inline(always)]
-    pub(crate) fn draw<V: Vector, const N: usize>(&self, rng: &mut Rng) -> [(Hit, f64); N] {
-        let (mut points, mut rests) = ([0; N], [0.0; N]);
-        for j in 0..N {
-            let product = u128::from(rng.next_u64()) * u128::from(self.total());
-            points[j] = (product >> 64) as u32;
-            rests[j] = (product as u64 >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
-        }
-        let hits = self.find::<V, N>(points);
-        let mut drawn = [(Hit::default(), 0.0); N];
-        for j in 0..N {
-            drawn[j] = (hits[j], f64::from(hits[j].into) + rests[j]);
-        }
-        drawn
+    pub(crate) fn draw<V: Vector>(&self, rng: &mut Rng) -> (Hit, f64) {
+        let product = u128::from(rng.next_u64()) * u128::from(self.total());
+        let hit = self.find::<V>((product >> 64) as u32);
+        let rest = (product as u64 >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+        (hit, f64::from(hit.into) + rest)
+    }
+
+    /// The masses that four points drawn uniformly fall to, and how far into them.
+    #[inline(always)]
+    pub(crate) fn draw_four<V: Vector>(&self, rng: &mut Rng) -> ([u32; 4], V::Four) {
+        let words = [rng.next_u64(), rng.next_u64(), rng.next_u64(), rng.next_u64()];
+        V::find_four(&self.sums, &self.starts, words)
     }
 }
 
@@ -121,7 +115,7 @@ mod tests {
             line.set_ends(ends);
             let mut found = vec![0; count];
             for point in 0..line.total() {
-                let [Hit { index, into, mass }] = line.find::<Portable, 1>([point]);
+                let Hit { index, into, mass } = line.find::<Portable>(point);
                 assert_eq!((mass, line.mass(index)), (masses[index], masses[index]));
                 assert_eq!(into, found[index]);
                 found[index] += 1;

@@ -68,6 +68,9 @@ pub trait Vector: Copy + 'static {
     /// Products.
     fn mul(a: Self::Four, b: Self::Four) -> Self::Four;
 
+    /// Quotients.
+    fn div(a: Self::Four, b: Self::Four) -> Self::Four;
+
     /// The smaller of each two; `b` where one is NaN.
     fn min(a: Self::Four, b: Self::Four) -> Self::Four;
 
@@ -96,6 +99,12 @@ pub trait Vector: Copy + 'static {
     /// past one of eight starts: sum j past start j modulo 8.
     fn count_up_to<const N: usize>(sums: &[u32], starts: &[u32; 9], points: [u32; N])
     -> [usize; N];
+
+    /// Four points on a line of masses, given by `words` as parts in 2^64 of all masses together (below
+    /// 2^31): which masses they fall to, and how far into them, to 2^-31. `sums` are eight zeros
+    /// and then the masses, each with those before it in its column of eight, of which there is a
+    /// power of 2; the columns stand one after the other, from `starts` on.
+    fn find_four(sums: &[u32], starts: &[u32; 9], words: [u64; 4]) -> ([u32; 4], Self::Four);
 
     /// The masses of single records; see [`Points`].
     fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];

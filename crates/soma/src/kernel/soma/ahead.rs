@@ -58,30 +58,27 @@ impl Ahead {
     /// A member has come to `cell`, at the end.
     #[inline(always)]
     pub(super) fn came(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
-        // 16 bits for each say whether it may be replaced, which happens with a probability that
-        // is at least what it should be, but hardly ever.
-        let (len, word) = (members.len(cell) as u32, rng.next_u64());
-        let most = (65_536 / len + 1).min(65_536);
-        let parts = [word, word >> 16, word >> 32, word >> 48].map(|bits| bits as u32 & 0xffff);
-        if parts.into_iter().fold(u32::MAX, u32::min) < most {
-            self.replace_some(cell, parts.map(|part| part < most), (most, len), rng);
+        // It replaces any with a chance below four in their number: the first bits of a uniform number
+        // mostly say that it does not.
+        let (len, word) = (members.len(cell) as u32, rng.next_u32());
+        if u64::from(word) * u64::from(len) < (FOUR as u64) << 32 {
+            self.replace_some(cell, word, len, rng);
         }
     }
 
-    /// Puts the last of `len` members in the place of those that may be replaced, each with a
-    /// probability of 65,536 / (most len).
+    /// Puts the last of `len` members in the place of each with probability one in `len`. A uniform
+    /// number that begins with `bits` says which is the first.
     #[cold]
     #[inline(never)]
-    fn replace_some(
-        &mut self,
-        cell: usize,
-        may: [bool; FOUR],
-        (most, len): (u32, u32),
-        rng: &mut Rng,
-    ) {
-        for (next, may) in self.next[cell].iter_mut().zip(may) {
-            if may && rng.random_range(0..u64::from(most) * u64::from(len)) < 65_536 {
-                *next = len - 1;
+    fn replace_some(&mut self, cell: usize, bits: u32, len: u32, rng: &mut Rng) {
+        let uniform = (f64::from(bits) + rng.random::<f64>()) / (1u64 << 32) as f64;
+        let (mut none_yet, mut is_first) = (1.0, true);
+        for next in &mut self.next[cell] {
+            none_yet *= 1.0 - 1.0 / f64::from(len);
+            let replaces =
+                if is_first { uniform < 1.0 - none_yet } else { rng.random_range(0..len) == 0 };
+            if replaces {
+                (*next, is_first) = (len - 1, false);
             }
         }
     }

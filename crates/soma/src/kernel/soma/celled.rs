@@ -7,7 +7,6 @@ use super::partition::Partition;
 use super::{Envelope, Selector};
 use crate::kernel::Records;
 use crate::kernel::exp::{LOOSE, exp, exp_above};
-use crate::kernel::line::Hit;
 use crate::kernel::shape::{Falloff, costs_with};
 use crate::kernel::vector::Vector;
 use crate::rng::Rng;
@@ -17,7 +16,6 @@ use crate::rng::Rng;
 /// kept has probability w_i / W, whatever W is. The number of trials has mean mass / W.
 pub(super) struct CellSelector<'a> {
     cells: &'a mut Cells,
-    partition: &'a Partition,
     /// The members that come next, where they take long to come from memory.
     ahead: Option<&'a mut Ahead>,
     /// The cost of which the weight is one part.
@@ -30,7 +28,7 @@ impl<'a> CellSelector<'a> {
     #[inline(always)]
     pub(super) fn begin<S: Falloff, V: Vector, const K: usize>(
         (cells, ahead): (&'a mut Cells, &'a mut Ahead),
-        partition: &'a Partition,
+        partition: &Partition,
         records: &Records,
         envelope: &mut Envelope,
         rng: &mut Rng,
@@ -42,66 +40,72 @@ impl<'a> CellSelector<'a> {
         } else {
             None
         };
-        CellSelector { cells, partition, ahead, unit: 0.0, offers: Vec::new() }
+        CellSelector { cells, ahead, unit: 0.0, offers: Vec::new() }
     }
 
     /// Draws four candidates: points on the line of all masses, and with them cells, and members of
     /// these, unless they were drawn ahead. Cells without members have hardly any mass; a candidate
     /// that stands for none is never kept.
     #[inline(always)]
-    fn draw_four<V: Vector>(&self, rng: &mut Rng) -> [Candidate; FOUR] {
-        let drawn = self.cells.masses.draw::<V, FOUR>(rng);
-        let mut four = [Candidate::default(); FOUR];
+    fn draw_four<V: Vector>(&self, rng: &mut Rng) -> Candidates<V> {
+        let (cells, into) = self.cells.masses.draw_four::<V>(rng);
+        let mut members = [0.0; FOUR];
         for j in 0..FOUR {
-            let (Hit { index, mass, .. }, into) = drawn[j];
-            let (cell, members) = (index as u32, self.cells.members.len(index) as u32);
-            four[j] = Candidate { cell, slot: 0, bar: into, times: f64::from(members) };
-            if self.ahead.is_none() {
-                let bound = f64::from(mass) / f64::from(members.max(1));
-                four[j].slot = ((into / bound) as u32).min(members.max(1) - 1);
-                four[j].bar = into - f64::from(four[j].slot) * bound;
-                four[j].times = f64::from(members.min(1));
-            }
+            members[j] = self.cells.members.len(cells[j] as usize) as f64;
         }
+        let times = V::load(&members);
+        let mut slots = [0; FOUR];
         if let Some(ahead) = &self.ahead {
             for j in 0..FOUR {
-                let cell = four[j].cell;
                 let mut after = 0;
-                for before in &four[..j] {
-                    after += usize::from(before.cell == cell);
+                for before in &cells[..j] {
+                    after += usize::from(*before == cells[j]);
                 }
-                four[j].slot = ahead.peek(cell as usize, after);
+                slots[j] = ahead.peek(cells[j] as usize, after);
             }
+            return Candidates { cells, slots, bars: into, times };
         }
-        four
+        // How far into the mass of the cell the point is, times the members, says which of them, and
+        // how far into its part of the mass.
+        let mut masses = [0.0; FOUR];
+        for j in 0..FOUR {
+            masses[j] = f64::from(self.cells.masses.mass(cells[j] as usize));
+        }
+        let (masses, into) = (V::load(&masses), V::mul(into, times));
+        let last = V::sub(times, V::load(&[1.0; FOUR]));
+        let mut whole = [0; FOUR];
+        V::whole(&mut whole, V::min(V::div(into, masses), last));
+        let mut passed = [0.0; FOUR];
+        for j in 0..FOUR {
+            (slots[j], passed[j]) = (u32::from(whole[j]), f64::from(whole[j]));
+        }
+        let bars = V::sub(into, V::mul(V::load(&passed), masses));
+        Candidates { cells, slots, bars, times }
     }
 
     /// The first of four candidates that is kept, with the cost of putting the offer there.
     #[inline(always)]
     fn first_kept<S: Falloff, V: Vector, const K: usize>(
         &self,
-        four: &[Candidate; FOUR],
+        four: &Candidates<V>,
         envelope: &Envelope,
         records: &Records,
     ) -> Option<(usize, f64)> {
-        let [a, b, c, d] = four;
         let mut rows: [&[f64]; FOUR] = [&[]; FOUR];
         for j in 0..FOUR {
-            rows[j] = self.cells.row::<K>(records, four[j].cell as usize, four[j].slot as usize);
+            rows[j] = self.cells.row::<K>(records, four.cells[j] as usize, four.slots[j] as usize);
         }
         let costs = costs_with::<S, V, K>(envelope.apart(), rows);
         let above = V::exp_above(V::sub(V::load(&[self.unit; 4]), costs));
-        let above = V::mul(above, V::join([a.times, b.times, c.times, d.times]));
-        let bars = V::join([a.bar, b.bar, c.bar, d.bar]);
-        let loose = V::mul(bars, V::load(&[LOOSE; 4]));
-        let (surely, mut perhaps) = (V::below(loose, above), V::below(bars, above));
+        let above = V::mul(above, four.times);
+        let loose = V::mul(four.bars, V::load(&[LOOSE; 4]));
+        let (surely, mut perhaps) = (V::below(loose, above), V::below(four.bars, above));
         let mut all = [0.0; 4];
         V::store(&mut all, costs);
         while perhaps != 0 {
-            let j = perhaps.trailing_zeros() as usize & 3;
-            let (Candidate { bar, times, .. }, cost) = (four[j], all[j]);
-            if (surely >> j) & 1 == 1 || bar < times * exp(self.unit - cost) {
-                return Some((j, cost));
+            let j = perhaps.trailing_zeros() as usize % FOUR;
+            if (surely >> j) & 1 == 1 || four.is_kept(j, exp(self.unit - all[j])) {
+                return Some((j, all[j]));
             }
             perhaps &= perhaps - 1;
         }
@@ -109,15 +113,26 @@ impl<'a> CellSelector<'a> {
     }
 }
 
-/// A member that was drawn. It is kept if so many times its weight, in parts, is above the bar. That
-/// is uniform up to the mass of the cell where the member was drawn ahead, and up to the bound of
-/// the members' weights where it was not.
-#[derive(Clone, Copy, Default)]
-struct Candidate {
-    cell: u32,
-    slot: u32,
-    bar: f64,
-    times: f64,
+/// Members that were drawn. One is kept if so many times its weight, in parts, is above the bar: that
+/// is uniform up to the mass of the cell, where the member was drawn ahead, and up to the mass of the
+/// cell for each of as many members, where it was not; either way the numbers are those of the
+/// cell's members.
+struct Candidates<V: Vector> {
+    cells: [u32; FOUR],
+    slots: [u32; FOUR],
+    bars: V::Four,
+    times: V::Four,
+}
+
+impl<V: Vector> Candidates<V> {
+    /// Whether candidate j is kept, its weight being `weight`.
+    #[inline(always)]
+    fn is_kept(&self, j: usize, weight: f64) -> bool {
+        let (mut bars, mut times) = ([0.0; FOUR], [0.0; FOUR]);
+        V::store(&mut bars, self.bars);
+        V::store(&mut times, self.times);
+        bars[j] < times[j] * weight
+    }
 }
 
 impl Selector for CellSelector<'_> {
@@ -131,10 +146,10 @@ impl Selector for CellSelector<'_> {
         &mut self,
         statistics: &[f64],
         _: &mut Envelope,
-        records: &Records,
+        _: &Records,
     ) {
         self.offers.clear();
-        self.partition.cells_of_all::<K>(statistics, records.k(), &mut self.offers);
+        self.cells.tree.cells_of_all::<K>(statistics, &mut self.offers);
     }
 
     #[inline(always)]
@@ -157,12 +172,12 @@ impl Selector for CellSelector<'_> {
             let kept = self.first_kept::<S, V, K>(&four, envelope, records);
             if let Some(ahead) = &mut self.ahead {
                 // Those after the one that is kept decide nothing, and are not used up.
-                for Candidate { cell, .. } in &four[..kept.map_or(FOUR, |(j, _)| j + 1)] {
+                for cell in &four.cells[..kept.map_or(FOUR, |(j, _)| j + 1)] {
                     ahead.pop(*cell as usize, &self.cells.members, rng);
                 }
             }
             if let Some((j, cost)) = kept {
-                let (cell, slot) = (four[j].cell as usize, four[j].slot as usize);
+                let (cell, slot) = (four.cells[j] as usize, four.slots[j] as usize);
                 return Choice { place: self.cells.members.place(cell, slot), cost, cell, slot };
             }
         }

@@ -5,6 +5,7 @@ use super::envelope::{is_outside, widen};
 use super::grid::{LAST, below, put_on_grid};
 use super::members::Members;
 use super::partition::Partition;
+use super::tree::Tree;
 use crate::kernel::Records;
 use crate::kernel::columns::{least, most};
 use crate::kernel::line::Line;
@@ -33,6 +34,8 @@ const MOST: i32 = 96;
 /// are its logarithm, piecewise linear.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cells {
+    /// The cuts between them.
+    pub(crate) tree: Tree,
     /// The place of the grid on which statistics become whole numbers.
     origin: Vec<f64>,
     /// Whether a value had to be moved onto the grid since the sweep began.
@@ -78,10 +81,11 @@ impl Cells {
         let k = if K == 0 { records.k() } else { K };
         self.copies = size_of_val(records.statistics()) >= FAR;
         self.reset(k, partition.cells());
+        self.tree.fit(partition, k);
         // So many at a time as stay near.
         for rows in records.statistics().chunks(BLOCK * k) {
             let before = self.entries.len();
-            partition.cells_of_all::<K>(rows, k, &mut self.entries);
+            self.tree.cells_of_all::<K>(rows, &mut self.entries);
             for (&cell, row) in self.entries[before..].iter().zip(rows.chunks_exact(k)) {
                 let (low, high) = self.edges[2 * usize::from(cell) * k..][..2 * k].split_at_mut(k);
                 widen::<V, K>(low, high, row, row);

@@ -4,7 +4,7 @@ use crate::kernel::pages;
 use crate::kernel::records::prefetch_row;
 
 /// Room that is left for members to come: one for so many that there are, and so many more.
-const SPARE: [usize; 2] = [8, 32];
+const SPARE: [u32; 2] = [8, 32];
 
 /// The places of all records, sorted into groups, and, where these are far from each other in memory,
 /// a copy of their statistics, side by side: so a record is weighed with one look at memory, and
@@ -22,8 +22,8 @@ pub(crate) struct Members {
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     start: usize,
-    len: usize,
-    room: usize,
+    len: u32,
+    room: u32,
 }
 
 impl Members {
@@ -47,7 +47,7 @@ impl Members {
         for group in &mut self.groups {
             group.start = end;
             group.room += group.room / SPARE[0] + SPARE[1];
-            end += group.room * self.stride;
+            end += group.room as usize * self.stride;
         }
         if self.rows.len() < end {
             self.rows = pages::with_room(end);
@@ -70,7 +70,7 @@ impl Members {
     /// How many members `group` has.
     #[inline(always)]
     pub(crate) fn len(&self, group: usize) -> usize {
-        self.groups[group].len
+        self.groups[group].len as usize
     }
 
     /// Where the row of member `slot` of `group` begins.
@@ -118,7 +118,8 @@ impl Members {
         if self.groups[group].len == self.groups[group].room {
             self.make_room(group);
         }
-        let to = &mut self.rows[self.groups[group].start + self.groups[group].len * (k + 1)..];
+        let Group { start, len, .. } = self.groups[group];
+        let to = &mut self.rows[start + len as usize * (k + 1)..];
         to[..k].copy_from_slice(&row[..k]);
         to[k] = f64::from_bits(u64::from(place));
         self.groups[group].len += 1;
@@ -130,8 +131,8 @@ impl Members {
     fn make_room(&mut self, group: usize) {
         let Group { start, len, room } = self.groups[group];
         let end = self.rows.len();
-        self.rows.extend_from_within(start..start + len * self.stride);
-        self.rows.resize(end + 2 * room * self.stride, 0.0);
+        self.rows.extend_from_within(start..start + len as usize * self.stride);
+        self.rows.resize(end + 2 * room as usize * self.stride, 0.0);
         self.groups[group] = Group { start: end, len, room: 2 * room };
     }
 
@@ -139,7 +140,7 @@ impl Members {
     #[inline(always)]
     pub(crate) fn swap_remove<const K: usize>(&mut self, group: usize, slot: usize) -> u32 {
         let stride = if K == 0 { self.stride } else { K + 1 };
-        let Group { start, len, .. } = self.groups[group];
+        let (start, len) = (self.groups[group].start, self.len(group));
         let rows = &mut self.rows[start..][..len * stride];
         let place = rows[(slot + 1) * stride - 1];
         let (before, last) = rows.split_at_mut((len - 1) * stride);

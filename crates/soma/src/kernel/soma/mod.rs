@@ -18,6 +18,7 @@ mod scan;
 mod sums;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tree;
 mod uniform;
 
 use pulp::Arch;

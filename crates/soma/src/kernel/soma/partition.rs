@@ -20,11 +20,11 @@ pub(crate) struct Partition {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Node {
-    at: f64,
-    coordinate: u32,
+pub(super) struct Node {
+    pub(super) at: f64,
+    pub(super) coordinate: u32,
     /// Where to go on at or below the cut, and above it.
-    next: [u16; 2],
+    pub(super) next: [u16; 2],
 }
 
 impl Partition {
@@ -67,42 +67,14 @@ impl Partition {
         self.cells
     }
 
-    /// Adds to `out` the cells that all statistics in `rows`, of length k, belong to.
-    #[inline(always)]
-    pub(super) fn cells_of_all<const K: usize>(&self, rows: &[f64], k: usize, out: &mut Vec<u16>) {
-        const ROWS: usize = 8;
-        let k = if K == 0 { k } else { K };
-        let some = rows.chunks_exact(ROWS * k);
-        let rest = some.remainder();
-        for rows in some {
-            out.extend(self.cells_of::<K, ROWS>(rows).map(|cell| cell as u16));
-        }
-        for row in rest.chunks_exact(k) {
-            out.extend(self.cells_of::<K, 1>(row).map(|cell| cell as u16));
-        }
+    /// How many cuts lead to a cell, at most.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
     }
 
-    /// The cell that a statistic belongs to.
-    #[inline(always)]
-    pub(crate) fn cell_of<const K: usize>(&self, row: &[f64]) -> usize {
-        self.cells_of::<K, 1>(row)[0]
-    }
-
-    /// The cells that the statistics in `rows` belong to. Several at a time, so that the steps of
-    /// one need not wait for those of another.
-    #[inline(always)]
-    fn cells_of<const K: usize, const R: usize>(&self, rows: &[f64]) -> [usize; R] {
-        let k = if K == 0 { rows.len() / R } else { K };
-        let rows = &rows[..R * k];
-        let mut at = [0usize; R];
-        for _ in 0..self.depth {
-            for r in 0..R {
-                let node = &self.nodes[at[r]];
-                let above = rows[r * k + node.coordinate as usize] > node.at;
-                at[r] = usize::from(node.next[usize::from(above)]);
-            }
-        }
-        at.map(|node| node + self.cells - self.nodes.len())
+    /// The cuts, the first of them the root, and then the cells, which lead to themselves.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
     }
 }
 

@@ -96,6 +96,11 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
+    fn div(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+        zip(a, b, |a, b| a / b)
+    }
+
+    #[inline(always)]
     fn min(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
         zip(a, b, |a, b| if a < b { a } else { b })
     }
@@ -143,6 +148,25 @@ impl Vector for Portable {
     ) -> [usize; N] {
         let past = |j: usize| starts[j % 8] + sums[j];
         points.map(|point| (0..sums.len()).filter(|&j| past(j) <= point).count())
+    }
+
+    #[inline(always)]
+    fn find_four(sums: &[u32], starts: &[u32; 9], words: [u64; 4]) -> ([u32; 4], [f64; 4]) {
+        let rows = sums.len() / 8 - 1;
+        let total = u64::from(starts[8]);
+        let places = words.map(|word| (word >> 32) * total + ((word & 0xffff_ffff) * total >> 32));
+        let passed =
+            Self::count_up_to(&sums[8..], starts, places.map(|place| (place >> 32) as u32));
+        let (mut indices, mut into) = ([0; 4], [0.0; 4]);
+        for j in 0..4 {
+            let (column, row) = (passed[j] / rows, passed[j] % rows);
+            let index = 8 * row + column;
+            let whole = (places[j] >> 32) as u32 - starts[column] - sums[index];
+            let rest = places[j] as u32 >> 1;
+            indices[j] = index as u32;
+            into[j] = f64::from(whole) + f64::from(rest) * (1.0 / (1u64 << 31) as f64);
+        }
+        (indices, into)
     }
 
     #[inline(always)]
