@@ -2,7 +2,7 @@
 
 use rand::Rng as _;
 
-use super::vector::Vector;
+use super::vector::{Spans, Vector};
 use crate::rng::Rng;
 
 /// Masses side by side on a line, on which a point is drawn: sums of whole numbers are exact, and a
@@ -14,8 +14,7 @@ use crate::rng::Rng;
 pub(crate) struct Line {
     /// Eight zeros, and then the masses, each with those above it in its column.
     sums: Vec<u32>,
-    /// Where each column begins on the line, and where the last one ends.
-    starts: [u32; 9],
+    spans: Spans,
 }
 
 /// The mass that a point falls to.
@@ -42,16 +41,16 @@ impl Line {
         &mut self.sums[8..]
     }
 
-    /// Takes the sums of the columns, each with those before it.
+    /// Takes where the columns stand.
     #[inline(always)]
-    pub(crate) fn set_ends(&mut self, ends: [u32; 8]) {
-        self.starts[1..].copy_from_slice(&ends);
+    pub(crate) fn set_spans(&mut self, spans: Spans) {
+        self.spans = spans;
     }
 
     /// All masses together.
     #[inline(always)]
     pub(crate) fn total(&self) -> u32 {
-        self.starts[8]
+        self.spans.total
     }
 
     /// How large a mass is.
@@ -66,11 +65,11 @@ impl Line {
         let sums = &self.sums[8..];
         let rows = sums.len() / 8;
         // Of the columns before the one that is wanted all sums are passed, of those after it none.
-        let [passed] = V::count_up_to(sums, &self.starts, [point]);
+        let [passed] = V::count_up_to(sums, &self.spans.starts, [point]);
         let (column, row) = (passed >> rows.trailing_zeros() & 7, passed & (rows - 1));
         let index = 8 * row + column;
         let before = self.sums[index];
-        Hit { index, into: point - self.starts[column] - before, mass: sums[index] - before }
+        Hit { index, into: point - self.spans.starts[column] - before, mass: sums[index] - before }
     }
 
     /// The mass that a point drawn uniformly falls to, and how far into it.
@@ -86,7 +85,7 @@ impl Line {
     #[inline(always)]
     pub(crate) fn draw_four<V: Vector>(&self, rng: &mut Rng) -> ([u32; 4], V::Four) {
         let words = [rng.next_u64(), rng.next_u64(), rng.next_u64(), rng.next_u64()];
-        V::find_four(&self.sums, &self.starts, words)
+        V::find_four(&self.sums, self.spans, words)
     }
 }
 
@@ -102,17 +101,17 @@ mod tests {
             let masses: Vec<u32> = (0..count as u32).map(|j| j * j % 7).collect();
             let mut line = Line::default();
             line.resize(count);
-            let (mut ends, mut total) = ([0; 8], 0);
-            for (column, end) in ends.iter_mut().enumerate() {
+            let mut spans = Spans::default();
+            for column in 0..8 {
+                spans.starts[column] = spans.total;
                 let mut sum = 0;
                 for index in (column..count).step_by(8) {
                     sum += masses[index];
                     line.sums_mut()[index] = sum;
                 }
-                total += sum;
-                *end = total;
+                spans.total += sum;
             }
-            line.set_ends(ends);
+            line.set_spans(spans);
             let mut found = vec![0; count];
             for point in 0..line.total() {
                 let Hit { index, into, mass } = line.find::<Portable>(point);

@@ -97,14 +97,14 @@ pub trait Vector: Copy + 'static {
 
     /// How many of `sums`, below 2^31 as all numbers here, are not above what is left of each point
     /// past one of eight starts: sum j past start j modulo 8.
-    fn count_up_to<const N: usize>(sums: &[u32], starts: &[u32; 9], points: [u32; N])
+    fn count_up_to<const N: usize>(sums: &[u32], starts: &[u32; 8], points: [u32; N])
     -> [usize; N];
 
     /// Four points on a line of masses, given by `words` as parts in 2^64 of all masses together (below
     /// 2^31): which masses they fall to, and how far into them, to 2^-31. `sums` are eight zeros
     /// and then the masses, each with those before it in its column of eight, of which there is a
-    /// power of 2; the columns stand one after the other, from `starts` on.
-    fn find_four(sums: &[u32], starts: &[u32; 9], words: [u64; 4]) -> ([u32; 4], Self::Four);
+    /// power of 2; the columns stand one after the other.
+    fn find_four(sums: &[u32], spans: Spans, words: [u64; 4]) -> ([u32; 4], Self::Four);
 
     /// The masses of single records; see [`Points`].
     fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];
@@ -113,13 +113,23 @@ pub trait Vector: Copy + 'static {
     fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16);
 
     /// The masses of cells; see [`Weighing`].
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([u32; 8], f32);
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, f32);
+}
+
+/// Eight columns of masses, one after the other on a line: where each begins, and where the last ends.
+/// What is written together is read together, since a read across two writes has to wait for both to
+/// reach the cache.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spans {
+    /// Where they begin.
+    pub starts: [u32; 8],
+    /// All masses together.
+    pub total: u32,
 }
 
 /// What the masses of cells are computed from. All lengths are multiples of [`LANES`]; the boxes
 /// stand LANES cells side by side, in the order of [`lane`], coordinate after coordinate. Returned
-/// are the sums of the masses of eight columns, each with those before it (cell j is in column j
-/// modulo 8), and the sum of all masses, not rounded, when each is multiplied by its `shrink`.
+/// are where eight columns of masses stand (cell j is in column j modulo 8), and the sum of all masses, not rounded, when each is multiplied by its `shrink`.
 pub struct Weighing<'a> {
     /// One step below the lower edges of the boxes, in steps.
     pub low: &'a [u16],

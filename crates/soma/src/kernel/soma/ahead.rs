@@ -16,7 +16,33 @@ pub(super) const FOUR: usize = 4;
 /// members. One that was looked at, but decided nothing, can be looked at again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ahead {
-    next: Vec<[u32; FOUR]>,
+    next: Vec<Four>,
+}
+
+/// Four numbers, two to a word, so that what is written is read in the same pieces: a read of two
+/// that were written one by one would have to wait for both to reach the cache.
+#[derive(Debug, Clone, Copy, Default)]
+struct Four([u64; 2]);
+
+impl Four {
+    #[inline(always)]
+    fn of(numbers: [u32; FOUR]) -> Self {
+        let [a, b, c, d] = numbers.map(u64::from);
+        Four([a | b << 32, c | d << 32])
+    }
+
+    #[inline(always)]
+    fn all(self) -> [u32; FOUR] {
+        let Four([low, high]) = self;
+        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+    }
+
+    /// Without the first, and with another last.
+    #[inline(always)]
+    fn followed_by(self, last: u32) -> Self {
+        let Four([low, high]) = self;
+        Four([low >> 32 | high << 32, high >> 32 | u64::from(last) << 32])
+    }
 }
 
 impl Ahead {
@@ -25,33 +51,41 @@ impl Ahead {
         self.next.clear();
         for cell in 0..members.groups() {
             let mut draw = || fresh(members, cell, rng);
-            self.next.push([draw(), draw(), draw(), draw()]);
+            self.next.push(Four::of([draw(), draw(), draw(), draw()]));
         }
     }
 
     /// The next member of `cell`, or the one that comes `after` so many others.
     #[inline(always)]
     pub(super) fn peek(&self, cell: usize, after: usize) -> u32 {
-        self.next[cell][after % FOUR]
+        self.next[cell].all()[after % FOUR]
     }
 
     /// The next member of `cell` has decided something, and is used up.
     #[inline(always)]
     pub(super) fn pop(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
-        let [_, second, third, fourth] = self.next[cell];
-        self.next[cell] = [second, third, fourth, fresh(members, cell, rng)];
+        let last = fresh(members, cell, rng);
+        self.next[cell] = self.next[cell].followed_by(last);
     }
 
     /// Member `slot` has left `cell`, and the last one, if it was another, has its slot now.
     #[inline(always)]
     pub(super) fn left(&mut self, (cell, slot): (usize, usize), members: &Members, rng: &mut Rng) {
-        let len = members.len(cell);
-        for next in &mut self.next[cell] {
-            if *next as usize == slot {
-                *next = fresh(members, cell, rng);
-            } else if *next as usize == len {
-                *next = slot as u32;
+        let (slot, last) = (slot as u32, members.len(cell) as u32);
+        let mut all = self.next[cell].all();
+        let mut is_among = false;
+        for next in all {
+            is_among |= (next == slot) | (next == last);
+        }
+        if is_among {
+            for next in &mut all {
+                if *next == slot {
+                    *next = fresh(members, cell, rng);
+                } else if *next == last {
+                    *next = slot;
+                }
             }
+            self.next[cell] = Four::of(all);
         }
     }
 
@@ -73,7 +107,8 @@ impl Ahead {
     fn replace_some(&mut self, cell: usize, bits: u32, len: u32, rng: &mut Rng) {
         let uniform = (f64::from(bits) + rng.random::<f64>()) / (1u64 << 32) as f64;
         let (mut none_yet, mut is_first) = (1.0, true);
-        for next in &mut self.next[cell] {
+        let mut all = self.next[cell].all();
+        for next in &mut all {
             none_yet *= 1.0 - 1.0 / f64::from(len);
             let replaces =
                 if is_first { uniform < 1.0 - none_yet } else { rng.random_range(0..len) == 0 };
@@ -81,6 +116,7 @@ impl Ahead {
                 (*next, is_first) = (len - 1, false);
             }
         }
+        self.next[cell] = Four::of(all);
     }
 }
 

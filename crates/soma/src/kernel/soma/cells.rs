@@ -188,7 +188,7 @@ impl Cells {
     /// Computes the masses in 2^more times as many parts as usual.
     #[inline(always)]
     fn fill<S: Falloff, V: Vector, const K: usize>(&mut self, more: i32) {
-        let (ends, at_least) = V::weigh::<S, K>(Weighing {
+        let (spans, at_least) = V::weigh::<S, K>(Weighing {
             low: &self.low,
             high: &self.high,
             aim: &self.aim,
@@ -198,7 +198,7 @@ impl Cells {
             shrink: &self.shrink,
             sums: self.masses.sums_mut(),
         });
-        self.masses.set_ends(ends);
+        self.masses.set_spans(spans);
         self.at_least = at_least;
     }
 

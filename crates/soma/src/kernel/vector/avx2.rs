@@ -5,7 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Stepping, Vector, Weighing};
+use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Spans, Stepping, Vector, Weighing};
 use crate::kernel::exp::{HIGH_BITS, HIGH_RANGE};
 use crate::kernel::shape::Falloff;
 
@@ -41,16 +41,38 @@ static STEP_LANE: [[u16; 16]; 16] = {
 /// # Safety
 /// The machine has AVX2.
 #[inline(always)]
-unsafe fn ends(of: __m256i) -> [u32; 8] {
-    let mut ends = [0; 8];
+unsafe fn with_those_before(of: __m256i) -> __m256i {
     unsafe {
         let of = _mm256_add_epi32(of, _mm256_slli_si256::<4>(of));
         let of = _mm256_add_epi32(of, _mm256_slli_si256::<8>(of));
         let low = _mm256_permute2x128_si256::<0x08>(of, of);
-        let of = _mm256_add_epi32(of, _mm256_shuffle_epi32::<0xff>(low));
-        _mm256_storeu_si256(ends.as_mut_ptr().cast(), of);
+        _mm256_add_epi32(of, _mm256_shuffle_epi32::<0xff>(low))
     }
+}
+
+/// The same, one by one.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+unsafe fn ends(of: __m256i) -> [u32; 8] {
+    let mut ends = [0; 8];
+    unsafe { _mm256_storeu_si256(ends.as_mut_ptr().cast(), with_those_before(of)) }
     ends
+}
+
+/// Spans of masses that have these sums.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+unsafe fn spans(sums: __m256i) -> Spans {
+    let mut starts = [0; 8];
+    unsafe {
+        let ends = with_those_before(sums);
+        _mm256_storeu_si256(starts.as_mut_ptr().cast(), _mm256_sub_epi32(ends, sums));
+        Spans { starts, total: _mm256_extract_epi32::<7>(ends) as u32 }
+    }
 }
 
 // SAFETY of all blocks: the machine has AVX2 (see above), and pointers come from slices whose
@@ -261,7 +283,7 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn count_up_to<const N: usize>(
         sums: &[u32],
-        starts: &[u32; 9],
+        starts: &[u32; 8],
         points: [u32; N],
     ) -> [usize; N] {
         unsafe {
@@ -292,18 +314,18 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn find_four(sums: &[u32], starts: &[u32; 9], words: [u64; 4]) -> ([u32; 4], __m256d) {
+    fn find_four(sums: &[u32], spans: Spans, words: [u64; 4]) -> ([u32; 4], __m256d) {
         let rows = sums.len() / 8 - 1;
         assert!(rows.is_power_of_two());
         unsafe {
             let words = _mm256_loadu_si256(words.as_ptr().cast());
-            let total = _mm256_set1_epi64x(i64::from(starts[8]));
+            let total = _mm256_set1_epi64x(i64::from(spans.total));
             let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(words, total));
             let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(words), total);
             // The whole numbers, and then the rests.
             let parts = _mm256_setr_epi32(1, 3, 5, 7, 0, 2, 4, 6);
             let places = _mm256_permutevar8x32_epi32(_mm256_add_epi64(low, high), parts);
-            let starts = _mm256_loadu_si256(starts.as_ptr().cast());
+            let starts = _mm256_loadu_si256(spans.starts.as_ptr().cast());
             // Loops and no closures: those may end up where there are no such instructions.
             let mut left = [starts; 4];
             for j in 0..4 {
@@ -312,8 +334,8 @@ impl Vector for Avx2 {
             }
             // Less one for each that is above.
             let mut counts = [_mm256_setzero_si256(); 4];
-            for row in 1..=rows {
-                let row = _mm256_loadu_si256(sums.as_ptr().add(8 * row).cast());
+            for row in sums.chunks_exact(8).skip(1) {
+                let row = _mm256_loadu_si256(row.as_ptr().cast());
                 for j in 0..4 {
                     counts[j] = _mm256_add_epi32(counts[j], _mm256_cmpgt_epi32(row, left[j]));
                 }
@@ -440,7 +462,7 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([u32; 8], f32) {
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, f32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
         let (aim, paid) = (&aim[..k], &paid[..k]);
@@ -491,7 +513,7 @@ impl Vector for Avx2 {
             let four =
                 _mm_add_ps(_mm256_castps256_ps128(second), _mm256_extractf128_ps::<1>(second));
             let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-            (ends(sum), _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
+            (spans(sum), _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Vectors in plain Rust.
 
-use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Stepping, Vector, Weighing, lane};
+use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Spans, Stepping, Vector, Weighing, lane};
 use crate::kernel::exp::exp_above;
 use crate::kernel::shape::Falloff;
 
@@ -143,7 +143,7 @@ impl Vector for Portable {
     #[inline(always)]
     fn count_up_to<const N: usize>(
         sums: &[u32],
-        starts: &[u32; 9],
+        starts: &[u32; 8],
         points: [u32; N],
     ) -> [usize; N] {
         let past = |j: usize| starts[j % 8] + sums[j];
@@ -151,12 +151,13 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn find_four(sums: &[u32], starts: &[u32; 9], words: [u64; 4]) -> ([u32; 4], [f64; 4]) {
+    fn find_four(sums: &[u32], spans: Spans, words: [u64; 4]) -> ([u32; 4], [f64; 4]) {
         let rows = sums.len() / 8 - 1;
-        let total = u64::from(starts[8]);
+        let Spans { starts, total } = spans;
+        let total = u64::from(total);
         let places = words.map(|word| (word >> 32) * total + ((word & 0xffff_ffff) * total >> 32));
         let passed =
-            Self::count_up_to(&sums[8..], starts, places.map(|place| (place >> 32) as u32));
+            Self::count_up_to(&sums[8..], &starts, places.map(|place| (place >> 32) as u32));
         let (mut indices, mut into) = ([0; 4], [0.0; 4]);
         for j in 0..4 {
             let (column, row) = (passed[j] / rows, passed[j] % rows);
@@ -223,7 +224,7 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> ([u32; 8], f32) {
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, f32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
         let (mut columns, mut second) = ([0u32; 8], [0.0f32; 8]);
@@ -247,10 +248,12 @@ impl Vector for Portable {
                 sums[j] = columns[column];
             }
         }
-        for column in 1..8 {
-            columns[column] += columns[column - 1];
+        let mut spans = Spans::default();
+        for (start, sum) in spans.starts.iter_mut().zip(columns) {
+            *start = spans.total;
+            spans.total += sum;
         }
         let four: [f32; 4] = std::array::from_fn(|l| second[l] + second[l + 4]);
-        (columns, (four[0] + four[2]) + (four[1] + four[3]))
+        (spans, (four[0] + four[2]) + (four[1] + four[3]))
     }
 }
