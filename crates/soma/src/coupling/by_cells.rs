@@ -10,7 +10,6 @@ use crate::kernel::exp::exp;
 use crate::kernel::line::Hit;
 use crate::kernel::shape::Falloff;
 use crate::kernel::soma::accept::{Threshold, by_weighing_all};
-use crate::kernel::soma::celled::is_taken;
 use crate::kernel::soma::cells::Cells;
 use crate::kernel::soma::envelope::Envelope;
 use crate::kernel::soma::partition::Partition;
@@ -284,4 +283,27 @@ fn alone<S: Falloff, V: Vector, const K: usize>(
     }
     let rows = (0..records.n()).map(|i| records.statistic_known::<K>(i));
     by_weighing_all::<S, K>(&chain.envelope, rows, evaluations, rng)
+}
+
+/// Whether an offer of less weight than w_0 is put in the place of a member of a cell, at a cost
+/// of `cost`: by bounds of W from both sides, or by the sum. `unit` is the cost of one part.
+#[inline(always)]
+fn is_taken<S: Falloff, V: Vector, const K: usize>(
+    test: Threshold,
+    (cell, cost): (usize, f64),
+    (cells, unit): (&Cells, f64),
+    envelope: &Envelope,
+    records: &Records,
+    evaluations: &mut u64,
+) -> bool {
+    let part = test.weight(unit);
+    let test = test.for_place(cost);
+    if cells.suffice::<S, V, K>(cell, |sum| test.is_met_by(part * sum)) {
+        return true;
+    }
+    if !test.is_met_by(part * f64::from(cells.masses.total())) {
+        return false;
+    }
+    let rows = cells.rows(records, cell);
+    test.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, unit, evaluations)
 }

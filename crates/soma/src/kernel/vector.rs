@@ -113,7 +113,7 @@ pub trait Vector: Copy + 'static {
     fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16);
 
     /// The masses of cells; see [`Weighing`].
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, f32);
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, u32);
 }
 
 /// Eight columns of masses, one after the other on a line: where each begins, and where the last ends.

@@ -252,6 +252,20 @@ pub(crate) fn by_weighing_all<'a, S: Falloff, const K: usize>(
     draw_by_cost(&costs, rng)
 }
 
+/// The sum of the weights of `rows`, the statistics of all records, where that of a cost of `unit` is
+/// 1.
+#[cold]
+#[inline(never)]
+pub(crate) fn sum_of_weights<'a, S: Falloff, const K: usize>(
+    envelope: &Envelope,
+    rows: impl Iterator<Item = &'a [f64]>,
+    unit: f64,
+    evaluations: &mut u64,
+) -> f64 {
+    let weight = |row| exp((unit - envelope.cost::<S, Portable, K>(row)).min(MOST));
+    rows.inspect(|_| *evaluations += 1).map(weight).sum()
+}
+
 /// After so many trials all records are weighed instead.
 #[inline(always)]
 pub(crate) fn most_trials(n: usize) -> usize {

@@ -1,10 +1,12 @@
 //! Places drawn by way of cells.
 
-use super::accept::{Choice, MOST, Threshold, by_weighing_all, most_trials};
+use super::accept::{Choice, MOST, Threshold, by_weighing_all, most_trials, sum_of_weights};
 use super::ahead::{Ahead, FOUR};
 use super::cells::Cells;
 use super::partition::Partition;
 use super::{Envelope, Selector};
+use rand::RngExt;
+
 use crate::kernel::Records;
 use crate::kernel::exp::{LOOSE, exp, exp_above};
 use crate::kernel::shape::{Falloff, costs_with};
@@ -83,6 +85,83 @@ impl<'a> CellSelector<'a> {
         Candidates { cells, slots, bars, times }
     }
 
+    /// Whether an offer is taken that costs more than the residual as it stands, by tossing a coin
+    /// that W itself biases.
+    ///
+    /// The bound L of W from below has not sufficed, with one part put at `part` times w_0. What is
+    /// left is to take the offer with odds of W - a L to w_0 - w_I + a L, where a is the larger, the
+    /// nearer that is to one part. So a point is thrown onto the line of all masses, lengthened by
+    /// w_0 - w_I: there, or in the first a L of the mass of a cell, it says no; under the weight of a
+    /// member, yes; and above it nothing, and is thrown again.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments)]
+    fn toss<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        cost: f64,
+        current: f64,
+        part: f64,
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        let short = exp((self.unit - current).min(MOST)) * (1.0 - exp(current - cost));
+        let (shown, total) = (part * short, f64::from(self.cells.masses.total()));
+        for _ in 0..most_trials(records.n()) / FOUR {
+            let four = self.draw_four::<V>(rng);
+            let (mut costs, mut bars, mut times) = ([0.0; FOUR], [0.0; FOUR], [0.0; FOUR]);
+            V::store(&mut costs, self.costs_of::<S, V, K>(&four, envelope, records));
+            V::store(&mut bars, four.bars);
+            V::store(&mut times, four.times);
+            let (mut looked_at, mut said) = (0, None);
+            while looked_at < FOUR && said.is_none() {
+                let j = looked_at;
+                looked_at += 1;
+                if rng.random::<f64>() * (total + short) >= total
+                    || bars[j] < shown * self.cells.at_least_in(four.cells[j] as usize)
+                {
+                    said = Some(false);
+                } else if bars[j] < times[j] * exp(self.unit - costs[j]) {
+                    said = Some(true);
+                }
+            }
+            *evaluations += looked_at as u64;
+            self.use_up(&four, looked_at, rng);
+            if let Some(said) = said {
+                return said;
+            }
+        }
+        let rows = self.cells.rows(records, 0);
+        let weights = sum_of_weights::<S, K>(envelope, rows, self.unit, evaluations);
+        rng.random::<f64>() * (weights + short) < weights - shown * self.cells.at_least()
+    }
+
+    /// The costs of putting the offer in the place of four candidates.
+    #[inline(always)]
+    fn costs_of<S: Falloff, V: Vector, const K: usize>(
+        &self,
+        four: &Candidates<V>,
+        envelope: &Envelope,
+        records: &Records,
+    ) -> V::Four {
+        let mut rows: [&[f64]; FOUR] = [&[]; FOUR];
+        for j in 0..FOUR {
+            rows[j] = self.cells.row::<K>(records, four.cells[j] as usize, four.slots[j] as usize);
+        }
+        costs_with::<S, V, K>(envelope.apart(), rows)
+    }
+
+    /// The first `count` of four candidates have decided something. Those after them have not, and are
+    /// not used up.
+    #[inline(always)]
+    fn use_up<V: Vector>(&mut self, four: &Candidates<V>, count: usize, rng: &mut Rng) {
+        if let Some(ahead) = &mut self.ahead {
+            for cell in &four.cells[..count] {
+                ahead.pop(*cell as usize, &self.cells.members, rng);
+            }
+        }
+    }
+
     /// The first of four candidates that is kept, with the cost of putting the offer there.
     #[inline(always)]
     fn first_kept<S: Falloff, V: Vector, const K: usize>(
@@ -91,11 +170,7 @@ impl<'a> CellSelector<'a> {
         envelope: &Envelope,
         records: &Records,
     ) -> Option<(usize, f64)> {
-        let mut rows: [&[f64]; FOUR] = [&[]; FOUR];
-        for j in 0..FOUR {
-            rows[j] = self.cells.row::<K>(records, four.cells[j] as usize, four.slots[j] as usize);
-        }
-        let costs = costs_with::<S, V, K>(envelope.apart(), rows);
+        let costs = self.costs_of::<S, V, K>(four, envelope, records);
         let above = V::exp_above(V::sub(V::load(&[self.unit; 4]), costs));
         let above = V::mul(above, four.times);
         let loose = V::mul(four.bars, V::load(&[LOOSE; 4]));
@@ -170,12 +245,7 @@ impl Selector for CellSelector<'_> {
             let four = self.draw_four::<V>(rng);
             *evaluations += FOUR as u64;
             let kept = self.first_kept::<S, V, K>(&four, envelope, records);
-            if let Some(ahead) = &mut self.ahead {
-                // Those after the one that is kept decide nothing, and are not used up.
-                for cell in &four.cells[..kept.map_or(FOUR, |(j, _)| j + 1)] {
-                    ahead.pop(*cell as usize, &self.cells.members, rng);
-                }
-            }
+            self.use_up(&four, kept.map_or(FOUR, |(j, _)| j + 1), rng);
             if let Some((j, cost)) = kept {
                 let (cell, slot) = (four.cells[j] as usize, four.slots[j] as usize);
                 return Choice { place: self.cells.members.place(cell, slot), cost, cell, slot };
@@ -197,25 +267,16 @@ impl Selector for CellSelector<'_> {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> bool {
-        let threshold = Threshold::draw(current, rng);
         // The test that hardly ever fails comes before the one that often does: a branch that goes
         // either way costs more than both.
-        if !S::BENDS {
-            let unit = exp_above((current - self.unit).min(MOST)) * (1.0 / LOOSE);
-            if threshold.is_met_by(unit * self.cells.at_least()) {
-                return true;
-            }
+        let mut part = 0.0;
+        if self.cells.have_least::<S>() {
+            part = exp_above((current - self.unit).min(MOST)) * (1.0 / LOOSE);
         }
-        let chosen = (choice.cell, choice.cost);
-        choice.cost <= current
-            || is_taken::<S, V, K>(
-                threshold,
-                chosen,
-                (self.cells, self.unit),
-                envelope,
-                records,
-                evaluations,
-            )
+        let threshold = Threshold::draw(current, rng);
+        threshold.is_met_by(part * self.cells.at_least())
+            || choice.cost <= current
+            || self.toss::<S, V, K>(choice.cost, current, part, envelope, records, evaluations, rng)
     }
 
     #[inline(always)]
@@ -243,27 +304,4 @@ impl Selector for CellSelector<'_> {
             ahead.came(to, &self.cells.members, rng);
         }
     }
-}
-
-/// Whether an offer of less weight than w_0 is put in the place of a member of a cell, at a cost
-/// of `cost`: by bounds of W from both sides, or by the sum. `unit` is the cost of one part.
-#[inline(always)]
-pub(crate) fn is_taken<S: Falloff, V: Vector, const K: usize>(
-    test: Threshold,
-    (cell, cost): (usize, f64),
-    (cells, unit): (&Cells, f64),
-    envelope: &Envelope,
-    records: &Records,
-    evaluations: &mut u64,
-) -> bool {
-    let part = test.weight(unit);
-    let test = test.for_place(cost);
-    if cells.suffice::<S, V, K>(cell, |sum| test.is_met_by(part * sum)) {
-        return true;
-    }
-    if !test.is_met_by(part * f64::from(cells.masses.total())) {
-        return false;
-    }
-    let rows = cells.rows(records, cell);
-    test.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, unit, evaluations)
 }

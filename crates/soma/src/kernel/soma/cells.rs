@@ -65,8 +65,8 @@ pub(crate) struct Cells {
     shrink: Vec<f32>,
     /// How many steps the boxes are wide, all coordinates together.
     widths: Vec<u32>,
-    /// The sum of the masses so multiplied.
-    at_least: f32,
+    /// The sum of the masses so multiplied, in whole parts.
+    at_least: u32,
 }
 
 impl Cells {
@@ -209,10 +209,24 @@ impl Cells {
         self.fill::<S, V, K>(more);
     }
 
-    /// A lower bound of W, in parts; 0 where it is not known, as where the cost bends.
+    /// Whether there is a lower bound of W: none where something is off the grid, or the cost bends.
+    #[inline(always)]
+    pub(crate) fn have_least<S: Falloff>(&self) -> bool {
+        !S::BENDS && !self.off_grid
+    }
+
+    /// A lower bound of W, in parts, where there is one.
     #[inline(always)]
     pub(crate) fn at_least(&self) -> f64 {
-        if self.off_grid { 0.0 } else { f64::from(self.at_least) }
+        f64::from(self.at_least)
+    }
+
+    /// What of it is a bound of the weights in `cell`.
+    #[inline(always)]
+    pub(crate) fn at_least_in(&self, cell: usize) -> f64 {
+        // As the masses are computed: rounded up, so that there is one more.
+        let mass = self.masses.mass(cell) - 1;
+        f64::from((mass as f32 * self.shrink[cell]) as u32)
     }
 
     /// Whether the cells hold copies of the statistics, so that those of `Records` are not looked

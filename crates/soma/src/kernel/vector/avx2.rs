@@ -462,7 +462,7 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, f32) {
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, u32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
         let (aim, paid) = (&aim[..k], &paid[..k]);
@@ -476,7 +476,7 @@ impl Vector for Avx2 {
                 aims[c] = _mm256_set1_epi16(aim[c] as i16);
             }
             let (ones, zero) = (_mm256_set1_epi16(ones as i16), _mm256_setzero_si256());
-            let (mut sum, mut second) = (zero, _mm256_setzero_ps());
+            let (mut sum, mut second) = (zero, zero);
             for block in 0..blocks {
                 let boxes = block * k * LANES;
                 let mut costs = zero;
@@ -502,18 +502,21 @@ impl Vector for Avx2 {
                     let at = block * LANES + h * 8;
                     let counts = _mm256_loadu_ps(counts.as_ptr().add(at));
                     let mass = _mm256_mul_ps(_mm256_castsi256_ps(half), counts);
-                    let shrunk = _mm256_mul_ps(mass, _mm256_loadu_ps(shrink.as_ptr().add(at)));
-                    second = _mm256_add_ps(second, shrunk);
+                    let mass = _mm256_cvttps_epi32(mass);
+                    let shrink = _mm256_loadu_ps(shrink.as_ptr().add(at));
+                    let shrunk = _mm256_mul_ps(_mm256_cvtepi32_ps(mass), shrink);
+                    second = _mm256_add_epi32(second, _mm256_cvttps_epi32(shrunk));
                     // One more: the sum less -1.
-                    let above = _mm256_sub_epi32(_mm256_cvttps_epi32(mass), _mm256_set1_epi32(-1));
+                    let above = _mm256_sub_epi32(mass, _mm256_set1_epi32(-1));
                     sum = _mm256_add_epi32(sum, above);
                     _mm256_storeu_si256(sums.as_mut_ptr().add(at).cast(), sum);
                 }
             }
-            let four =
-                _mm_add_ps(_mm256_castps256_ps128(second), _mm256_extractf128_ps::<1>(second));
-            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-            (spans(sum), _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))))
+            let halves = (_mm256_castsi256_si128(second), _mm256_extracti128_si256::<1>(second));
+            let four = _mm_add_epi32(halves.0, halves.1);
+            let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+            let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
+            (spans(sum), _mm_cvtsi128_si32(one) as u32)
         }
     }
 }

@@ -224,10 +224,10 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, f32) {
+    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, u32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
-        let (mut columns, mut second) = ([0u32; 8], [0.0f32; 8]);
+        let (mut columns, mut second) = ([0u32; 8], 0);
         for (block, sums) in sums.chunks_exact_mut(LANES).enumerate() {
             let boxes = block * k * LANES;
             let (low, high) = (&low[boxes..][..k * LANES], &high[boxes..][..k * LANES]);
@@ -242,9 +242,9 @@ impl Vector for Portable {
             for j in 0..LANES {
                 let (cell, column) = (block * LANES + j, j % 8);
                 let bits = ones.saturating_sub(costs[lane(j)]).max(SMALLEST);
-                let mass = f32::from_bits(u32::from(bits) << 16) * counts[cell];
-                second[column] += mass * shrink[cell];
-                columns[column] += mass as u32 + 1;
+                let mass = (f32::from_bits(u32::from(bits) << 16) * counts[cell]) as u32;
+                second += (mass as f32 * shrink[cell]) as u32;
+                columns[column] += mass + 1;
                 sums[j] = columns[column];
             }
         }
@@ -253,7 +253,6 @@ impl Vector for Portable {
             *start = spans.total;
             spans.total += sum;
         }
-        let four: [f32; 4] = std::array::from_fn(|l| second[l] + second[l + 4]);
-        (spans, (four[0] + four[2]) + (four[1] + four[3]))
+        (spans, second)
     }
 }
