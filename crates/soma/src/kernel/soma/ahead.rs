@@ -50,7 +50,7 @@ impl Ahead {
     pub(super) fn start(&mut self, members: &Members, rng: &mut Rng) {
         self.next.clear();
         for cell in 0..members.groups() {
-            let mut draw = || fresh(members, cell, rng);
+            let mut draw = || members.draw(cell, rng);
             self.next.push(Four::of([draw(), draw(), draw(), draw()]));
         }
     }
@@ -64,8 +64,8 @@ impl Ahead {
     /// The next member of `cell` has decided something, and is used up.
     #[inline(always)]
     pub(super) fn pop(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
-        let last = fresh(members, cell, rng);
-        self.next[cell] = self.next[cell].followed_by(last);
+        let next = &mut self.next[cell];
+        *next = next.followed_by(members.draw(cell, rng));
     }
 
     /// Member `slot` has left `cell`, and the last one, if it was another, has its slot now.
@@ -80,7 +80,7 @@ impl Ahead {
         if is_among {
             for next in &mut all {
                 if *next == slot {
-                    *next = fresh(members, cell, rng);
+                    *next = members.draw(cell, rng);
                 } else if *next == last {
                     *next = slot;
                 }
@@ -118,15 +118,4 @@ impl Ahead {
         }
         self.next[cell] = Four::of(all);
     }
-}
-
-/// A member of `cell`; 0 if there is none.
-#[inline(always)]
-fn fresh(members: &Members, cell: usize, rng: &mut Rng) -> u32 {
-    let slot = match members.len(cell) as u32 {
-        0 => 0,
-        len => rng.random_range(0..len),
-    };
-    members.prefetch(cell, slot as usize);
-    slot
 }

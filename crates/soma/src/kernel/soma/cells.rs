@@ -157,7 +157,7 @@ impl Cells {
         let k = if K == 0 { self.aim.len() } else { K };
         let (apart, origin) = (&envelope.apart()[..k], &self.origin[..k]);
         let (low, high) = (&envelope.low()[..k], &envelope.high()[..k]);
-        let (aim, paid) = (&mut self.aim[..k], &mut self.paid[..k]);
+        let aim = &mut self.aim[..k];
         let zero = V::load(&[0.0; 4]);
         let cost = sum_over!(V, k, c => {
             let apart = V::load(&apart[c..]);
@@ -173,7 +173,7 @@ impl Cells {
         if S::BENDS {
             for c in 0..k {
                 let inside = least(most(-apart[c], low[c]), high[c]);
-                paid[c] = ((apart[c] + inside).abs() * (2.0 / S::STEP)) as u16;
+                self.paid[c] = ((apart[c] + inside).abs() * (2.0 / S::STEP)) as u16;
             }
         }
         self.fill::<S, V, K>(0);

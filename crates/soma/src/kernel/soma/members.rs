@@ -1,7 +1,10 @@
 //! The members of cells or buckets.
 
+use rand::RngExt;
+
 use crate::kernel::pages;
 use crate::kernel::records::prefetch_row;
+use crate::rng::Rng;
 
 /// Room that is left for members to come: one for so many that there are, and so many more.
 const SPARE: [u32; 2] = [8, 32];
@@ -105,10 +108,14 @@ impl Members {
         &self.rows[self.groups[group].start + slot * (k + 1)..][..k]
     }
 
-    /// Asks for member `slot` of `group` from memory, to be looked at soon.
+    /// Draws a member of `group`, 0 if there is none, and asks for it from memory, to be looked at soon.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, group: usize, slot: usize) {
-        prefetch_row(self.rows.as_ptr().wrapping_add(self.at(group, slot)), self.stride);
+    pub(crate) fn draw(&self, group: usize, rng: &mut Rng) -> u32 {
+        let Group { start, len, .. } = self.groups[group];
+        let slot = if len == 0 { 0 } else { rng.random_range(0..len) };
+        let at = start + slot as usize * self.stride;
+        prefetch_row(self.rows.as_ptr().wrapping_add(at), self.stride);
+        slot
     }
 
     /// Takes the record at `place` into `group`, with a copy of its statistic unless none are made.

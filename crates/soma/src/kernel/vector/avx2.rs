@@ -465,7 +465,7 @@ impl Vector for Avx2 {
     fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, u32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
-        let (aim, paid) = (&aim[..k], &paid[..k]);
+        let (aim, paid) = (&aim[..k], if S::BENDS { &paid[..k] } else { paid });
         let blocks = sums.len() / LANES;
         let (low, high) = (&low[..blocks * k * LANES], &high[..blocks * k * LANES]);
         let (counts, shrink) = (&counts[..blocks * LANES], &shrink[..blocks * LANES]);
