@@ -97,6 +97,12 @@ impl Outliers {
         }
     }
 
+    /// Whether any are tried apart in this sweep.
+    #[inline(always)]
+    pub(super) fn are_apart(&self) -> bool {
+        self.is_used
+    }
+
     /// The box of records that stand for all.
     #[inline(always)]
     fn find_core<V: Vector, const K: usize>(&mut self, records: &Records) {

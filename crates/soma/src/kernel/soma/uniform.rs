@@ -38,8 +38,8 @@ impl<'a> UniformSelector<'a> {
         records: &Records,
         rng: &mut Rng,
     ) -> Self {
-        candidates.begin(records.n(), rng);
         outliers.begin::<V, K>(records, envelope);
+        candidates.begin(records.n(), outliers.are_apart(), rng);
         let near = size_of_val(records.statistics()) < NEAR;
         let selector = UniformSelector { candidates, outliers, near, one: OneBox::default() };
         selector.ask_for::<LEFT, K>(records);
