@@ -120,6 +120,18 @@ mod tests {
                 found[index] += 1;
             }
             assert_eq!(found, masses);
+            for j in 0..1_000u64 {
+                let words: [u64; 4] =
+                    std::array::from_fn(|i| (4 * j + i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                let (indices, into) = Portable::find_four(&line.sums, line.spans, words);
+                for i in 0..4 {
+                    let product = u128::from(words[i]) * u128::from(line.total());
+                    let hit = line.find::<Portable>((product >> 64) as u32);
+                    assert_eq!(indices[i] as usize, hit.index);
+                    let rest = product as u64 as f64 / 2f64.powi(64);
+                    assert!((into[i] - f64::from(hit.into) - rest).abs() < 1e-9);
+                }
+            }
         }
     }
 }

@@ -129,7 +129,8 @@ pub struct Spans {
 
 /// What the masses of cells are computed from. All lengths are multiples of [`LANES`]; the boxes
 /// stand LANES cells side by side, in the order of [`lane`], coordinate after coordinate. Returned
-/// are where eight columns of masses stand (cell j is in column j modulo 8), and the sum of all masses, not rounded, when each is multiplied by its `shrink`.
+/// are where eight columns of masses stand (cell j is in column j modulo 8), and the sum of all masses
+/// less one, each multiplied by its `shrink` and rounded down.
 pub struct Weighing<'a> {
     /// One step below the lower edges of the boxes, in steps.
     pub low: &'a [u16],

@@ -88,17 +88,15 @@ impl<'a> CellSelector<'a> {
     /// Whether an offer is taken that costs more than the residual as it stands, by tossing a coin
     /// that W itself biases.
     ///
-    /// The bound L of W from below has not sufficed, with one part put at `part` times w_0. What is
-    /// left is to take the offer with odds of W - a L to w_0 - w_I + a L, where a is the larger, the
-    /// nearer that is to one part. So a point is thrown onto the line of all masses, lengthened by
-    /// w_0 - w_I: there, or in the first a L of the mass of a cell, it says no; under the weight of a
-    /// member, yes; and above it nothing, and is thrown again.
+    /// The test by the bound L of W from below has failed, in which one part of it was taken for
+    /// `part` times w_0. What is left is to take the offer with odds of W - a L to w_0 - w_I + a L,
+    /// where a is `part` times w_0 - w_I, in parts. So a point is thrown onto the line of all masses,
+    /// made longer by w_0 - w_I: there, and in as much of the mass of a cell as is its part of a L, it
+    /// says no; under the weight of a member it says yes; elsewhere nothing, and it is thrown again.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments)]
     fn toss<S: Falloff, V: Vector, const K: usize>(
         &mut self,
-        cost: f64,
-        current: f64,
+        (cost, current): (f64, f64),
         part: f64,
         envelope: &Envelope,
         records: &Records,
@@ -145,8 +143,8 @@ impl<'a> CellSelector<'a> {
         records: &Records,
     ) -> V::Four {
         let mut rows: [&[f64]; FOUR] = [&[]; FOUR];
-        for j in 0..FOUR {
-            rows[j] = self.cells.row::<K>(records, four.cells[j] as usize, four.slots[j] as usize);
+        for (j, row) in rows.iter_mut().enumerate() {
+            *row = self.cells.row::<K>(records, four.cells[j] as usize, four.slots[j] as usize);
         }
         costs_with::<S, V, K>(envelope.apart(), rows)
     }
@@ -188,10 +186,8 @@ impl<'a> CellSelector<'a> {
     }
 }
 
-/// Members that were drawn. One is kept if so many times its weight, in parts, is above the bar: that
-/// is uniform up to the mass of the cell, where the member was drawn ahead, and up to the mass of the
-/// cell for each of as many members, where it was not; either way the numbers are those of the
-/// cell's members.
+/// Members that were drawn. One is kept if so many times its weight, in parts, as the cell has members
+/// is above the bar, which is uniform up to the mass of the cell.
 struct Candidates<V: Vector> {
     cells: [u32; FOUR],
     slots: [u32; FOUR],
@@ -276,7 +272,14 @@ impl Selector for CellSelector<'_> {
         let threshold = Threshold::draw(current, rng);
         threshold.is_met_by(part * self.cells.at_least())
             || choice.cost <= current
-            || self.toss::<S, V, K>(choice.cost, current, part, envelope, records, evaluations, rng)
+            || self.toss::<S, V, K>(
+                (choice.cost, current),
+                part,
+                envelope,
+                records,
+                evaluations,
+                rng,
+            )
     }
 
     #[inline(always)]

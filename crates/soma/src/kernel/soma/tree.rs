@@ -68,14 +68,14 @@ impl Tree {
         assert!(k == self.k && rows.len() == R * k, "{R} statistics of length {}", self.k);
         let mut places = [1; R];
         for _ in 0..self.depth {
-            for r in 0..R {
+            for (r, place) in places.iter_mut().enumerate() {
                 // SAFETY: after fewer steps than `depth` a place is below 2^depth, and there are so
                 // many cuts, all along coordinates below k.
                 let (at, value) = unsafe {
-                    let coordinate = *self.coordinates.get_unchecked(places[r]) as usize;
-                    (*self.at.get_unchecked(places[r]), *rows.get_unchecked(r * k + coordinate))
+                    let coordinate = *self.coordinates.get_unchecked(*place) as usize;
+                    (*self.at.get_unchecked(*place), *rows.get_unchecked(r * k + coordinate))
                 };
-                places[r] = 2 * places[r] + usize::from(value > at);
+                *place = 2 * *place + usize::from(value > at);
             }
         }
         let mut cells = [0; R];
@@ -83,5 +83,45 @@ impl Tree {
             cells[r] = self.cells[places[r] - self.cells.len()];
         }
         cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::kernel::Records;
+    use crate::release::mechanism::{Mechanism, Noise};
+    use crate::release::{Aggregate, Release, query};
+    use crate::rng;
+
+    /// The tree leads where the cuts do, also where cells lie at different depths.
+    #[test]
+    fn statistics_go_the_way_of_the_cuts() {
+        let mut rng = rng::stream(11, 0);
+        let query = query::Mean::new(vec![(0.0, 1.0); 3]).unwrap();
+        let n = 500;
+        let rows: Vec<f64> = (0..3 * n).map(|_| rng.random::<f64>().powi(6)).collect();
+        let mechanism = Mechanism::new(Noise::Laplace, vec![0.1; 3]).unwrap();
+        let release =
+            Release::new(std::sync::Arc::new(query), mechanism, Aggregate::Sum, n, vec![80.0; 3]);
+        let records = Records::new(&release.unwrap(), rows).unwrap();
+        for cells in [1, 2, 13, 64] {
+            let (partition, _) = Partition::grow(&records, cells);
+            let mut tree = Tree::default();
+            tree.fit(&partition, 3);
+            let mut found = Vec::new();
+            tree.cells_of_all::<3>(records.statistics(), &mut found);
+            let first = partition.nodes().len() - partition.cells();
+            for (row, cell) in records.statistics().chunks_exact(3).zip(found) {
+                let mut place = 0;
+                while place < first {
+                    let Node { at, coordinate, next } = partition.nodes()[place];
+                    place = usize::from(next[usize::from(row[coordinate as usize] > at)]);
+                }
+                assert_eq!(usize::from(cell), place - first);
+            }
+        }
     }
 }

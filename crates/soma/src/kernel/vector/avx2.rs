@@ -328,9 +328,9 @@ impl Vector for Avx2 {
             let starts = _mm256_loadu_si256(spans.starts.as_ptr().cast());
             // Loops and no closures: those may end up where there are no such instructions.
             let mut left = [starts; 4];
-            for j in 0..4 {
+            for (j, left) in left.iter_mut().enumerate() {
                 let point = _mm256_permutevar8x32_epi32(places, _mm256_set1_epi32(j as i32));
-                left[j] = _mm256_sub_epi32(point, starts);
+                *left = _mm256_sub_epi32(point, starts);
             }
             // Less one for each that is above.
             let mut counts = [_mm256_setzero_si256(); 4];

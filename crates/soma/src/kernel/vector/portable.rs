@@ -155,7 +155,8 @@ impl Vector for Portable {
         let rows = sums.len() / 8 - 1;
         let Spans { starts, total } = spans;
         let total = u64::from(total);
-        let places = words.map(|word| (word >> 32) * total + ((word & 0xffff_ffff) * total >> 32));
+        let places =
+            words.map(|word| (word >> 32) * total + (((word & 0xffff_ffff) * total) >> 32));
         let passed =
             Self::count_up_to(&sums[8..], &starts, places.map(|place| (place >> 32) as u32));
         let (mut indices, mut into) = ([0; 4], [0.0; 4]);
