@@ -156,6 +156,26 @@ fn many_records_have_the_law_of_the_scan() {
     }
 }
 
+/// An offer so far off that all weights together are about w_0 is refused as often as by the scan, also
+/// where members are drawn ahead: those that have helped to decide are not looked at again.
+#[test]
+fn far_offers_are_refused_as_by_the_scan() {
+    const DRAWS: usize = 400_000;
+    let mut rng = rng::stream(13, 0);
+    for (noise, n, off) in [(Noise::Laplace, 9_000, 9.0), (Noise::Gaussian, 9_000, 4.8)] {
+        let (records, mut offer) = problem(noise, n, 9, 30.0, State::Typical);
+        offer[0] += off;
+        let law = law_of(noise, &records, &offer);
+        let shape = noise.shape();
+        let (counts, _) =
+            frozen(Strategy::Cells(4), false, shape, &records, &offer, DRAWS, &mut rng);
+        let (refused, expected) = (counts[n] as f64 / DRAWS as f64, law[n]);
+        assert!((0.1..0.9).contains(&expected), "{noise:?}: {expected}");
+        let off = (refused - expected) / (expected * (1.0 - expected) / DRAWS as f64).sqrt();
+        assert!(off.abs() < 4.0, "{noise:?}: {refused}, {off} standard deviations off");
+    }
+}
+
 /// Members drawn ahead stay uniform while members come and go.
 #[test]
 fn members_drawn_ahead_are_uniform() {
