@@ -153,6 +153,10 @@ const MANY: usize = if cfg!(test) { 16 } else { 1024 };
 /// So many of them at a time.
 const AT_ONCE: usize = 16;
 
+/// With a chance of a doubt above this, a uniform number for each offer costs less than to draw when
+/// the next doubtful one comes.
+const OFTEN: f64 = 0.05;
+
 /// The acceptance where there is one box of all statistics.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OneBox {
@@ -192,9 +196,26 @@ impl OneBox {
         self.is_drawn = true;
     }
 
+    /// U, for an offer that it may decide about. Where these are few, it is drawn for no others: how
+    /// many come before the next of them is a geometric variable.
+    #[inline(always)]
+    fn doubtful(&mut self, rng: &mut Rng) -> Option<f64> {
+        if self.doubt > OFTEN {
+            return Some(rng.random()).filter(|uniform| *uniform >= 1.0 - self.doubt);
+        }
+        if self.sure == 0 && !self.is_drawn {
+            self.draw(rng);
+        }
+        if self.sure > 0 {
+            self.sure -= 1;
+            return None;
+        }
+        self.is_drawn = false;
+        Some(1.0 - self.doubt * (1.0 - rng.random::<f64>()))
+    }
+
     /// Whether the offer is put in the chosen place. What hardly ever fails comes first: a branch
-    /// that goes either way is dear. And U is drawn only for offers that it may decide about: how
-    /// many come before the next of these is a geometric variable.
+    /// that goes either way is dear.
     #[inline(always)]
     pub(super) fn accepts<S: Falloff, V: Vector, const K: usize>(
         &mut self,
@@ -205,15 +226,8 @@ impl OneBox {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> bool {
-        if self.sure == 0 && !self.is_drawn {
-            self.draw(rng);
-        }
-        if self.sure > 0 {
-            self.sure -= 1;
-            return true;
-        }
-        self.is_drawn = false;
-        let threshold = Threshold::with(1.0 - self.doubt * (1.0 - rng.random::<f64>()), current);
+        let Some(uniform) = self.doubtful(rng) else { return true };
+        let threshold = Threshold::with(uniform, current);
         let mean = envelope.mean_cost::<S, V, K>(records);
         let below = exp_above((current - mean).min(MOST)) * (1.0 / LOOSE);
         if threshold.is_met_by(records.n() as f64 * (1.0 - 1e-9) * below) || choice.cost <= current

@@ -199,7 +199,7 @@ fn by_many_bounds(trials: f64, n: usize, k: usize) -> (f64, Strategy) {
 fn cells(trials: f64, n: usize) -> usize {
     let wanted = match trials {
         few if few < 100.0 => 32,
-        many if many < 2000.0 => 64,
+        many if many < 1200.0 => 64,
         _ => 128,
     };
     wanted.min((n / 2).next_power_of_two().max(16))
