@@ -2,6 +2,7 @@
 
 use rand::Rng as _;
 
+use super::aligned::Aligned;
 use super::vector::{Spans, Vector};
 use crate::rng::Rng;
 
@@ -13,7 +14,7 @@ use crate::rng::Rng;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Line {
     /// Eight zeros, and then the masses, each with those above it in its column.
-    sums: Vec<u32>,
+    sums: Aligned<u32>,
     spans: Spans,
 }
 
@@ -31,8 +32,7 @@ pub(crate) struct Hit {
 impl Line {
     /// Room for `count` masses.
     pub(crate) fn resize(&mut self, count: usize) {
-        self.sums.clear();
-        self.sums.resize(8 + count, 0);
+        self.sums.fill_with(8 + count, 0);
     }
 
     /// Where the masses go, each with those above it.

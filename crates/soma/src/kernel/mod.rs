@@ -7,6 +7,7 @@
 //! stays invariant. One move offers one record y, drawn from f, in the place of another. The
 //! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
 
+mod aligned;
 mod blocks;
 mod codes;
 pub(crate) mod columns;

@@ -1,5 +1,6 @@
 //! The imputed records, and beside each its statistic.
 
+use super::aligned::Aligned;
 use super::codes::{MOST_CODES, bin, counts, indicators};
 use super::offers::BATCH;
 use super::pages;
@@ -27,7 +28,7 @@ pub struct Records {
     /// Which row of `statistics` is that of each record; empty if each has a row of its own.
     codes: Vec<u8>,
     target: Vec<f64>,
-    residual: Vec<f64>,
+    residual: Aligned<f64>,
 }
 
 impl Records {
@@ -56,7 +57,7 @@ impl Records {
             statistics,
             codes: vec![0; if coded { n } else { 0 }],
             units,
-            residual: target.clone(),
+            residual: Aligned::copy_of(&target),
             target,
         };
         all.recompute(release)?;

@@ -11,6 +11,7 @@ use rand::Rng as _;
 
 use self::entries::{Entries, STEP};
 use super::Records;
+use super::aligned::Aligned;
 use super::columns::{Scanned, draw_by_cost, is_enough, least, most};
 use super::exp::{LOOSE, exp, exp_above};
 use super::shape::{Falloff, cost_with};
@@ -42,16 +43,16 @@ const TRIALS: usize = 64;
 pub(super) struct Steps {
     places: Range<usize>,
     entries: Entries,
-    columns: Vec<i16>,
+    columns: Aligned<i16>,
     /// Zeros, and what no record can cost where there is none.
-    none: Vec<u16>,
+    none: Aligned<u16>,
     /// Released minus sum minus the statistic of the offer.
-    apart: Vec<f64>,
+    apart: Aligned<f64>,
     /// The same plus the origin, brought within reach, in steps.
-    aim: Vec<i16>,
+    aim: Aligned<i16>,
     /// Eight zeros, and then rows of eight masses, each with those above it; what follows makes the
     /// number of LANES a power of 2.
-    sums: Vec<u32>,
+    sums: Aligned<u32>,
     /// Where each of the eight columns of sums begins, one standing after the other, and where the
     /// last one ends.
     starts: [u32; 9],
@@ -95,17 +96,14 @@ impl Steps {
     /// Makes room for so many records with statistics of length k.
     fn make_room(&mut self, count: usize, k: usize) {
         let padded = count.next_multiple_of(LANES);
-        self.columns.clear();
-        self.columns.resize(padded * k, 0);
-        self.none.clear();
-        self.none.resize(count, 0);
-        self.none.resize(padded, u16::MAX);
-        self.apart.resize(k.next_multiple_of(4), 0.0);
-        self.aim.resize(k.next_multiple_of(4), 0);
+        self.columns.fill_with(padded * k, 0);
+        self.none.fill_with(padded, u16::MAX);
+        self.none[..count].fill(0);
+        self.apart.fill_with(k.next_multiple_of(4), 0.0);
+        self.aim.fill_with(k.next_multiple_of(4), 0);
         let all = padded.next_power_of_two();
-        self.sums.clear();
-        self.sums.resize(8, 0);
-        self.sums.resize(8 + all, u32::MAX);
+        self.sums.fill_with(8 + all, u32::MAX);
+        self.sums[..8].fill(0);
         let top = TOP.min(31 - all.trailing_zeros());
         (self.room, self.fewest) = (STEPS_OF_ONE + f64::from(256 * top), FEWEST * padded as u32);
     }

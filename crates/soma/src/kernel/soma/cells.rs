@@ -7,6 +7,7 @@ use super::members::Members;
 use super::partition::Partition;
 use super::tree::Tree;
 use crate::kernel::Records;
+use crate::kernel::aligned::Aligned;
 use crate::kernel::columns::{least, most};
 use crate::kernel::line::Line;
 use crate::kernel::shape::{Falloff, sum_over};
@@ -42,14 +43,14 @@ pub(crate) struct Cells {
     off_grid: bool,
     /// The boxes: LANES cells side by side, in the order of [`lane`], coordinate after coordinate. The
     /// lower edges are one step lower still, since the aim is rounded down.
-    low: Vec<u16>,
-    high: Vec<u16>,
+    low: Aligned<u16>,
+    high: Aligned<u16>,
     /// The boxes again, not rounded: cell after cell, lower edges and then upper ones.
     edges: Vec<f64>,
     /// The cells of the records as the sweep begins.
     entries: Vec<u16>,
     /// The numbers of members, times 2^parts, and a little more for rounding.
-    counts: Vec<f32>,
+    counts: Aligned<f32>,
     /// So many that all masses together are below 2^31.
     parts: i32,
     pub(crate) members: Members,
@@ -57,12 +58,12 @@ pub(crate) struct Cells {
     copies: bool,
     /// Where the statistic of the replaced record should be, just below, and what all records
     /// alike have to pay for its being outside the box of all statistics.
-    aim: Vec<u16>,
-    paid: Vec<u16>,
+    aim: Aligned<u16>,
+    paid: Aligned<u16>,
     pub(crate) masses: Line,
     /// What a mass is multiplied by to become a bound from below, as far as the width of the box
     /// alone can say; 0 where it says nothing.
-    shrink: Vec<f32>,
+    shrink: Aligned<f32>,
     /// How many steps the boxes are wide, all coordinates together.
     widths: Vec<u32>,
     /// The sum of the masses so multiplied, in whole parts.
@@ -117,18 +118,19 @@ impl Cells {
         let padded = cells.next_power_of_two().max(LANES);
         self.origin.clear();
         self.entries.clear();
-        fill(&mut self.low, padded * k, u16::MAX);
-        fill(&mut self.high, padded * k, 0);
+        self.low.fill_with(padded * k, u16::MAX);
+        self.high.fill_with(padded * k, 0);
         self.edges.clear();
         for _ in 0..cells {
             self.edges.extend(std::iter::repeat_n(f64::INFINITY, k));
             self.edges.extend(std::iter::repeat_n(f64::NEG_INFINITY, k));
         }
-        fill(&mut self.counts, padded, 0.0);
-        fill(&mut self.shrink, padded, 0.0);
-        fill(&mut self.widths, padded, 0);
-        fill(&mut self.aim, k, 0);
-        fill(&mut self.paid, k, 0);
+        self.counts.fill_with(padded, 0.0);
+        self.shrink.fill_with(padded, 0.0);
+        self.widths.clear();
+        self.widths.resize(padded, 0);
+        self.aim.fill_with(k, 0);
+        self.paid.fill_with(k, 0);
         self.masses.resize(padded);
     }
 
@@ -423,9 +425,4 @@ fn box_of(cell: usize, k: usize) -> usize {
 fn shrink<S: Falloff>(width: u32) -> f32 {
     let bits = u32::from(ONE).saturating_sub(width);
     if S::BENDS { 0.0 } else { f32::from_bits(bits << 16) * (1.0 / (LOOSE * LOOSE)) }
-}
-
-fn fill<T: Clone>(all: &mut Vec<T>, length: usize, value: T) {
-    all.clear();
-    all.resize(length, value);
 }

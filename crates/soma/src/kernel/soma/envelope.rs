@@ -1,6 +1,7 @@
 //! The bounding box of the statistics, and what it says about the weights.
 
 use crate::kernel::Records;
+use crate::kernel::aligned::Aligned;
 use crate::kernel::columns::{least, most};
 use crate::kernel::shape::{Falloff, cost_with, known, sum_over};
 use crate::kernel::vector::Vector;
@@ -9,11 +10,11 @@ use crate::kernel::vector::Vector;
 /// a sweep.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Envelope {
-    low: Vec<f64>,
-    high: Vec<f64>,
+    low: Aligned<f64>,
+    high: Aligned<f64>,
     /// Released minus sum minus the statistic of the present offer: a record with statistic s has
     /// the residual `apart + s` if the offer replaces it.
-    apart: Vec<f64>,
+    apart: Aligned<f64>,
     /// One over the widths of the box; 0 where it has none.
     per_width: Vec<f64>,
 }
@@ -57,11 +58,9 @@ impl Envelope {
 
     /// A box of nothing, for statistics of length k.
     pub(crate) fn clear(&mut self, k: usize) {
-        self.low.clear();
-        self.low.resize(k, f64::INFINITY);
-        self.high.clear();
-        self.high.resize(k, f64::NEG_INFINITY);
-        self.apart.resize(k, 0.0);
+        self.low.fill_with(k, f64::INFINITY);
+        self.high.fill_with(k, f64::NEG_INFINITY);
+        self.apart.fill_with(k, 0.0);
     }
 
     /// Takes a statistic in.
@@ -78,7 +77,7 @@ impl Envelope {
 
     /// How wide the box is, all coordinates together.
     pub(crate) fn width(&self) -> f64 {
-        self.low.iter().zip(&self.high).map(|(low, high)| high - low).sum()
+        self.low.iter().zip(self.high.iter()).map(|(low, high)| high - low).sum()
     }
 
     /// The smallest values.
@@ -181,7 +180,7 @@ impl Envelope {
 
     /// Prepares for [`mean_cost`](Envelope::mean_cost), after the box was widened.
     pub(crate) fn divide_by_widths(&mut self) {
-        let widths = self.low.iter().zip(&self.high).map(|(low, high)| high - low);
+        let widths = self.low.iter().zip(self.high.iter()).map(|(low, high)| high - low);
         let per_width = widths.map(|width| if width > 0.0 { 1.0 / width } else { 0.0 });
         self.per_width.clear();
         self.per_width.extend(per_width);
