@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use soma::error::listed;
 use soma::release::{Aggregate, Release};
 use soma::spec::Spec;
 
@@ -45,19 +46,19 @@ fn release(release: &Release) -> String {
     let scale = if scales.windows(2).all(|pair| pair[0] == pair[1]) {
         format!("scale {}", scales[0])
     } else {
-        format!("scales {scales:?}")
+        format!("scales {}", listed(&scales.iter().map(f64::to_string).collect::<Vec<_>>()))
     };
     format!(
         "release  the {aggregate} over n = {} records of a {} query ({}), {noise} noise of {scale}",
         release.n(),
         query.kind(),
-        query.labels().join(", "),
+        listed(&query.labels()),
     )
 }
 
 fn rest(spec: &Spec) -> String {
     let problem = &spec.problem;
-    let outputs = problem.outputs().join(", ");
+    let outputs = listed(&problem.outputs());
     let fixed = if problem.fixed().is_some() { " with fixed parameters" } else { "" };
     // Parsing has checked the settings.
     let run = spec.settings().map_or_else(

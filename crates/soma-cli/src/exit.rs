@@ -58,9 +58,13 @@ pub fn code(outcome: Outcome) -> ExitCode {
     }
 }
 
-/// The error with the lines around its place; plain where nobody looks at a terminal.
+/// The error with the lines around its place; plain where nobody looks at a terminal. Lines that
+/// would fill the screen are not shown.
 fn shown(bad: &BadSpec) -> String {
     use std::io::IsTerminal;
+    if bad.is_long() {
+        return format!("error: {}\n", bad.in_full());
+    }
     let theme = if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         GraphicalTheme::unicode()
     } else {

@@ -40,6 +40,28 @@ pub struct BadSpec {
     source: NamedSource<String>,
 }
 
+/// The most characters of a spec that an error shows.
+const MOST_SHOWN: usize = 2000;
+
+impl BadSpec {
+    /// Whether the lines around the place of the error are too long to be shown.
+    pub fn is_long(&self) -> bool {
+        let text = self.source.inner();
+        let span = &self.error.span;
+        // The line before the place and the line after it are shown too.
+        let before = text.get(..span.start).unwrap_or(text);
+        let from = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at);
+        let after = text.get(span.end..).unwrap_or_default();
+        let to = after.match_indices('\n').nth(1).map_or(text.len(), |(at, _)| span.end + at);
+        to.saturating_sub(from) > MOST_SHOWN
+    }
+
+    /// All that is known, in a sentence.
+    pub fn in_full(&self) -> String {
+        format!("{}, {}", self.source.name(), self.error)
+    }
+}
+
 impl std::fmt::Display for BadSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let invalid = &self.error.invalid;

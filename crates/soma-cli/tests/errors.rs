@@ -93,3 +93,65 @@ fn a_scale_in_a_list_is_named() {
     assert!(text.contains("release.mechanism.scale"), "{text}");
     assert!(text.contains("line 6"), "{text}");
 }
+
+/// A release of counts in so many categories, with values for all but the last `missing`.
+fn counts(categories: usize, missing: usize) -> String {
+    let labels: Vec<String> = (0..categories).map(|c| format!("\"category number {c}\"")).collect();
+    let values = vec!["1"; categories - missing];
+    format!(
+        "[release]\nn = {categories}\nstatistic = \"sum\"\nvalues = [{}]\n\
+         query = {{ kind = \"categories\", labels = [{}] }}\n\
+         mechanism = {{ kind = \"discrete-laplace\", epsilon = 1.0 }}\n\
+         [model]\nkind = \"categorical\"\nprior = {{ kind = \"dirichlet\", alpha = 1.0 }}\n",
+        values.join(", "),
+        labels.join(", "),
+    )
+}
+
+/// Of many names ten are shown, and no line that is longer than a screen.
+#[test]
+fn messages_are_short_however_many_names_there_are() {
+    let many = counts(100_000, 1);
+    let told = told_of(&many);
+    assert!(told.len() < 2000, "{} bytes", told.len());
+    assert!(told.contains("spec.toml, line 4: release.values: "), "{told}");
+    assert!(told.contains("given: 99999 values"), "{told}");
+    assert!(told.contains("category number 9, ... (100000 in all)"), "{told}");
+    assert!(!told.contains("category number 10,"), "{told}");
+
+    let twice = counts(100_000, 0).replace("number 99999\"", "number 7\"");
+    let told = told_of(&twice);
+    assert!(told.len() < 2000, "{} bytes", told.len());
+    assert!(told.contains("release.query.labels[99999]"), "{told}");
+
+    let fixed: Vec<String> = (0..50_000).map(|c| format!("q{c} = 0.1")).collect();
+    let held = counts(50_000, 0) + &format!("fixed = {{ {} }}\n", fixed.join(", "));
+    let told = told_of(&held);
+    assert!(told.len() < 2000, "{} bytes", told.len());
+    assert!(told.contains("(50000 in all)"), "{told}");
+}
+
+#[test]
+fn what_is_right_is_said_shortly_too() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("spec.toml"), counts(100_000, 0)).unwrap();
+    let output = soma().args(["check", "spec.toml"]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stdout.len() < 3000, "{} bytes", output.stdout.len());
+}
+
+/// Four times the categories take about four times as long to read, not sixteen times.
+#[test]
+fn reading_takes_linear_time() {
+    let fastest = |categories: usize| {
+        let text = counts(categories, 0);
+        let read = |_| {
+            let start = std::time::Instant::now();
+            soma::spec::Spec::parse(&text).unwrap();
+            start.elapsed().as_secs_f64()
+        };
+        (0..5).map(read).fold(f64::INFINITY, f64::min)
+    };
+    let ratio = fastest(80_000) / fastest(20_000);
+    assert!(ratio < 10.0, "four times the categories took {ratio} times as long");
+}

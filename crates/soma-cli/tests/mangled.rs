@@ -1,4 +1,6 @@
 //! Mangled specs: always an error or an answer, never a panic.
+//!
+//! `SOMA_MANGLED=100000 cargo test --release -p soma-mcmc-cli --test mangled` tries so many.
 
 mod common;
 
@@ -137,8 +139,14 @@ fn words(text: &str) -> Vec<(usize, usize)> {
     words
 }
 
+/// How many specs are tried.
+fn cases() -> u32 {
+    let wanted = std::env::var("SOMA_MANGLED").ok();
+    wanted.map_or(3000, |count| count.parse().expect("SOMA_MANGLED is a number of specs"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(30_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn a_mangled_spec_is_an_error_or_an_answer(

@@ -2,7 +2,9 @@
 
 use pyo3::prelude::*;
 use soma::calibration::{self, Plan};
+use soma::interrupt::{self, Interrupted};
 
+use crate::control::Control;
 use crate::errors::{failed, invalid};
 use crate::problem::{Problem, Settings};
 
@@ -36,10 +38,24 @@ impl Calibrator {
         Ok(Calibrator { plan })
     }
 
-    /// Replication number `replication`, without the GIL: the rank of each quantity.
-    fn replicate(&self, py: Python<'_>, problem: &Problem, replication: u64) -> PyResult<Vec<u64>> {
-        py.detach(|| calibration::replicate(&problem.0, None, &self.plan, replication))
-            .map_err(failed)
+    /// Replication number `replication`, without the GIL: the rank of each quantity; nothing, if it
+    /// was stopped.
+    fn replicate(
+        &self,
+        py: Python<'_>,
+        problem: &Problem,
+        replication: u64,
+        control: &Control,
+    ) -> PyResult<Option<Vec<u64>>> {
+        let ranks = py.detach(|| {
+            interrupt::watched(&|| control.stopped(), |halt| {
+                halt.during(|| calibration::replicate(&problem.0, None, &self.plan, replication))
+            })
+        });
+        match ranks {
+            Err(error) if error.is::<Interrupted>() => Ok(None),
+            ranks => ranks.map(Some).map_err(failed),
+        }
     }
 
     /// What the ranks of replications say, and the p-value of all of it.

@@ -27,15 +27,18 @@ pub fn unstored(error: StoreError) -> PyErr {
 
 #[pymethods]
 impl Store {
-    /// A new run of the spec `spec`, which is that of `problem`.
+    /// A new run of the spec `spec`, which is that of `problem`. One of `records_thin` draws has its
+    /// imputed records stored.
     #[staticmethod]
+    #[pyo3(signature = (folder, problem, settings, spec, records_thin=None))]
     fn create(
         folder: PathBuf,
         problem: &Problem,
         settings: &Settings,
         spec: String,
+        records_thin: Option<u64>,
     ) -> PyResult<Store> {
-        let options = Options { spec, records_thin: None, checkpoint_every: CHECKPOINT };
+        let options = Options { spec, records_thin, checkpoint_every: CHECKPOINT };
         let store = soma_store::Store::create(folder, &problem.0, &settings.0, options);
         store.map(Store::of).map_err(unstored)
     }

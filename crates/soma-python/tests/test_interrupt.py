@@ -143,3 +143,65 @@ def test_a_process_pool_hands_in_its_draws(tmp_path, context, whom, chains):
     out, errors = run.communicate(timeout=120)
     assert out == "True True\n", errors
     assert "Error" not in errors
+
+
+FIRST_INSTRUCTION = """
+import multiprocessing, os, signal, sys, threading
+from concurrent.futures import ProcessPoolExecutor
+import soma
+
+def is_deaf(pid):
+    '''Whether the system would not tell a process of Ctrl-C, or let it die of that.'''
+    lines = open(f"/proc/{pid}/status").read().splitlines()
+    masks = dict(line.split(":", 1) for line in lines)
+    bit = 1 << (signal.SIGINT - 1)
+    return any(int(masks[name], 16) & bit for name in ("SigBlk", "SigIgn"))
+
+class Pool(ProcessPoolExecutor):
+    '''Looks at its workers as soon as they are there: they have not begun to import.'''
+    seen = []
+    def submit(self, *args, **options):
+        future = super().submit(*args, **options)
+        self.seen += [is_deaf(pid) for pid in self._processes]
+        if sys.argv[2] == "ctrl-c":
+            os.kill(os.getpid(), signal.SIGINT)
+        return future
+
+def fit(out):
+    release = soma.Release(
+        query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=50,
+        mechanism=soma.Laplace(epsilon=1.0), values=[0.4])
+    model = soma.Normal(
+        prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0))
+    try:
+        with Pool(2, mp_context=multiprocessing.get_context(sys.argv[1])) as pool:
+            posterior = soma.fit(
+                release, model, chains=2, warmup=20, draws=20, executor=pool, progress=False)
+        out.append("done")
+    except KeyboardInterrupt as error:
+        out.append(str(error))
+
+if __name__ == "__main__":
+    out = []
+    if sys.argv[2] == "thread":
+        thread = threading.Thread(target=fit, args=(out,))
+        thread.start()
+        thread.join()
+    else:
+        fit(out)
+    print(out, len(Pool.seen) > 0 and all(Pool.seen), is_deaf(os.getpid()))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize("how", ["main", "thread", "ctrl-c"])
+def test_workers_are_deaf_from_their_first_instruction(tmp_path, context, how):
+    """Wherever `fit` was called; and a Ctrl-C while they are started is heard by the parent."""
+    script = tmp_path / "script.py"
+    script.write_text(FIRST_INSTRUCTION)
+    done = subprocess.run(
+        [sys.executable, str(script), context, how], capture_output=True, text=True, timeout=120
+    )
+    said = "there was no draw yet" if how == "ctrl-c" else "done"
+    assert done.stdout == f"{[said]} True False\n", done.stderr

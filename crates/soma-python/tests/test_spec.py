@@ -75,6 +75,47 @@ def test_a_release_alone_has_no_model():
         spec.fit()
 
 
+OUTPUT = """
+[release]
+n = 12
+statistic = "mean"
+values = [0.4]
+query = { kind = "mean", clamp = [-5.0, 5.0] }
+mechanism = { kind = "laplace", epsilon = 1.0 }
+
+[model]
+kind = "normal"
+prior = { kind = "normal-inverse-gamma", mean = 0.0, lambda = 0.1, shape = 2.0, rate = 2.0 }
+
+[output]
+"""
+
+
+@pytest.mark.parametrize(
+    "output, stored", [("", 0), ("records = true", 10), ("records = true\nrecords_thin = 4", 3)]
+)
+def test_the_output_table_is_obeyed(tmp_path, output, stored):
+    """So many of ten draws have their twelve records stored, in each of two chains."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path / "run"
+    spec = soma.parse_spec(OUTPUT + output)
+    posterior = spec.fit(out=folder, progress=False, **SHORT)
+    files = sorted((folder / "records").glob("*.parquet"))
+    assert sum(parquet.read_table(file).num_rows for file in files) == 2 * 12 * stored
+    opened = soma.open(folder)
+    assert np.array_equal(opened.draws, posterior.draws)
+    longer = spec.fit(out=folder, resume=True, progress=False, **{**SHORT, "draws": 15})
+    assert longer.draws.shape[1] == 15
+
+
+def test_records_need_a_folder():
+    spec = soma.parse_spec(OUTPUT + "records = true")
+    with pytest.warns(UserWarning, match="records_thin: .* only with out="):
+        spec.fit(progress=False, **SHORT)
+    with pytest.raises(ValueError, match="records_thin: must be a positive whole number"):
+        spec.fit(progress=False, records_thin=0, **SHORT)
+
+
 def one(query, mechanism, statistic, n, values, model):
     release = soma.Release(
         query=query, mechanism=mechanism, statistic=statistic, n=n, values=values

@@ -361,7 +361,11 @@ impl Observer for Store {
 
     fn end(&self, chain: usize, state: &Chain) -> Outcome {
         self.watch.end(chain);
-        Ok(self.checkpoint(chain, state)?)
+        // A chain that was broken off in an iteration can be taken up from its last checkpoint only.
+        if state.is_whole() {
+            self.checkpoint(chain, state)?;
+        }
+        Ok(())
     }
 }
 

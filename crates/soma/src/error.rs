@@ -46,6 +46,37 @@ impl Invalid {
     }
 }
 
+/// The most names in a message.
+pub const MOST_NAMES: usize = 10;
+
+/// How many characters of a name, or of what was given, a message shows.
+const SHOWN: usize = 60;
+
+/// Names as a message lists them: the first ten, each cut where it is long, and how many there are.
+///
+/// ```
+/// assert_eq!(soma::error::listed(&["a", "b"]), "a, b");
+/// let many: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+/// assert_eq!(soma::error::listed(&many), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... (100 in all)");
+/// ```
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(MOST_NAMES).map(|name| shortened(name.as_ref())).collect();
+    let rest = match names.len() {
+        all if all > MOST_NAMES => format!(", ... ({all} in all)"),
+        _ => String::new(),
+    };
+    shown.join(", ") + &rest
+}
+
+/// The beginning of a text, with dots where it was cut.
+pub fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_string(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
 /// Why a run could not go on, such as an exception in a user's own model.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 

@@ -14,6 +14,7 @@ pub mod chain;
 pub mod coupling;
 pub mod diagnostics;
 pub mod error;
+pub mod interrupt;
 pub mod kernel;
 pub mod model;
 pub mod release;

@@ -2,17 +2,18 @@
 //! that goes on as if nothing had happened, a clean stop, and failures that are passed on.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use soma::chain::{
     Chain, Collected, Draw, MovesChoice, Observer, Problem, Settings, Snapshot, run, run_chains,
 };
 use soma::kernel::KernelChoice;
-use soma::model::Normal;
+use soma::model::{Model, Normal};
 use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::query::Mean;
 use soma::release::{Aggregate, Release};
+use soma::rng::Rng;
 use soma::{Failure, Outcome};
 
 fn problem() -> Problem {
@@ -104,6 +105,99 @@ fn a_stopped_run_goes_on_bit_for_bit() {
         run(&problem(), &settings(), threads(1), &observer).unwrap();
         assert_eq!(observer.collected.into_draws(), whole, "stopped after {after}");
     }
+}
+
+/// A normal model whose update never ends once it has been made so often.
+#[derive(Debug)]
+struct Endless {
+    normal: Normal,
+    left: AtomicU64,
+    entered: Arc<AtomicBool>,
+}
+
+impl Model for Endless {
+    fn kind(&self) -> &'static str {
+        "endless"
+    }
+
+    fn record_dim(&self) -> usize {
+        1
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        self.normal.parameters()
+    }
+
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        self.normal.sample_prior(theta, rng)
+    }
+
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
+        self.normal.log_prior(theta)
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        self.normal.propose(theta, records, rng)
+    }
+
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        self.normal.log_density(theta, record)
+    }
+
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 0 {
+            self.entered.store(true, Ordering::Relaxed);
+            loop {
+                soma::interrupt::check()?;
+                std::thread::yield_now();
+            }
+        }
+        self.normal.update(theta, records, rng)
+    }
+}
+
+/// Asks for a stop in the middle of an iteration, and notes how the chain ended.
+struct Impatient {
+    collected: Collected,
+    entered: Arc<AtomicBool>,
+    ended_whole: Mutex<Option<bool>>,
+}
+
+impl Observer for Impatient {
+    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+        self.collected.draw(chain, draw, state)
+    }
+
+    fn end(&self, _: usize, state: &Chain) -> Outcome {
+        *self.ended_whole.lock().unwrap() = Some(state.is_whole());
+        Ok(())
+    }
+
+    fn stop(&self) -> bool {
+        self.entered.load(Ordering::Relaxed)
+    }
+}
+
+/// The fifth iteration would last for ever: it is broken off, and the draws before it are there.
+#[test]
+fn a_stop_is_answered_within_an_iteration() {
+    let entered = Arc::new(AtomicBool::new(false));
+    let model = Endless {
+        normal: Normal::new(0.0, 1.0, 3.0, 3.0).unwrap(),
+        left: AtomicU64::new(4),
+        entered: entered.clone(),
+    };
+    let problem = Problem::new(problem().release().clone(), Arc::new(model)).unwrap();
+    let (kernel, moves) = (KernelChoice::Soma, MovesChoice::Centred);
+    let settings = Settings { kernel, moves, chains: 1, warmup: 1, draws: 10, thin: 1, seed: 1 };
+    let observer = Impatient {
+        collected: Collected::new(1),
+        entered,
+        ended_whole: Mutex::new(None),
+    };
+    run(&problem, &settings, threads(1), &observer).unwrap();
+    assert_eq!(*observer.ended_whole.lock().unwrap(), Some(false));
+    assert_eq!(observer.collected.into_draws()[0].len(), 3);
 }
 
 struct Failing;

@@ -1,5 +1,7 @@
 //! Functions of a draw, as a user writes them.
 
+use soma::error::listed;
+
 use crate::exit::Failed;
 
 /// A product of factors such as `beta1^2` or `log(sigma2)`; or whether that is below or above a
@@ -45,7 +47,7 @@ impl Function {
                         "--function: cannot be read (given: {text}). Allowed: products of {}, with \
                          powers such as {}^2, in log(), exp(), sqrt() or abs(), and at the end < or \
                          > and a number.",
-                        names.join(", "),
+                        listed(names),
                         names.first().map_or("x", String::as_str),
                     ))
                 })

@@ -213,8 +213,11 @@ class Calibrator:
     """How a calibration is made."""
 
     def __new__(cls, problem: Problem, settings: Settings, replications: int) -> Calibrator: ...
-    def replicate(self, problem: Problem, replication: int) -> list[int]:
-        """Replication number `replication`, without the GIL: the rank of each quantity."""
+    def replicate(
+        self, problem: Problem, replication: int, control: Control
+    ) -> list[int] | None:
+        """Replication number `replication`, without the GIL: the rank of each quantity; nothing,
+        if it was stopped."""
 
     def collect(
         self, problem: Problem, ranks: Sequence[Sequence[int]]
@@ -226,8 +229,15 @@ class Store:
     """A folder that chains are written into."""
 
     @staticmethod
-    def create(folder: str, problem: Problem, settings: Settings, spec: str) -> Store:
-        """A new run of the spec `spec`, which is that of `problem`."""
+    def create(
+        folder: str,
+        problem: Problem,
+        settings: Settings,
+        spec: str,
+        records_thin: int | None = None,
+    ) -> Store:
+        """A new run of the spec `spec`, which is that of `problem`. One of `records_thin` draws
+        has its imputed records stored."""
 
     @staticmethod
     def resume(folder: str, problem: Problem, spec: str, sampler: str) -> Store:

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +72,43 @@ def listening(stop_file: StopFile) -> Iterator[Control]:
 
 @contextlib.contextmanager
 def deaf_to_ctrl_c(wanted: bool) -> Iterator[None]:
-    """Processes that are started here ignore Ctrl-C, but while they listen.
+    """Processes that are started here never hear Ctrl-C, from their first instruction on.
 
-    An idle worker would die of it, and a process pool ends all its workers when one dies.
+    An idle worker would die of it, and so would one that is still importing; and a process pool
+    ends all its workers when one dies. Whether a signal is blocked is inherited, by a process that
+    is forked and by a program that is started. The workers are told by the `StopFile` instead.
+
+    A Ctrl-C that comes meanwhile is heard here afterwards.
     """
-    if not wanted or not _in_main_thread():
+    if not wanted:
         yield
         return
-    with _at_ctrl_c(signal.SIG_IGN):
+    heard: list[int] = []
+    try:
+        with contextlib.ExitStack() as stack:
+            if _in_main_thread():
+                # Another thread may take the signal, and Python then calls the handler here.
+                stack.enter_context(_at_ctrl_c(lambda number, _: heard.append(number)))
+            stack.enter_context(_blocked())
+            yield
+    finally:
+        if heard:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _blocked() -> Iterator[None]:
+    """Ctrl-C is blocked in this thread, and in what is started from it."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
+        return
+    # When this process starts it, Python 3.11 unblocks Ctrl-C: so it is started before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _in_main_thread() -> bool:

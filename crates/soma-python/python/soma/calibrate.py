@@ -184,6 +184,9 @@ class _Replications:
         for replication in range(self.start, self.stop):
             if control.stopped:
                 break
-            rows.append(calibrator.replicate(problem, replication))
+            ranks = calibrator.replicate(problem, replication, control)
+            if ranks is None:
+                break
+            rows.append(ranks)
             control.count()
         return rows

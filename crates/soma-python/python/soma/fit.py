@@ -39,6 +39,7 @@ def fit(
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    records_thin: int | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
     progress: Show = True,
@@ -65,6 +66,8 @@ def fit(
             `soma diagnose` read it. Without an executor.
         resume: whether to go on with the run in the folder, from its last checkpoints. A model or
             query of your own must be as it was: SOMA cannot tell.
+        records_thin: of how many draws one has its imputed records stored in the folder, as
+            `[output]` of a spec says it; none, if left out.
         executor: where chains run: any `concurrent.futures.Executor`, such as a process pool or
             `dask.distributed.Client.get_executor()`. In threads of this process, if left out.
         threads: the number of threads, without an executor; one for each processor, if left out.
@@ -96,7 +99,7 @@ def fit(
     }
     sampler = f"sampler = {toml(options)}\n"
     problem = problem_of(release, model)
-    store = open_store(out, resume, problem, release, model, sampler, executor)
+    store = open_store(out, resume, problem, release, model, sampler, records_thin, executor)
     settings = Settings._of((store and store.settings) or problem.settings(sampler))
     tasks = [_Chain(release, model, sampler, chain, store) for chain in range(settings.chains)]
     iterations = settings.warmup + settings.draws * settings.thin

@@ -25,12 +25,22 @@ class Spec:
     """The model; nothing, where the spec is what a curator published."""
     sampler: dict[str, Any]
     """Arguments of `soma.fit`, as far as the spec says so."""
+    output: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """The table `[output]`, as far as the spec has one."""
 
     def fit(self, **options: Any) -> Posterior:
-        """`soma.fit` as the spec says, but for what `options` say otherwise."""
+        """`soma.fit` as the spec says, but for what `options` say otherwise.
+
+        With `out=`, the imputed records are stored as `[output]` says. Without it there is no
+        folder to store them in, and a warning says so.
+        """
         if self.model is None:
             raise ValueError("the spec has no [model]: call soma.fit with one of your own")
-        return fit(self.release, self.model, **{**self.sampler, **options})
+        stored = {"records_thin": self._records_thin()}
+        return fit(self.release, self.model, **{**self.sampler, **stored, **options})
+
+    def _records_thin(self) -> int | None:
+        return self.output.get("records_thin", 1) if self.output.get("records") else None
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
@@ -67,7 +77,7 @@ def parse_spec(text: str) -> Spec:
         if "predictors" in model:
             model["predictors"] = models.Predictors(**model["predictors"])
         model = _object(BuiltinModel, model)
-    return Spec(Release(**release), model, tables.get("sampler", {}))
+    return Spec(Release(**release), model, tables.get("sampler", {}), tables.get("output", {}))
 
 
 T = TypeVar("T", bound=Described)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from . import _soma
+from ._checks import whole
 from ._described import toml
 from .model import Model
 from .models import BuiltinModel
@@ -101,10 +103,18 @@ def open_store(
     release: Release,
     model: Model | BuiltinModel,
     sampler: str,
+    records_thin: int | None,
     executor: Executor | None,
 ) -> _soma.Store | None:
     """Where a run is to be stored, if it is."""
+    if records_thin is not None:
+        records_thin = whole("records_thin", records_thin)
     if folder is None:
+        if records_thin is not None:
+            warnings.warn(
+                "records_thin: the imputed records are stored only with out=, a folder",
+                stacklevel=3,
+            )
         if resume:
             raise ValueError("resume: there is no run to go on with. Allowed: out=, its folder.")
         return None
@@ -117,9 +127,11 @@ def open_store(
     spec = release._text()
     if isinstance(model, BuiltinModel):
         spec += f"model = {toml(model)}\n"
+    if records_thin is not None:
+        spec += f"output = {{ records = true, records_thin = {records_thin} }}\n"
     if resume and (Path(path) / "manifest.json").exists():
         return _soma.Store.resume(path, problem, spec, sampler)
-    return _soma.Store.create(path, problem, problem.settings(sampler), spec)
+    return _soma.Store.create(path, problem, problem.settings(sampler), spec, records_thin)
 
 
 @contextlib.contextmanager

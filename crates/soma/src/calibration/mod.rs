@@ -27,6 +27,7 @@ pub use uniformity::Uniformity;
 
 use crate::chain::{Chain, MovesChoice, Problem};
 use crate::error::{Failure, Invalid, Outcome};
+use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{KernelChoice, Records};
 use crate::release::{Mechanism, Release};
 use crate::rng::{Rng, stream};
@@ -166,18 +167,20 @@ pub fn calibrate(
     let rows = Mutex::new(Vec::new());
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let failure: Mutex<Option<Failure>> = Mutex::default();
-    let work = || {
-        while !failed.load(Ordering::Relaxed) && !observer.stop() {
+    let stop = || failed.load(Ordering::Relaxed) || observer.stop();
+    let work = |halt: &Halt| {
+        while !stop() {
             let replication = next.fetch_add(1, Ordering::Relaxed);
             if replication >= plan.replications {
                 return;
             }
-            match replicate(template, truth, plan, replication) {
+            match halt.during(|| replicate(template, truth, plan, replication)) {
                 Ok(ranks) => {
                     let mut rows = rows.lock().unwrap_or_else(|e| e.into_inner());
                     rows.push((replication, ranks));
                     observer.done(rows.len() as u64);
                 }
+                Err(error) if error.is::<Interrupted>() => return,
                 Err(error) => {
                     failed.store(true, Ordering::Relaxed);
                     failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
@@ -185,11 +188,13 @@ pub fn calibrate(
             }
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.get() {
-            scope.spawn(work);
-        }
-        work();
+    interrupt::watched(&stop, |halt| {
+        std::thread::scope(|scope| {
+            for _ in 1..threads.get() {
+                scope.spawn(|| work(halt));
+            }
+            work(halt);
+        });
     });
     if let Some(error) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
         return Err(error);
@@ -219,12 +224,14 @@ pub fn replicate(
     let mut chain = Chain::new(&problem, plan.kernel, plan.seed, 2 * replication + 1)?
         .with_moves(plan.moves, plan.warmup)?;
     for _ in 0..plan.warmup {
+        interrupt::check()?;
         chain.step()?;
     }
     let mut below = vec![0; true_values.len()];
     let mut equal = vec![0; true_values.len()];
     for _ in 0..plan.draws {
         for _ in 0..plan.thin {
+            interrupt::check()?;
             chain.step()?;
         }
         let drawn = quantities(chain.theta(), chain.records());

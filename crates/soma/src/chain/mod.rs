@@ -37,6 +37,8 @@ pub struct Chain<'a> {
     taken: Counts,
     /// The share of offers taken in the last sweep.
     acceptance: f64,
+    /// Whether an iteration has begun and has not ended.
+    is_in_step: bool,
 }
 
 /// All of a chain that cannot be recomputed: what a checkpoint holds.
@@ -100,6 +102,7 @@ impl<'a> Chain<'a> {
             counts: Counts::default(),
             taken: Counts::default(),
             acceptance: 0.0,
+            is_in_step: false,
         })
     }
 
@@ -117,8 +120,11 @@ impl<'a> Chain<'a> {
         Ok(self)
     }
 
-    /// One iteration: a sweep of the records, then the moves of theta.
+    /// One iteration: a sweep of the records, then the moves of theta. After an error, as that of
+    /// [an interrupt](crate::interrupt), the chain is in the middle of the iteration: see
+    /// [`is_whole`](Chain::is_whole).
     pub fn step(&mut self) -> Outcome<Counts> {
+        self.is_in_step = true;
         let release = self.problem.release();
         let shape = release.mechanism().noise().shape();
         let State { theta, records } = &mut self.state;
@@ -154,6 +160,7 @@ impl<'a> Chain<'a> {
         }
         self.iteration += 1;
         self.counts += counts;
+        self.is_in_step = false;
         Ok(counts)
     }
 
@@ -175,6 +182,12 @@ impl<'a> Chain<'a> {
     /// How many iterations have been made.
     pub fn iteration(&self) -> u64 {
         self.iteration
+    }
+
+    /// Whether the state is that after a whole number of iterations. One that was broken off in the
+    /// middle of one must not be stored to go on from.
+    pub fn is_whole(&self) -> bool {
+        !self.is_in_step
     }
 
     /// What all sweeps so far did.
@@ -253,6 +266,7 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
+            is_in_step: false,
         })
     }
 }

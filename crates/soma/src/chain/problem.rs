@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Invalid;
+use crate::error::{Invalid, listed};
 use crate::kernel::Records;
 use crate::model::Model;
 use crate::release::Release;
@@ -93,7 +93,7 @@ impl Problem {
                 "model.fixed",
                 "the number of fixed values does not fit the model",
                 format!("{} values", theta.len()),
-                format!("{} values: {}", names.len(), names.join(", ")),
+                format!("{} values: {}", names.len(), listed(&names)),
             ));
         }
         self.model.check_theta(&theta).map_err(|invalid| invalid.under("model.fixed"))?;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Chain, MovesChoice, Problem, Snapshot};
 use crate::error::{Failure, Invalid, Outcome};
+use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{Counts, KernelChoice};
 
 /// How a run is made.
@@ -107,13 +108,15 @@ pub trait Observer: Sync {
         Ok(())
     }
 
-    /// A chain has come to its end, or was stopped before it.
+    /// A chain has come to its end, or was stopped before it: in the middle of an iteration, if
+    /// [`Chain::is_whole`] says no.
     fn end(&self, chain: usize, state: &Chain) -> Outcome {
         let _ = (chain, state);
         Ok(())
     }
 
-    /// Whether to stop now. Asked before each iteration.
+    /// Whether to stop now. Asked before each iteration, and some times a second while one is
+    /// made: an iteration that then goes on for long is broken off, and lost.
     fn stop(&self) -> bool {
         false
     }
@@ -169,23 +172,31 @@ pub fn run_chains(
     let next = AtomicUsize::new(chains.start);
     let failed = AtomicBool::new(false);
     let failure: Mutex<Option<Failure>> = Mutex::default();
-    let work = || {
+    let stop = || failed.load(Ordering::Relaxed) || observer.stop();
+    let work = |halt: &Halt| {
         loop {
             let chain = next.fetch_add(1, Ordering::Relaxed);
-            if chain >= chains.end || failed.load(Ordering::Relaxed) || observer.stop() {
+            if chain >= chains.end || stop() {
                 return;
             }
-            if let Err(error) = run_chain(problem, settings, chain, observer, &failed) {
-                failed.store(true, Ordering::Relaxed);
-                failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+            let ended = halt.during(|| run_chain(problem, settings, chain, observer, &stop));
+            match ended {
+                Ok(()) => {}
+                Err(error) if error.is::<Interrupted>() => return,
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+                }
             }
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.get().min(chains.len()) {
-            scope.spawn(work);
-        }
-        work();
+    interrupt::watched(&stop, |halt| {
+        std::thread::scope(|scope| {
+            for _ in 1..threads.get().min(chains.len()) {
+                scope.spawn(|| work(halt));
+            }
+            work(halt);
+        });
     });
     failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
 }
@@ -195,7 +206,7 @@ fn run_chain(
     settings: &Settings,
     index: usize,
     observer: &dyn Observer,
-    failed: &AtomicBool,
+    stop: &dyn Fn() -> bool,
 ) -> Outcome {
     let mut chain = match observer.begin(index)? {
         Some(snapshot) => Chain::restore(problem, snapshot)?,
@@ -203,10 +214,13 @@ fn run_chain(
             .with_moves(settings.moves, settings.warmup)?,
     };
     while chain.iteration() < settings.iterations() {
-        if observer.stop() || failed.load(Ordering::Relaxed) {
+        if stop() {
             break;
         }
-        chain.step()?;
+        match chain.step() {
+            Err(error) if error.is::<Interrupted>() => break,
+            made => made?,
+        };
         if chain.iteration() == settings.warmup {
             chain.take_counts();
         }

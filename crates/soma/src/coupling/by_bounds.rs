@@ -15,6 +15,9 @@ use crate::kernel::shape::Falloff;
 use crate::kernel::vector::{LANES, Vector};
 use crate::rng::Rng;
 
+/// The most choices that are refused before all weights are computed: nearly every one is kept.
+const TRIES: usize = 256;
+
 /// The bounds of both chains' weights at consecutive places.
 ///
 /// The bounds are those of the plain kernel, see [`Columns`], but with the exponential function to
@@ -62,7 +65,7 @@ impl Bounds {
             return weights.choose::<S, V, K>(at, size, |slot| start + slot, evaluations, rng);
         }
         let mut chosen: [Option<Choice>; 2] = [None; 2];
-        loop {
+        for _ in 0..TRIES {
             let slots = match chosen {
                 [None, None] => Coupled::new([&bounds[0], &bounds[1]], totals)
                     .slots::<V, _>(rng.random(), || at.pair.open_from(start)),
@@ -84,6 +87,9 @@ impl Bounds {
                 }
             }
         }
+        // What was refused says nothing of what is drawn next: any exact draw will do.
+        let exact = weights.choose::<S, V, K>(at, size, |slot| start + slot, evaluations, rng);
+        [0, 1].map(|side| chosen[side].unwrap_or(exact[side]))
     }
 
     #[inline(always)]

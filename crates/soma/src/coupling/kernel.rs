@@ -11,6 +11,7 @@ use super::offers::CoupledOffers;
 use super::pair::Pair;
 use super::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
+use crate::interrupt;
 use crate::kernel::shape::Falloff;
 use crate::kernel::specialise::{Work, specialised_little};
 use crate::kernel::vector::Vector;
@@ -265,6 +266,7 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, P: Places>(
     let mut currents = currents::<S, V, K>(pair);
     let mut done = 0;
     while done < n {
+        interrupt::check()?;
         let size = offers.draw(n - done, rng)?;
         places.prepare::<S, V, K>(pair, offers, size);
         for j in 0..size {

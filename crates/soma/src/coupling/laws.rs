@@ -6,7 +6,7 @@ use rand_distr::{ChiSquared, Distribution, Gamma, StandardNormal};
 use statrs::function::gamma::ln_gamma;
 
 use super::maximal::Law;
-use crate::error::{Invalid, Outcome};
+use crate::error::{Invalid, Outcome, listed};
 use crate::model::GammaPrior;
 use crate::rng::Rng;
 
@@ -71,7 +71,7 @@ impl DirichletLaw {
     pub fn new(alpha: Vec<f64>) -> Outcome<Self> {
         let parts = alpha.iter().map(|&a| Gamma::new(a, 1.0)).collect::<Result<_, _>>();
         let parts = parts.map_err(|_| {
-            let given = format!("{alpha:?}");
+            let given = listed(&alpha.iter().map(f64::to_string).collect::<Vec<_>>());
             Invalid::new("alpha", "must be positive numbers", given, "finite numbers above 0")
         })?;
         Ok(DirichletLaw { alpha, parts })

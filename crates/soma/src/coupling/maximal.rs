@@ -3,6 +3,7 @@
 use rand::RngExt;
 
 use crate::error::Outcome;
+use crate::interrupt;
 use crate::rng::Rng;
 
 /// A law that can be drawn from and whose density is known.
@@ -23,7 +24,8 @@ pub trait Law {
 /// x is drawn from the first law p, and taken for both with probability min(1, q(x) / p(x)); that
 /// is the common part min(p, q) of the two. Otherwise the second chain draws from what q has
 /// beyond it, q - min(p, q), by rejection from q. There is no cap on the tries, which would put
-/// the second chain off its law: their expected number over both stages is one.
+/// the second chain off its law: their expected number over both stages is one, and a
+/// stop is answered between them.
 pub fn maximal<L: Law>(
     first: &L,
     second: &L,
@@ -34,6 +36,7 @@ pub fn maximal<L: Law>(
         return Ok((x.clone(), x, true));
     }
     loop {
+        interrupt::check()?;
         let y = second.sample(rng)?;
         if rng.random::<f64>().ln() + second.log_density(&y) > first.log_density(&y) {
             return Ok((x, y, false));

@@ -5,6 +5,7 @@ use rand::RngExt;
 
 use super::pair::Offer;
 use crate::error::Outcome;
+use crate::interrupt;
 use crate::kernel::exp::exp;
 use crate::kernel::records::copy_short;
 use crate::kernel::{BATCH, Batch, ModelOffers, Offers};
@@ -139,6 +140,7 @@ impl<'a> CoupledOffers<'a> {
         let CoupledOffers { model, theta, .. } = *self;
         let Buffers { batches, rows, shares, uniforms, candidates, pool } = &mut self.buffers;
         while pool.len() < open * d {
+            interrupt::check()?;
             // Candidates are kept about as often as offers were not.
             let wanted = (open - pool.len() / d) * rows.len() / open;
             candidates.resize(wanted.clamp(FEWEST, rows.len().max(FEWEST)) * d, 0.0);
@@ -169,6 +171,7 @@ impl<'a> CoupledOffers<'a> {
             &mut self.buffers;
         let mut open: Vec<usize> = (0..rows.len()).filter(|&j| rows[j] != COMMON).collect();
         while !open.is_empty() {
+            interrupt::check()?;
             candidates.clear();
             open.iter().for_each(|&j| candidates.extend_from_slice(first.record(j)));
             model.redraw(theta[1], candidates, rng)?;

@@ -10,6 +10,7 @@ use super::meetings::Meetings;
 use super::unbiased::{Accumulator, Estimate, Window};
 use crate::chain::Problem;
 use crate::error::Outcome;
+use crate::interrupt::{self, Interrupted};
 use crate::kernel::{Counts, KernelChoice};
 
 /// How pairs are run.
@@ -90,6 +91,23 @@ pub fn run_pair(
     functions: &Functions<'_>,
     stop: &AtomicBool,
 ) -> Outcome<Option<PairRun>> {
+    let halted = || stop.load(Ordering::Relaxed);
+    let run = interrupt::watched(&halted, |halt| {
+        halt.during(|| follow(problem, settings, index, functions, &halted))
+    });
+    match run {
+        Err(error) if error.is::<Interrupted>() => Ok(None),
+        run => run,
+    }
+}
+
+fn follow(
+    problem: &Problem,
+    settings: &PairSettings,
+    index: u64,
+    functions: &Functions<'_>,
+    halted: &dyn Fn() -> bool,
+) -> Outcome<Option<PairRun>> {
     let PairSettings { kernel, lag, max_iterations, seed, window } = *settings;
     let mut chains = CoupledChains::new(problem, kernel, lag, seed, index)?;
     let functions_of = |chains: &CoupledChains<'_>| {
@@ -112,7 +130,7 @@ pub fn run_pair(
         if !waiting && !averaging {
             break;
         }
-        if stop.load(Ordering::Relaxed) {
+        if halted() {
             return Ok(None);
         }
         alone += u64::from(averaging || t < lag);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::records::to_noise_units;
 use crate::error::{Invalid, Outcome};
+use crate::interrupt;
 use crate::model::Model;
 use crate::release::Release;
 use crate::rng::Rng;
@@ -166,6 +167,7 @@ impl<'a> Batches<'a> {
         if self.done == self.moves {
             return Ok(None);
         }
+        interrupt::check()?;
         let start = self.done;
         self.done = self.moves.min(start + self.size);
         self.offers.fill(self.done - start, self.batch, rng)?;
@@ -182,6 +184,7 @@ impl<'a> Batches<'a> {
         if self.done == self.moves {
             return Ok(None);
         }
+        interrupt::check()?;
         let count = self.size.min(self.moves - self.done);
         bins.resize(count, 0);
         if self.offers.fill_binned(count, self.batch, bins, rng)? {

@@ -6,7 +6,7 @@ use statrs::function::gamma::ln_gamma;
 use super::Model;
 use super::dirichlet::sample_shares;
 use crate::coupling::{CoupledUpdate, DirichletLaw, draw_pair};
-use crate::error::{Invalid, Outcome, positive};
+use crate::error::{Invalid, Outcome, listed, positive};
 use crate::release::Release;
 use crate::rng::Rng;
 
@@ -95,7 +95,7 @@ impl Model for Categorical {
                 "model.prior.alpha",
                 "the model and the query have different categories",
                 format!("{has} categories in the model"),
-                format!("{needs}: {}", release.query().labels().join(", ")),
+                format!("{needs}: {}", listed(&release.query().labels())),
             ));
         }
         Ok(())

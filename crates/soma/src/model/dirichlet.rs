@@ -12,6 +12,7 @@ use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Price, Transport};
 use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
+use crate::interrupt;
 use crate::release::Release;
 use crate::rng::Rng;
 
@@ -63,6 +64,7 @@ impl Dirichlet {
 pub(super) fn sample_shares(alpha: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
     if alpha.iter().any(|&shape| shape < SMALL_SHAPE) {
         for record in records.chunks_exact_mut(alpha.len()) {
+            interrupt::check()?;
             let mut top = f64::NEG_INFINITY;
             for (x, &shape) in record.iter_mut().zip(alpha) {
                 *x = log_small_gamma(shape, rng)?;
@@ -76,6 +78,7 @@ pub(super) fn sample_shares(alpha: &[f64], records: &mut [f64], rng: &mut Rng) -
     let gammas: Vec<Gamma<f64>> =
         alpha.iter().map(|&shape| Gamma::new(shape, 1.0)).collect::<Result<_, _>>()?;
     for record in records.chunks_exact_mut(alpha.len()) {
+        interrupt::check()?;
         for (x, gamma) in record.iter_mut().zip(&gammas) {
             *x = gamma.sample(rng);
         }
@@ -252,6 +255,7 @@ impl Transport for Dirichlet {
         let stages = Dirichlet::stages(theta);
         let d = theta.len();
         for (record, row) in records.chunks_exact_mut(d).zip(noise.chunks_exact(d - 1)) {
+            interrupt::check()?;
             let mut rest = 1.0;
             for ((x, e), stage) in record.iter_mut().zip(row).zip(&stages) {
                 // Both parts from the smaller odds, so that neither loses its digits.
@@ -271,6 +275,7 @@ impl Transport for Dirichlet {
         let stages = Dirichlet::stages(theta);
         let d = theta.len();
         for (record, row) in records.chunks_exact(d).zip(noise.chunks_exact_mut(d - 1)) {
+            interrupt::check()?;
             let mut rest = record[d - 1];
             for k in (0..d - 1).rev() {
                 row[k] = stages[k].normal((record[k] / rest).ln());

@@ -9,6 +9,7 @@ mod gamma_prior;
 mod nig;
 mod normal;
 mod price;
+mod rank_one;
 mod regression;
 mod shapes;
 mod slice;

@@ -6,7 +6,8 @@ use rand::RngExt;
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use statrs::function::gamma::ln_gamma;
 
-use crate::error::{Invalid, Outcome, finite, positive};
+use crate::error::{Invalid, Outcome, finite, listed, positive};
+use crate::interrupt;
 use crate::kernel::shape::outlasts;
 use crate::rng::Rng;
 
@@ -76,13 +77,13 @@ pub(super) fn cholesky(
             .row_iter()
             .map(|row| {
                 let row: Vec<String> = row.iter().map(f64::to_string).collect();
-                format!("[{}]", row.join(", "))
+                format!("[{}]", listed(&row))
             })
             .collect();
         Invalid::new(
             field,
             "must be symmetric and positive definite",
-            format!("[{}]", rows.join(", ")),
+            format!("[{}]", listed(&rows)),
             "a symmetric matrix with positive eigenvalues",
         )
     })
@@ -200,6 +201,7 @@ where
             return Ok(true);
         }
         loop {
+            interrupt::check()?;
             laws[1].sample(second, rng)?;
             let ratio = ratio(second);
             if ratio > 0.0 && !outlasts(ratio, rng.random()) {

@@ -1,11 +1,12 @@
 //! The parameters of a Dirichlet given records: where their density is, and a move that mixes.
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::DVector;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::GammaPrior;
+use super::rank_one::RankOne;
 use super::slice::slice_move;
 use crate::coupling::StudentLaw;
 use crate::coupling::independence;
@@ -23,24 +24,16 @@ pub(super) struct Shapes<'a> {
     pub log_sums: &'a [f64],
 }
 
-/// A normal approximation: the mode, and the Cholesky factor of the precision matrix.
+/// A normal approximation: the mode, and the precision matrix.
 pub(super) struct Approximation {
     pub mode: DVector<f64>,
-    factor: DMatrix<f64>,
+    precision: RankOne,
 }
 
 impl Approximation {
-    /// As columns, the directions in which the density is about that of independent standard
-    /// normals.
-    fn directions(&self) -> DMatrix<f64> {
-        let mut directions = DMatrix::identity(self.mode.len(), self.mode.len());
-        self.factor.tr_solve_lower_triangular_mut(&mut directions);
-        directions
-    }
-
     /// The same with heavier tails, from which the density can be reached by rejection.
     fn student(&self) -> Outcome<StudentLaw> {
-        StudentLaw::new(self.mode.clone(), self.factor.clone(), independence::DEGREES)
+        StudentLaw::new(self.mode.clone(), self.precision.factor(), independence::DEGREES)
     }
 }
 
@@ -62,37 +55,43 @@ impl Shapes<'_> {
     }
 
     /// The mode by Newton's method, with the Hessian as it would be if the gradient were zero:
-    /// positive definite everywhere, since the likelihood is log-concave in alpha.
+    /// positive definite everywhere, since the likelihood is log-concave in alpha. A step costs
+    /// O(d).
     pub fn approximate(&self) -> Outcome<Approximation> {
-        let size = self.priors.len();
-        let mut phi = DVector::from_iterator(
-            size,
-            self.priors.iter().map(|prior| (prior.shape / prior.rate).ln().clamp(-3.0, 5.0)),
-        );
-        let mut factor = None;
+        let start = |prior: &GammaPrior| (prior.shape / prior.rate).ln().clamp(-3.0, 5.0);
+        let mut phi =
+            DVector::from_iterator(self.priors.len(), self.priors.iter().map(start));
+        let mut precision = self.precision(&phi)?;
         for _ in 0..40 {
-            let alpha = phi.map(f64::exp);
-            let total = alpha.sum();
-            let gradient = DVector::from_fn(size, |k, _| {
-                let slope = self.n * (digamma(total) - digamma(alpha[k])) + self.log_sums[k];
-                alpha[k] * (slope - self.priors[k].rate) + self.priors[k].shape
-            });
-            let common = self.n * trigamma(total);
-            let precision = DMatrix::from_fn(size, size, |i, j| {
-                let own = self.priors[i].shape + self.n * alpha[i] * alpha[i] * trigamma(alpha[i]);
-                (if i == j { own } else { 0.0 }) - common * alpha[i] * alpha[j]
-            });
-            let cholesky =
-                Cholesky::new(precision).ok_or("the shares have no finite logarithms")?;
-            let step = cholesky.solve(&gradient);
-            factor = Some(cholesky.unpack());
+            let step = precision.solve(&self.gradient(&phi));
             let longest = step.amax();
             phi += step * (1.0f64).min(1.0 / longest);
             if longest < 1e-4 {
                 break;
             }
+            precision = self.precision(&phi)?;
         }
-        Ok(Approximation { mode: phi, factor: factor.expect("at least one step is made") })
+        Ok(Approximation { mode: phi, precision })
+    }
+
+    fn gradient(&self, phi: &DVector<f64>) -> DVector<f64> {
+        let alpha = phi.map(f64::exp);
+        let common = digamma(alpha.sum());
+        DVector::from_fn(phi.len(), |k, _| {
+            let slope = self.n * (common - digamma(alpha[k])) + self.log_sums[k];
+            alpha[k] * (slope - self.priors[k].rate) + self.priors[k].shape
+        })
+    }
+
+    fn precision(&self, phi: &DVector<f64>) -> Outcome<RankOne> {
+        let alpha = phi.map(f64::exp);
+        let own = |(alpha, prior): (&f64, &GammaPrior)| {
+            prior.shape + self.n * alpha * alpha * trigamma(*alpha)
+        };
+        let diagonal: Vec<f64> = alpha.iter().zip(self.priors).map(own).collect();
+        let common = self.n * trigamma(alpha.sum());
+        RankOne::new(&diagonal, common, alpha.as_slice())
+            .ok_or_else(|| "the shares have no finite logarithms".into())
     }
 
     /// Moves `alpha` by slices along the directions of the approximation, and then by independent
@@ -109,10 +108,10 @@ impl Shapes<'_> {
     }
 
     fn slice(&self, near: &Approximation, phi: &mut DVector<f64>, rng: &mut Rng) -> Outcome {
-        let directions = near.directions();
         let mut current = self.log_density(phi.iter().copied());
         for _ in 0..PASSES {
-            for direction in directions.column_iter() {
+            for k in 0..phi.len() {
+                let direction = near.precision.direction(k);
                 let along = |step: f64| {
                     let point = phi.iter().zip(direction.iter());
                     self.log_density(point.map(|(phi, d)| phi + step * d))
@@ -129,7 +128,7 @@ impl Shapes<'_> {
     pub fn sample_approximation(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
         let near = self.approximate()?;
         let noise = DVector::from_fn(near.mode.len(), |_, _| rng.sample(StandardNormal));
-        let phi = &near.mode + near.directions() * noise;
+        let phi = &near.mode + near.precision.spread(&noise);
         alpha.iter_mut().zip(phi.iter()).for_each(|(alpha, phi)| *alpha = bounded_exp(*phi));
         Ok(())
     }

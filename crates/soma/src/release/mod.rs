@@ -6,7 +6,7 @@ mod reach;
 
 use std::sync::Arc;
 
-use crate::error::{Invalid, finite};
+use crate::error::{Invalid, finite, listed};
 pub use mechanism::Mechanism;
 pub use query::Query;
 
@@ -30,6 +30,15 @@ pub struct Release {
     values: Vec<f64>,
 }
 
+/// How many values a release of `query` has, and of what. The labels of a query with very many are
+/// not made for a message.
+fn expected_values(query: &dyn Query) -> String {
+    match query.dim() {
+        dim if dim > 1_000_000 => format!("{dim} values"),
+        dim => format!("{dim} values: {}", listed(&query.labels())),
+    }
+}
+
 impl Release {
     /// A release of `values`, the answers of `query` on `n` records with the noise of
     /// `mechanism`, whose scales are in the unit of the values.
@@ -48,7 +57,7 @@ impl Release {
                 "values",
                 "the number of released values does not fit the query",
                 format!("{} values", values.len()),
-                format!("{} values: {}", query.dim(), query.labels().join(", ")),
+                expected_values(query.as_ref()),
             ));
         }
         for (k, &value) in values.iter().enumerate() {

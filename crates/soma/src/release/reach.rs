@@ -4,7 +4,7 @@ use statrs::function::erf::erfc;
 
 use super::Release;
 use super::mechanism::Shape;
-use crate::error::Invalid;
+use crate::error::{Invalid, listed};
 
 /// Noise as large as this or larger comes by chance less often than once in 10^12 releases.
 const LEAST: f64 = 1e-12;
@@ -38,7 +38,7 @@ impl Release {
         let bounds: Vec<_> = bounds.iter().zip(ranges).map(within).collect();
         let shown: Vec<String> =
             ranges.iter().map(|(low, high)| format!("({low}, {high})")).collect();
-        let shown = shown.join(", ");
+        let shown = listed(&shown);
         let problem = format!("no records of the {model} model, which lie in {shown}, come near");
         self.check_bounds(&bounds, &problem, || {
             format!("the release cannot come from a {model} model: take another, or see whether the records were in another unit")

@@ -1,8 +1,10 @@
 //! Parameters that are held fixed, and what is then drawn of the records.
 
+use std::collections::HashSet;
+
 use super::value::{Table, Value};
 use crate::chain::{Problem, Summary};
-use crate::error::Invalid;
+use crate::error::{Invalid, listed};
 
 /// The problem with what the table `[model]` says of `fixed` and `summaries`.
 pub(super) fn apply(table: &Table, problem: Problem) -> Result<Problem, Invalid> {
@@ -38,7 +40,7 @@ const DEFAULT: [Summary; 5] = [
 /// A value for each parameter, by name.
 fn read_fixed(value: &Value, names: &[String]) -> Result<Vec<f64>, Invalid> {
     let each: Vec<String> = names.iter().map(|name| format!("{name} = ...")).collect();
-    let table = value.table(&format!("{{ {} }}", each.join(", ")))?;
+    let table = value.table(&format!("{{ {} }}", listed(&each)))?;
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     table.only(&known)?;
     known.iter().map(|name| table.need(name, "a number")?.number()).collect()
@@ -52,9 +54,16 @@ fn read_summaries(value: &Value) -> Result<Vec<Summary>, Invalid> {
         return Err(Invalid::new(value.path(), "there would be nothing to draw", "[]", allowed));
     }
     let mut all: Vec<Summary> = Vec::new();
+    let mut seen = HashSet::new();
     for item in &items {
         let summary = read_summary(item)?;
-        if all.contains(&summary) {
+        // -0 is the same probability as 0.
+        let key = match summary {
+            Summary::Mean => ("mean", 0),
+            Summary::Sd => ("sd", 0),
+            Summary::Quantile(p) => ("quantile", (p + 0.0).to_bits()),
+        };
+        if !seen.insert(key) {
             return Err(Invalid::new(item.path(), "is there already", "it again", allowed));
         }
         all.push(summary);

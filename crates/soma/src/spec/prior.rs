@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::value::{Table, Value};
-use crate::error::Invalid;
+use crate::error::{Invalid, listed};
 
 /// A prior as a spec gives it. Where all parameters are fixed it may be left out, since then
 /// nothing depends on it; every key then has a value of no consequence.
@@ -66,15 +66,12 @@ pub(super) fn matrix(value: &Value, size: usize) -> Result<DMatrix<f64>, Invalid
     }
     let rows = value.list("a list of rows")?;
     let rows: Vec<Vec<f64>> = rows.iter().map(Value::numbers).collect::<Result<_, _>>()?;
+    let lengths: Vec<String> = rows.iter().map(|row| row.len().to_string()).collect();
     if rows.len() != size || rows.iter().any(|row| row.len() != size) {
         return Err(Invalid::new(
             value.path(),
             "the matrix has the wrong size",
-            format!(
-                "{} rows of {:?} numbers",
-                rows.len(),
-                rows.iter().map(Vec::len).collect::<Vec<_>>()
-            ),
+            format!("{} rows of {} numbers", rows.len(), listed(&lengths)),
             format!("{size} rows of {size} numbers, or one number for a multiple of the identity"),
         ));
     }

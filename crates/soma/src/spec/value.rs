@@ -3,12 +3,13 @@
 //! The errors carry the path of a field, such as `release.values[2]`; [`locate`] finds the place
 //! of a path in the text.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::Invalid;
+use crate::error::{Invalid, listed, shortened};
 
 /// A table and where it stands.
 #[derive(Clone)]
@@ -42,8 +43,9 @@ impl<'a> Table<'a> {
 
     /// An error unless all keys are among `allowed`; it names the first that is not.
     pub(super) fn only(&self, allowed: &[&str]) -> Result<(), Invalid> {
+        let known: HashSet<&str> = allowed.iter().copied().collect();
         let unknown = self.entries.iter().map(|(key, _)| key);
-        let unknown = unknown.filter(|key| !allowed.contains(&key.get_ref().as_ref()));
+        let unknown = unknown.filter(|key| !known.contains(key.get_ref().as_ref()));
         match unknown.min_by_key(|key| key.span().start) {
             None => Ok(()),
             Some(key) => {
@@ -193,22 +195,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// How many characters of what was given an error shows.
-const SHOWN: usize = 60;
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        None => text.to_string(),
-        Some((end, _)) => format!("{}...", &text[..end]),
-    }
-}
-
 fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text))
-}
-
-pub(super) fn listed(names: &[&str]) -> String {
-    names.join(", ")
 }
 
 /// What things are called elsewhere.

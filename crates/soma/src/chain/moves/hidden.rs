@@ -50,12 +50,16 @@ impl Bounds {
         state.records.rewrite(|records| {
             for record in records.chunks_exact_mut(d) {
                 for j in 0..d {
-                    if record[j] > self.high[j] {
-                        let (mean, sd) = laws.of(j, record);
-                        record[j] = mean + sd * beyond((self.high[j] - mean) / sd, rng);
-                    } else if record[j] < self.low[j] {
-                        let (mean, sd) = laws.of(j, record);
-                        record[j] = mean - sd * beyond((mean - self.low[j]) / sd, rng);
+                    let (is_above, is_below) = (record[j] > self.high[j], record[j] < self.low[j]);
+                    if !is_above && !is_below {
+                        continue;
+                    }
+                    let (mean, sd) = laws.of(j, record);
+                    let gap = if is_above { self.high[j] - mean } else { mean - self.low[j] };
+                    // Where theta is so wild that there is no such law, the record stays.
+                    if gap.is_finite() && sd.is_normal() {
+                        let tail = sd * beyond(gap / sd, rng);
+                        record[j] = if is_above { mean + tail } else { mean - tail };
                     }
                 }
             }
@@ -102,8 +106,12 @@ impl Conditionals {
 }
 
 /// A standard normal, given that it is larger than `low`: by rejection from the normal itself or,
-/// far out, from an exponential (Robert 1995).
+/// far out, from an exponential (Robert 1995). At least one try in three is taken; beyond 1e100 the
+/// law is `low` to the last digit.
 fn beyond(low: f64, rng: &mut Rng) -> f64 {
+    if !(low < 1e100) {
+        return low;
+    }
     if low < 0.4 {
         loop {
             let z: f64 = rng.sample(StandardNormal);

@@ -10,7 +10,8 @@ use super::learned::{Learned, factor};
 use super::trial::Trial;
 use super::{Setting, State, Tally, ThetaMove};
 use crate::chain::Problem;
-use crate::error::{Invalid, Outcome};
+use crate::error::{Invalid, Outcome, listed};
+use crate::interrupt;
 use crate::model::{Carry, Transport};
 use crate::rng::Rng;
 
@@ -85,6 +86,7 @@ impl ThetaMove for NonCentred {
         let mut current =
             way.log_prior_here(free.as_slice())? + shape.log_density(state.records.residual());
         for _ in 0..way.proposals(state.records.n()) * times {
+            interrupt::check()?;
             tally.proposed += 1;
             let step = DVector::from_fn(free.len(), |_, _| rng.sample::<f64, _>(StandardNormal));
             let proposal = &free + &self.factor * step * self.log_scale.exp();
@@ -177,10 +179,11 @@ impl<'a> Way<'a> {
     fn log_prior_here(&self, free: &[f64]) -> Outcome<f64> {
         let density = self.log_prior(free)?;
         if matches!(self, Way::Carried(_)) && !density.is_finite() {
+            let theta: Vec<String> = free.iter().map(f64::to_string).collect();
             return Err(Box::new(Invalid::new(
                 "model.log_prior",
                 "the prior density is 0 at a theta that the model itself has drawn",
-                format!("{density} at theta = {free:?}"),
+                format!("{density} at theta = [{}]", listed(&theta)),
                 "a finite log density wherever the start and the update of theta may lead",
             )));
         }

@@ -7,6 +7,7 @@ use super::frame::{Frame, frame_dim};
 use super::pattern::Pattern;
 use crate::chain::Problem;
 use crate::error::Outcome;
+use crate::interrupt;
 use crate::model::Transport;
 
 /// The step of finite differences, in units of a standard normal and of the unconstrained theta.
@@ -199,6 +200,7 @@ impl<'a> Sums<'a> {
         scratch: &mut Scratch,
         residual: &mut [f64],
     ) -> Outcome<bool> {
+        interrupt::check()?;
         if !self.set(point, pattern, scratch, false) {
             return Ok(false);
         }
@@ -224,6 +226,7 @@ impl<'a> Sums<'a> {
         residual: &mut [f64],
         slope: &mut [f64],
     ) -> Outcome<bool> {
+        interrupt::check()?;
         if !self.set(point, pattern, scratch, true) {
             return Ok(false);
         }
@@ -272,6 +275,7 @@ impl<'a> Sums<'a> {
         slope: &mut Vec<f64>,
         gradient: &mut [f64],
     ) -> Outcome<bool> {
+        interrupt::check()?;
         let Some(affine) = &self.affine else {
             slope.resize(self.k * point.len(), 0.0);
             if !self.residual_and_slope(point, pattern, scratch, residual, slope)? {

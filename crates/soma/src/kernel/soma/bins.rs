@@ -78,6 +78,10 @@ const FAR: usize = 2_000_000;
 /// After so many moves the masses are summed up anew: shifted one by one, their sums drift.
 const DRIFT: usize = 64;
 
+/// The most draws of a bin before weights are compared by their logarithms: rounding leads to an
+/// empty bin hardly ever, and again hardly ever again.
+const DRAWS: usize = 64;
+
 impl Bins {
     /// The bin of a statistic, which is the indicator of it in noise units; the last one if it is
     /// in none.
@@ -154,7 +158,7 @@ impl Bins {
         // In the bin of the offer the weight is w_0, and so at least what the cost, which is
         // convex, would have made of it: the mass that is missing is put last.
         let total = sum + arrival.count as f64 * (arrival.undone() - arrival.leaving()).max(0.0);
-        loop {
+        for _ in 0..DRAWS {
             let bits = rng.next_u64();
             let left = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64) * total;
             let (from, into) = if left < sum {
@@ -173,6 +177,7 @@ impl Bins {
             let taken = passes(total, total + (arrival.undone() - each).max(0.0), bits, rng);
             return taken.then_some((from, member as usize));
         }
+        self.select_by_logarithms::<S>(to, rng)
     }
 
     /// The same relative to the largest weight, where weights differ beyond all measure.

@@ -205,6 +205,26 @@ fn bad_input_is_refused() {
     assert_eq!(model(2).check_theta(&[1.0, 0.0]).unwrap_err().field, "alpha2");
 }
 
+/// Priors so sharp that the slice is thousands of intervals away from the start of a chain: an
+/// update costs what it costs elsewhere, and a chain finds the mode in a few of them.
+#[test]
+fn updates_under_extreme_priors_end() {
+    for (shape, rate) in [(1e12, 1.0), (1e12, 1e12), (1e-6, 1e-6), (1e300, 1.0), (1.0, 1e300)] {
+        let model = Dirichlet::new(vec![GammaPrior::new(shape, rate).unwrap(); 3]).unwrap();
+        let mut rng = stream(9, 0);
+        let mut theta = vec![1e6, 2.0, 0.5];
+        for _ in 0..20 {
+            // Where there is no finite density an error is as good as an end.
+            if model.update(&mut theta, &[0.2, 0.3, 0.5], &mut rng).is_err() {
+                break;
+            }
+        }
+        if (shape, rate) == (1e12, 1e12) {
+            assert!(theta.iter().all(|alpha| (alpha - 1.0).abs() < 1e-5), "{theta:?}");
+        }
+    }
+}
+
 #[test]
 fn draws_are_pinned() {
     assert_pinned(

@@ -1,7 +1,9 @@
 //! Counts of categories.
 
+use std::collections::HashSet;
+
 use super::{Query, Sensitivity, bin_sensitivity, write_bins, write_indicators};
-use crate::error::{Invalid, Outcome};
+use crate::error::{Invalid, Outcome, shortened};
 
 /// The number of records in each of C categories. A record is one number, 0 to C - 1; any other is
 /// counted in the nearest category.
@@ -29,12 +31,12 @@ impl Categories {
                 "at least two",
             ));
         }
-        let repeated = (1..labels.len()).find(|&i| labels[..i].contains(&labels[i]));
-        if let Some(i) = repeated {
+        let mut seen = HashSet::new();
+        if let Some(i) = labels.iter().position(|label| !seen.insert(label)) {
             return Err(Invalid::new(
                 format!("labels[{i}]"),
                 "two categories have the same label",
-                &labels[i],
+                shortened(&labels[i]),
                 "a label of its own for each category",
             ));
         }
