@@ -100,7 +100,7 @@ impl SamplerArgs {
 }
 
 /// How many threads a run takes.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct ThreadArgs {
     /// Threads to run chains on; all cores if not given. The draws do not depend on it.
     #[arg(long, value_name = "T")]

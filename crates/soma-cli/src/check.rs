@@ -6,8 +6,9 @@ use soma::error::listed;
 use soma::release::{Aggregate, Release};
 use soma::spec::Spec;
 
+use crate::args::ThreadArgs;
 use crate::exit::{self, Outcome};
-use crate::spec_file;
+use crate::{memory, spec_file};
 
 /// Reads a spec and says what it says, without a run.
 #[derive(clap::Args)]
@@ -64,12 +65,14 @@ fn rest(spec: &Spec) -> String {
     let run = spec.settings().map_or_else(
         |invalid| invalid.to_string(),
         |settings| {
+            let threads = ThreadArgs::default().count();
             format!(
-                "{} chains, {} iterations of warm-up, {} draws, kernel {}",
+                "{} chains, {} iterations of warm-up, {} draws, kernel {}\nmemory   {}",
                 settings.chains,
                 settings.warmup,
                 settings.draws,
-                settings.kernel.name()
+                settings.kernel.name(),
+                memory::line(problem, &settings, threads),
             )
         },
     );

@@ -13,7 +13,7 @@ use crate::exit::{self, Failed, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::session::{End, Session, Sink};
-use crate::{couple, interrupt, spec_file};
+use crate::{couple, interrupt, memory, spec_file};
 
 /// Draws from the posterior of a spec. Options stand above what the spec says.
 #[derive(clap::Args)]
@@ -69,6 +69,13 @@ pub fn run(args: Args) -> Outcome {
 fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed> {
     let given = args.sampler.sampler();
     let problem = &spec.problem;
+    let sampler = spec.sampler.overridden_by(given);
+    let settings = sampler.settings(problem.release().n());
+    let settings = settings.and_then(|s| s.check(problem).map(|()| s)).map_err(|invalid| {
+        let option = invalid.field.trim_start_matches("sampler.").to_string();
+        Failed::Input(format!("--{}", soma::Invalid { field: option, ..invalid }))
+    })?;
+    memory::check(problem, &settings, args.threads.count(), args.out.is_some())?;
     if let Some(folder) = args.out.as_ref().filter(|_| args.resume) {
         if folder.join("manifest.json").exists() {
             let store = Store::resume(folder, problem, text, given, args.checkpoint)?;
@@ -79,12 +86,6 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
             eprintln!("note: there is no run in {} yet: starting one", folder.display());
         }
     }
-    let sampler = spec.sampler.overridden_by(given);
-    let settings = sampler.settings(problem.release().n());
-    let settings = settings.and_then(|s| s.check(problem).map(|()| s)).map_err(|invalid| {
-        let option = invalid.field.trim_start_matches("sampler.").to_string();
-        Failed::Input(format!("--{}", soma::Invalid { field: option, ..invalid }))
-    })?;
     let settings =
         if args.sampler.is_certified() { certified(args, problem, settings)? } else { settings };
     let sink = match &args.out {

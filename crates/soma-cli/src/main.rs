@@ -12,6 +12,7 @@ mod examples;
 mod exit;
 mod fit;
 mod interrupt;
+mod memory;
 mod moves;
 mod paper;
 mod progress;

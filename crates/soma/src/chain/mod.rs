@@ -1,5 +1,6 @@
 //! The data-augmentation loop: records given theta, theta given records.
 
+mod memory;
 mod moves;
 mod problem;
 mod run;
@@ -8,6 +9,7 @@ mod trial;
 
 use serde::{Deserialize, Serialize};
 
+pub use memory::MemoryNeed;
 pub use moves::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};

@@ -135,6 +135,14 @@ impl Problem {
         coordinates.flat_map(|c| self.summaries.iter().map(move |s| s.name(c))).collect()
     }
 
+    /// How many values a draw holds.
+    pub fn output_count(&self) -> usize {
+        match self.fixed {
+            None => self.model.parameters().len(),
+            Some(_) => self.model.record_dim() * self.summaries.len(),
+        }
+    }
+
     /// What a draw holds of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
         if self.fixed.is_none() {

@@ -15,7 +15,7 @@ pub fn ess_mean<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
 /// well defined without moments.
 pub fn ess_bulk<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let Some(chains) = checked(chains, 1) else { return f64::NAN };
-    effective(&normal_scores(&split(&chains)))
+    effective(&normal_scores(split(&chains)))
 }
 
 /// The effective sample size for the quantile at probability `p`, that is of the indicator of
@@ -35,10 +35,9 @@ pub fn ess_tail<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
 /// [`ess_quantile`], with all draws at hand in sorted order too.
 pub(super) fn of_quantile(chains: &[&[f64]], sorted: &[f64], p: f64) -> f64 {
     let level = quantile(sorted, p);
-    let below: Vec<Vec<f64>> =
-        chains.iter().map(|chain| chain.iter().map(|&x| f64::from(x <= level)).collect()).collect();
-    let below: Vec<&[f64]> = below.iter().map(Vec::as_slice).collect();
-    effective(&split(&below))
+    let mut halves = split(chains);
+    halves.iter_mut().flatten().for_each(|x| *x = f64::from(*x <= level));
+    effective(&halves)
 }
 
 /// The number of draws over the integrated autocorrelation time; all of them where they are equal.

@@ -9,7 +9,8 @@ use super::ess::{ess_mean, of_quantile};
 /// [`ess_mean`].
 pub fn mcse_mean<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let Some(chains) = checked(chains, 1) else { return f64::NAN };
-    (variance(&chains.concat()) / ess_mean(&chains)).sqrt()
+    let variance = variance(&chains.concat());
+    (variance / ess_mean(&chains)).sqrt()
 }
 
 /// The Monte Carlo standard error of the quantile at probability `p`: half the distance between

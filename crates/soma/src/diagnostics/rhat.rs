@@ -15,9 +15,8 @@ use super::rank::{folded, normal_scores};
 /// ```
 pub fn rhat<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let Some(chains) = checked(chains, 2) else { return f64::NAN };
-    let halves = split(&chains);
-    let bulk = plain(&normal_scores(&halves));
-    let tails = plain(&normal_scores(&folded(&halves)));
+    let bulk = plain(&normal_scores(split(&chains)));
+    let tails = plain(&normal_scores(folded(split(&chains))));
     if tails > bulk { tails } else { bulk }
 }
 

@@ -29,17 +29,22 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of the chains of one parameter. Location and spread use all draws, of chains of any length.
+    /// Of the chains of one parameter, in memory of at most 45 bytes for each draw, beside the draws
+    /// themselves. Location and spread use all draws, of chains of any length.
     pub fn of<C: AsRef<[f64]>>(chains: &[C]) -> Self {
         let mut all: Vec<f64> =
             chains.iter().flat_map(|chain| chain.as_ref().iter().copied()).collect();
         all.sort_unstable_by(f64::total_cmp);
+        let (mean, sd) = (mean(&all), variance(&all).sqrt());
+        let [q5, q50, q95] = [0.05, 0.5, 0.95].map(|p| quantile(&all, p));
+        // Before the diagnostics take their memory.
+        drop(all);
         Summary {
-            mean: mean(&all),
-            sd: variance(&all).sqrt(),
-            q5: quantile(&all, 0.05),
-            q50: quantile(&all, 0.5),
-            q95: quantile(&all, 0.95),
+            mean,
+            sd,
+            q5,
+            q50,
+            q95,
             mcse_mean: mcse_mean(chains),
             rhat: rhat(chains),
             ess_bulk: ess_bulk(chains),

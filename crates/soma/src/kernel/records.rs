@@ -6,7 +6,7 @@ use super::offers::BATCH;
 use super::pages;
 use super::vector::{Portable, Vector};
 use crate::error::Outcome;
-use crate::release::Release;
+use crate::release::{Query, Release};
 
 /// n records with their statistics, in flat arrays, row after row.
 ///
@@ -31,6 +31,11 @@ pub struct Records {
     residual: Aligned<f64>,
 }
 
+/// Whether of each record the number of its bin is kept instead of its statistic.
+pub(crate) fn is_coded(query: &dyn Query) -> bool {
+    query.bins().is_some() && query.dim() <= MOST_CODES
+}
+
 impl Records {
     /// The `given` records under `release`.
     pub fn new(release: &Release, given: Vec<f64>) -> Outcome<Self> {
@@ -41,7 +46,7 @@ impl Records {
         let scales = release.sum_scales();
         let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
         let units: Vec<f64> = scales.iter().map(|b| 1.0 / b).collect();
-        let coded = release.query().bins().is_some() && k <= MOST_CODES;
+        let coded = is_coded(release.query().as_ref());
         if coded {
             statistics = indicators(&units);
         } else {
