@@ -30,7 +30,7 @@ pub struct End {
 pub struct Session {
     /// Where the draws go.
     pub sink: Sink,
-    /// The bar, where there is one.
+    /// How far it is, where that is shown.
     pub progress: Option<Progress>,
 }
 

@@ -150,3 +150,25 @@ fn wrong_options_are_refused() {
     }
     soma().args(["fit", "nowhere.toml"]).assert().code(2);
 }
+
+/// Refused before anything is allocated, and before a folder is made.
+#[test]
+fn a_run_that_cannot_fit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(example("private-mean-n2")).unwrap();
+    let large = text.replacen("n = 2", "n = 1000000000", 1);
+    assert_ne!(text, large);
+    let path = folder.path().join("large.toml");
+    std::fs::write(&path, large).unwrap();
+    let run = folder.path().join("run");
+    let mut fit = soma();
+    fit.arg("fit").arg(&path).args(["--chains", "64", "--threads", "64", "--out"]).arg(&run);
+    let output = fit.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("memory: the run does not fit (given: about "), "{said}");
+    assert!(!run.exists());
+    let check = soma().arg("check").arg(&path).output().unwrap();
+    let said = String::from_utf8(check.stdout).unwrap();
+    assert!(said.contains("\nmemory   about ") && said.contains(" GB on "), "{said}");
+}

@@ -5,9 +5,11 @@ use std::sync::{Arc, PoisonError};
 
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use soma::chain;
 use soma::spec::{Sampler, Spec};
+use soma_store::check_memory;
 
 use crate::collector::Collector;
 use crate::control::Control;
@@ -133,6 +135,12 @@ impl Problem {
         let settings = sampler.settings(self.0.release().n()).map_err(invalid)?;
         settings.check(&self.0).map_err(|error| invalid(error.under("sampler")))?;
         Ok(Settings(settings))
+    }
+
+    /// A `MemoryError` if a run on so many threads cannot fit.
+    fn check_memory(&self, settings: &Settings, threads: usize, stored: bool) -> PyResult<()> {
+        let need = chain::MemoryNeed::of(&self.0, &settings.0, threads, stored);
+        check_memory(need).map_err(|error| PyMemoryError::new_err(error.to_string()))
     }
 
     /// Runs chain number `chain` alone, without the GIL. With a store its draws go there.

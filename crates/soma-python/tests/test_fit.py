@@ -202,3 +202,12 @@ def test_draws_are_read_only(release, model):
     posterior = soma.fit(release, model, chains=1, warmup=1, draws=5)
     with pytest.raises(ValueError, match="read-only"):
         posterior.draws[0, 0, 0] = 1.0
+
+
+def test_a_run_that_cannot_fit_is_refused(model):
+    """Before anything is allocated: a thousand million records take tens of gigabytes."""
+    release = soma.Release(
+        query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=1_000_000_000,
+        mechanism=soma.Laplace(epsilon=1.0), values=[0.4])  # fmt: skip
+    with pytest.raises(MemoryError, match="memory: the run does not fit .given: about"):
+        soma.fit(release, model, chains=64, threads=64, progress=False)

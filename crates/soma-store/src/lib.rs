@@ -28,7 +28,7 @@ mod watch;
 pub use error::StoreError;
 pub use lock::FolderLock;
 pub use manifest::{Manifest, Status};
-pub use memory::{Available, Limit, available_memory};
+pub use memory::{Available, DoesNotFit, Limit, available_memory, check_memory, in_words};
 pub use run::Run;
 pub use store::{Options, Store};
 pub use watch::Watch;

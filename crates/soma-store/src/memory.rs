@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use soma::chain::MemoryNeed;
+
 /// Memory that can still be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Available {
@@ -38,6 +40,61 @@ impl std::fmt::Display for Limit {
 /// The memory that this process can still take; nothing, where the system does not say.
 pub fn available_memory() -> Option<Available> {
     available_under(Path::new("/"))
+}
+
+/// A run that does not fit into the memory that there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DoesNotFit {
+    /// What the run needs.
+    pub need: MemoryNeed,
+    /// What there is.
+    pub available: Available,
+}
+
+impl std::error::Error for DoesNotFit {}
+
+impl std::fmt::Display for DoesNotFit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let DoesNotFit { need, available } = self;
+        let mut ways = Vec::new();
+        if need.at_a_time > 1 && need.chain.saturating_add(need.draws) <= available.bytes {
+            let fitting = ((available.bytes - need.draws) / need.chain.max(1)).max(1);
+            ways.push(format!("{fitting} thread{}", if fitting == 1 { "" } else { "s" }));
+        }
+        if need.draws > available.bytes / 2 {
+            ways.push("fewer draws, or draws stored in a folder".to_string());
+        }
+        ways.push(format!("a machine with {}", in_words(need.bytes())));
+        write!(
+            f,
+            "memory: the run does not fit (given: about {} for {} chain{} at a time, {} for the \
+             draws). Allowed: at most {}, which there is {}; so {}.",
+            in_words(need.chain.saturating_mul(need.at_a_time)),
+            need.at_a_time,
+            if need.at_a_time == 1 { "" } else { "s" },
+            in_words(need.draws),
+            in_words(available.bytes),
+            available.limit,
+            ways.join(", or "),
+        )
+    }
+}
+
+/// An error if a run cannot fit. Where the system does not say what there is, all fits.
+pub fn check_memory(need: MemoryNeed) -> Result<(), DoesNotFit> {
+    match available_memory() {
+        Some(available) if need.bytes() > available.bytes => Err(DoesNotFit { need, available }),
+        _ => Ok(()),
+    }
+}
+
+/// A number of bytes that one can read.
+pub fn in_words(bytes: u64) -> String {
+    match bytes as f64 {
+        small if small < 1e6 => format!("{:.0} kB", (small / 1e3).ceil()),
+        middle if middle < 1e9 => format!("{:.0} MB", (middle / 1e6).ceil()),
+        large => format!("{:.1} GB", large / 1e9),
+    }
 }
 
 /// The same of the system whose files are below `root`.
@@ -194,6 +251,24 @@ mod tests {
         assert_eq!(found(&files), Some((4 * MEGABYTE, Limit::AddressSpace)));
         let spent = [MACHINE, files[1], ("proc/self/statm", "9999 20 3\n")];
         assert_eq!(found(&spent), Some((0, Limit::AddressSpace)));
+    }
+
+    #[test]
+    fn a_refusal_says_what_would_fit() {
+        const GIGABYTE: u64 = 1_000_000_000;
+        let need = MemoryNeed { chain: GIGABYTE, at_a_time: 4, draws: GIGABYTE / 10 };
+        let available = Available { bytes: 5 * GIGABYTE / 2, limit: Limit::Group };
+        assert_eq!(
+            DoesNotFit { need, available }.to_string(),
+            "memory: the run does not fit (given: about 4.0 GB for 4 chains at a time, 100 MB for \
+             the draws). Allowed: at most 2.5 GB, which there is under the limit of the container; \
+             so 2 threads, or a machine with 4.1 GB."
+        );
+        let need = MemoryNeed { chain: 1, at_a_time: 1, draws: 3 * GIGABYTE };
+        let said = DoesNotFit { need, available }.to_string();
+        assert!(said.ends_with("so fewer draws, or draws stored in a folder, or a machine with 3.0 GB."), "{said}");
+        let small = MemoryNeed { chain: 1, at_a_time: 1, draws: 1 };
+        assert_eq!(check_memory(small), Ok(()));
     }
 
     #[cfg(target_os = "linux")]

@@ -127,7 +127,7 @@ class _Threads:
 
     def __init__(self, threads: int | None, control: Control) -> None:
         self.control = control
-        self.pool = ThreadPoolExecutor(threads or _processors())
+        self.pool = ThreadPoolExecutor(threads or processors())
 
     def submit(self, task: Task) -> Future[Any]:
         return self.pool.submit(task.run, self.control)
@@ -233,7 +233,7 @@ def _run_pickled(payload: bytes, stop_file: StopFile) -> Any:
         return _Raised.of(error)
 
 
-def _processors() -> int:
+def processors() -> int:
     """How many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))

@@ -127,6 +127,9 @@ class Problem:
     def settings(self, text: str) -> Settings:
         """Reads the table `[sampler]` of a spec, with defaults for what it leaves out."""
 
+    def check_memory(self, settings: Settings, threads: int, stored: bool) -> None:
+        """A `MemoryError` if a run on so many threads cannot fit."""
+
     def run_chain(
         self, settings: Settings, chain: int, control: Control, store: Store | None = None
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], _Chosen | None]:

@@ -12,7 +12,7 @@ from typing import Literal
 from . import _soma
 from ._checks import how_to_run
 from ._described import toml
-from ._engine import run_tasks
+from ._engine import processors, run_tasks
 from ._progress import Reporter, Show
 from .model import Model
 from .models import BuiltinModel
@@ -77,6 +77,9 @@ def fit(
     Returns:
         The draws. After Ctrl-C, those that had been made.
 
+    Raises:
+        MemoryError: the run does not fit into the memory that there is. Said before it begins.
+
     >>> release = soma.Release(
     ...     query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=100,
     ...     mechanism=soma.Laplace(epsilon=1.0), values=[0.4])
@@ -99,6 +102,9 @@ def fit(
     }
     sampler = f"sampler = {toml(options)}\n"
     problem = problem_of(release, model)
+    if executor is None:
+        wanted = problem.settings(sampler)
+        problem.check_memory(wanted, threads or processors(), out is not None)
     store = open_store(out, resume, problem, release, model, sampler, records_thin, executor)
     settings = Settings._of((store and store.settings) or problem.settings(sampler))
     tasks = [_Chain(release, model, sampler, chain, store) for chain in range(settings.chains)]

@@ -44,6 +44,10 @@ struct Scratch {
 /// The acceptance rate that the scale of the walk is tuned to.
 const ACCEPTANCE: f64 = 0.3;
 
+/// The most parameters whose covariance is learned: its factor costs the cube of their number, which
+/// is a second for a thousand. The walk of more has the scales of the prior.
+const MOST_LEARNED: usize = 1000;
+
 /// Proposals in one step. The noise is computed once for all of them.
 const PROPOSALS: u64 = 4;
 
@@ -58,7 +62,8 @@ impl NonCentred {
         let Some(way) = Way::of(problem) else { return Ok(None) };
         let prior = prior_covariance(problem, &way, rng)?;
         let dim = prior.nrows();
-        let Some(factor) = factor(prior.clone()) else { return Ok(None) };
+        // The prior's covariance is diagonal.
+        let factor = prior.map(f64::sqrt);
         let log_scale = (2.4 / (dim as f64).sqrt()).ln();
         let learned = Learned::new(dim);
         Ok(Some(NonCentred { factor, log_scale, learned, prior, scratch: Scratch::default() }))
@@ -120,6 +125,9 @@ impl ThetaMove for NonCentred {
         let Some(way) = Way::of(at.problem) else { return Ok(()) };
         let rate = last.accepted as f64 / last.proposed.max(1) as f64;
         self.log_scale += (rate - ACCEPTANCE) * (1.0 - share).max(0.1);
+        if state.theta.len() > MOST_LEARNED {
+            return Ok(());
+        }
         if self.learned.push(&DVector::from_vec(way.unconstrain(&state.theta)))
             && let Some(factor) = factor(self.learned.covariance(&self.prior))
         {
