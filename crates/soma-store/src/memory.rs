@@ -104,7 +104,8 @@ fn available_under(root: &Path) -> Option<Available> {
         (group(root), Limit::Group),
         (address_space(root), Limit::AddressSpace),
     ];
-    let found = found.into_iter().filter_map(|(bytes, limit)| Some(Available { bytes: bytes?, limit }));
+    let found =
+        found.into_iter().filter_map(|(bytes, limit)| Some(Available { bytes: bytes?, limit }));
     found.min_by_key(|available| available.bytes)
 }
 
@@ -139,9 +140,9 @@ fn group(root: &Path) -> Option<u64> {
         };
         let mount = root.join(mount);
         // In a container the path may be that of the host, of which nothing can be seen but its end.
-        let groups = Path::new(path).ancestors().map(|group| {
-            mount.join(group.strip_prefix("/").unwrap_or(group))
-        });
+        let groups = Path::new(path)
+            .ancestors()
+            .map(|group| mount.join(group.strip_prefix("/").unwrap_or(group)));
         groups.filter_map(|group| left_in(&group, files)).min()
     });
     left.min()
@@ -171,7 +172,8 @@ fn left_in(group: &Path, [limit, used, inactive, active]: Files) -> Option<u64> 
 fn address_space(root: &Path) -> Option<u64> {
     const PAGE: u64 = 4096;
     let limit = number(&read(&root.join("proc/self/limits"))?, "Max address space")?;
-    let pages: u64 = read(&root.join("proc/self/statm"))?.split_whitespace().next()?.parse().ok()?;
+    let pages: u64 =
+        read(&root.join("proc/self/statm"))?.split_whitespace().next()?.parse().ok()?;
     Some(limit.saturating_sub(pages.saturating_mul(PAGE)))
 }
 
@@ -245,7 +247,10 @@ mod tests {
     fn the_address_space_limits() {
         let files = [
             MACHINE,
-            ("proc/self/limits", "Limit   Soft Limit   Hard Limit   Units\nMax address space         8388608              unlimited            bytes     \n"),
+            (
+                "proc/self/limits",
+                "Limit   Soft Limit   Hard Limit   Units\nMax address space         8388608              unlimited            bytes     \n",
+            ),
             ("proc/self/statm", "1024 20 3\n"),
         ];
         assert_eq!(found(&files), Some((4 * MEGABYTE, Limit::AddressSpace)));
@@ -266,7 +271,12 @@ mod tests {
         );
         let need = MemoryNeed { chain: 1, at_a_time: 1, draws: 3 * GIGABYTE };
         let said = DoesNotFit { need, available }.to_string();
-        assert!(said.ends_with("so fewer draws, or draws stored in a folder, or a machine with 3.0 GB."), "{said}");
+        assert!(
+            said.ends_with(
+                "so fewer draws, or draws stored in a folder, or a machine with 3.0 GB."
+            ),
+            "{said}"
+        );
         let small = MemoryNeed { chain: 1, at_a_time: 1, draws: 1 };
         assert_eq!(check_memory(small), Ok(()));
     }

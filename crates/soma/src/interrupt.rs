@@ -34,7 +34,8 @@ pub struct Interrupted;
 /// every few milliseconds of work; a model of your own may call it too.
 #[inline]
 pub fn check() -> Result<(), Interrupted> {
-    let halted = HALT.with_borrow(|halt| halt.as_ref().is_some_and(|it| it.load(Ordering::Relaxed)));
+    let halted =
+        HALT.with_borrow(|halt| halt.as_ref().is_some_and(|it| it.load(Ordering::Relaxed)));
     if halted { Err(Interrupted) } else { Ok(()) }
 }
 

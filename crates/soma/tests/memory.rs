@@ -71,7 +71,8 @@ fn the_need_is_what_is_taken() {
                       \"normal-inverse-gamma\", mean = [0.0, 0.0], precision = 1.0, shape = 2.0, \
                       rate = 1.0 }";
     let gram = "{ kind = \"gram\", clamp = [-5.0, 5.0], predictors = 1 }";
-    let (beta, dirichlet) = (format!("kind = \"beta\"\n{GAMMA}"), format!("kind = \"dirichlet\"\n{GAMMA}"));
+    let (beta, dirichlet) =
+        (format!("kind = \"beta\"\n{GAMMA}"), format!("kind = \"dirichlet\"\n{GAMMA}"));
     let bins = "{ kind = \"histogram\", range = [0.0, 1.0], bins = 10 }";
     let counts = format!("[{}]", vec![(n / 10).to_string(); 10].join(", "));
     let geometric = "{ kind = \"discrete-laplace\", epsilon = 1.0 }";
@@ -81,7 +82,10 @@ fn the_need_is_what_is_taken() {
         ("normal, sys-imwg", spec(n, &half, MEAN, LAPLACE, NORMAL, "kernel = \"sys-imwg\"")),
         ("normal, centred", spec(n, &half, MEAN, LAPLACE, NORMAL, "moves = \"centred\"")),
         ("regression", spec(n, "[0, 0, 0, 0, 0]", gram, LAPLACE, regression, "")),
-        ("regression, soma", spec(n, "[0, 0, 0, 0, 0]", gram, LAPLACE, regression, "kernel = \"soma\"")),
+        (
+            "regression, soma",
+            spec(n, "[0, 0, 0, 0, 0]", gram, LAPLACE, regression, "kernel = \"soma\""),
+        ),
         ("beta", spec(n, &half, MEAN, LAPLACE, &beta, "")),
         ("dirichlet", spec(n, "[13000, 13000, 14000]", MEAN, LAPLACE, &dirichlet, "")),
         ("histogram", spec(n, &counts, bins, geometric, NORMAL, "")),
@@ -96,7 +100,11 @@ fn the_need_is_what_is_taken() {
             run(&spec.problem, &settings, NonZeroUsize::new(threads).unwrap(), &collected).unwrap();
             let taken = (PEAK.load(Ordering::Relaxed) - before) as f64;
             let need = MemoryNeed::of(&spec.problem, &settings, threads, false).bytes() as f64;
-            eprintln!("{name} on {threads}: {:.0} bytes a record taken, {:.0} said", taken / n as f64, need / n as f64);
+            eprintln!(
+                "{name} on {threads}: {:.0} bytes a record taken, {:.0} said",
+                taken / n as f64,
+                need / n as f64
+            );
             assert!((1.0..2.5).contains(&(need / taken)), "{name}: {taken} taken, {need} said");
         }
     }

@@ -190,11 +190,8 @@ fn a_stop_is_answered_within_an_iteration() {
     let problem = Problem::new(problem().release().clone(), Arc::new(model)).unwrap();
     let (kernel, moves) = (KernelChoice::Soma, MovesChoice::Centred);
     let settings = Settings { kernel, moves, chains: 1, warmup: 1, draws: 10, thin: 1, seed: 1 };
-    let observer = Impatient {
-        collected: Collected::new(1),
-        entered,
-        ended_whole: Mutex::new(None),
-    };
+    let observer =
+        Impatient { collected: Collected::new(1), entered, ended_whole: Mutex::new(None) };
     run(&problem, &settings, threads(1), &observer).unwrap();
     assert_eq!(*observer.ended_whole.lock().unwrap(), Some(false));
     assert_eq!(observer.collected.into_draws()[0].len(), 3);

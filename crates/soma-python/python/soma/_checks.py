@@ -8,12 +8,22 @@ from typing import Any
 import numpy as np
 
 
+_SHOWN = 200
+"""How many characters of what was given a message shows."""
+
+
+def shortened(value: Any) -> str:
+    """The value as a message shows it: its beginning, where it is long."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def whole(name: str, value: Any, least: int = 1) -> int:
     """The value, if it is a whole number from `least` up."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         kind = "positive whole" if least == 1 else "whole"
         raise ValueError(
-            f"{name}: must be a {kind} number (given: {value!r}). "
+            f"{name}: must be a {kind} number (given: {shortened(value)}). "
             f"Allowed: a whole number from {least} up."
         )
     return int(value)
@@ -42,5 +52,5 @@ def instance(field: str, value: Any, kind: type | tuple[type, ...], example: str
         return
     if value is None:
         raise TypeError(f"{field}: is missing. Allowed: {example}.")
-    given = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    given = f"the class {value.__name__}" if isinstance(value, type) else shortened(value)
     raise TypeError(f"{field}: is of the wrong kind (given: {given}). Allowed: {example}.")

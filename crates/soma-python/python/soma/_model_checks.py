@@ -6,6 +6,8 @@ import difflib
 import warnings
 from typing import TYPE_CHECKING
 
+from ._checks import shortened
+
 if TYPE_CHECKING:
     from .model import Model
 
@@ -49,7 +51,8 @@ def parameters_of(model: Model) -> list[str]:
     parameters = getattr(model, "parameters", None)
     if isinstance(parameters, str) or not parameters:
         raise TypeError(
-            f"{place}: must be a list of names, such as ['mu', 'sigma'] (given: {parameters!r})"
+            f"{place}: must be a list of names, such as ['mu', 'sigma'] "
+            f"(given: {shortened(parameters)})"
         )
     names = [str(parameter) for parameter in parameters]
     for place_in_list, one in enumerate(names):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import pandas as pd
 
 from . import _soma
-from ._checks import how_to_run, whole
+from ._checks import how_to_run, shortened, whole
 from ._described import toml
 from ._engine import run_tasks
 from ._progress import Reporter, Show
@@ -166,7 +166,9 @@ def _window(window: tuple[int, int] | None) -> _soma.Window | None:
     if window is None:
         return None
     if not isinstance(window, (tuple, list)) or len(window) != 2:
-        raise ValueError(f"window: must be (k, m) (given: {window!r}). Allowed: two iterations.")
+        raise ValueError(
+            f"window: must be (k, m) (given: {shortened(window)}). Allowed: two iterations."
+        )
     k, m = window
     return _soma.Window(whole("window[0]", k, 0), whole("window[1]", m, 0))
 

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from typing import Literal
 
 from . import _soma
-from ._checks import how_to_run
+from ._checks import how_to_run, shortened
 from ._described import toml
 from ._engine import processors, run_tasks
 from ._progress import Reporter, Show
@@ -145,11 +145,11 @@ def fit(
 def problem_of(release: Release, model: Model | BuiltinModel) -> _soma.Problem:
     """The release with the model, if they are what they should be and fit each other."""
     if not isinstance(release, Release):
-        raise TypeError(f"release: must be a soma.Release (given: {release!r})")
+        raise TypeError(f"release: must be a soma.Release (given: {shortened(release)})")
     if not isinstance(model, (Model, BuiltinModel)):
         raise TypeError(
             "model: must be a model of SOMA's, such as soma.Normal(...), or an instance of a "
-            f"subclass of soma.Model (given: {model!r})"
+            f"subclass of soma.Model (given: {shortened(model)})"
         )
     return model._problem(release)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import _soma
-from ._checks import instance, whole
+from ._checks import instance, shortened, whole
 from ._described import Described, toml
 from .priors import DirichletPrior, Gamma, NormalInverseGamma
 from .queries import CustomQuery, LogSum, Mean
@@ -47,14 +47,16 @@ class BuiltinModel(Described):
         if prior is None or (getattr(prior, setting) is not None and getattr(prior, without) is None):
             return
         raise ValueError(
-            f"{type(self).__name__}.prior: takes {setting}, not {without} (given: {prior!r}). "
+            f"{type(self).__name__}.prior: takes {setting}, not {without} "
+            f"(given: {shortened(prior)}). "
             f"Allowed: prior={example}."
         )
 
     def _problem(self, release: Release) -> _soma.Problem:
         if isinstance(release.query, CustomQuery):
             raise TypeError(
-                f"model: a soma.CustomQuery needs a soma.Model of your own (given: {self!r})"
+                f"model: a soma.CustomQuery needs a soma.Model of your own "
+                f"(given: {shortened(self)})"
             )
         return _soma.Problem.parse(f"{release._text()}model = {toml(self)}\n")
 

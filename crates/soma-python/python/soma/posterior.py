@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import pandas as pd
 
 from . import _soma
+from ._checks import shortened
 from .release import Release
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ class Posterior:
         order = np.argsort(chain, kind="stable")
         _, lengths = np.unique(chain, return_counts=True)
         if (lengths != lengths[0]).any():
-            raise ValueError(f"table: chains must be equally long (given: {lengths.tolist()} rows)")
+            given = shortened(lengths.tolist())
+            raise ValueError(f"table: chains must be equally long (given: {given} rows)")
         shape = (len(lengths), lengths[0])
         unknown = np.full(len(chain), np.nan)
         acceptance, log_density = (

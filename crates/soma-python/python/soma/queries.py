@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ._checks import shortened
 from ._described import Described, frozen
 
 Range = tuple[float, float]
@@ -133,6 +134,7 @@ class CustomQuery:
         )
         if not pairs:
             raise ValueError(
-                f"bounds: must be a list of pairs (given: {self.bounds!r}). Allowed: (low, high) "
+                f"bounds: must be a list of pairs "
+                f"(given: {shortened(self.bounds)}). Allowed: (low, high) "
                 "for each coordinate of the statistic, such as [(0.0, 10.0)] for one."
             )

@@ -59,8 +59,7 @@ impl Shapes<'_> {
     /// O(d).
     pub fn approximate(&self) -> Outcome<Approximation> {
         let start = |prior: &GammaPrior| (prior.shape / prior.rate).ln().clamp(-3.0, 5.0);
-        let mut phi =
-            DVector::from_iterator(self.priors.len(), self.priors.iter().map(start));
+        let mut phi = DVector::from_iterator(self.priors.len(), self.priors.iter().map(start));
         let mut precision = self.precision(&phi)?;
         for _ in 0..40 {
             let step = precision.solve(&self.gradient(&phi));
