@@ -172,3 +172,35 @@ fn a_run_that_cannot_fit_is_refused() {
     let said = String::from_utf8(check.stdout).unwrap();
     assert!(said.contains("\nmemory   about ") && said.contains(" GB on "), "{said}");
 }
+
+/// An update of 2,000 shares takes long: the first Ctrl-C is answered in the middle of it.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_is_answered_within_an_iteration() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shares.toml");
+    let values = vec!["0.0005"; 2000].join(", ");
+    let spec = format!(
+        "[release]\nn = 300\nstatistic = \"mean\"\nvalues = [{values}]\n\
+         query = {{ kind = \"mean\", clamp = [0.0, 1.0] }}\n\
+         mechanism = {{ kind = \"laplace\", epsilon = 1.0 }}\n\
+         [model]\nkind = \"dirichlet\"\nprior = {{ kind = \"gamma\", shape = 1.0, rate = 1.0 }}\n\
+         [sampler]\nchains = 1\nwarmup = 100000\n"
+    );
+    std::fs::write(&path, spec).unwrap();
+    let mut fit = std::process::Command::new(env!("CARGO_BIN_EXE_soma"));
+    let mut child = fit.arg("fit").arg(&path).arg("--quiet").spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(told.unwrap().success());
+    // As long as a machine under load may take for what takes a second.
+    for _ in 0..600 {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(1), "nothing was drawn");
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    panic!("Ctrl-C was not answered");
+}
