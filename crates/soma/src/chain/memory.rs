@@ -75,7 +75,7 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
         (Some(_), ..) | (None, MovesChoice::Centred, _) => 0,
         (None, _, Some(transport)) => {
             let noise = product(&[8, n, transport.noise_dim()]);
-            sum(&[noise, noise, records, statistics])
+            sum(&[noise, noise, noise, records, records, statistics])
         }
         (None, _, None) if model.carry().is_some() => sum(&[records, statistics]),
         (None, _, None) => 0,

@@ -22,7 +22,8 @@ impl RankOne {
         let mut left = -c;
         for (&own, &v) in diagonal.iter().zip(v) {
             let pivot = own + left * v * v;
-            if !(pivot > 0.0 && pivot.is_finite()) {
+            let is_definite = pivot > 0.0 && pivot.is_finite();
+            if !is_definite {
                 return None;
             }
             pivots.push(pivot);

@@ -48,16 +48,16 @@ pub(super) fn slice_move(
     let mut low = -width * place;
     let mut high = low + width;
     for _ in 0..below {
-        if !(log_density(low) > level) {
-            break;
+        match log_density(low) > level {
+            true => low -= width,
+            false => break,
         }
-        low -= width;
     }
     for _ in 0..WIDEST - 1 - below {
-        if !(log_density(high) > level) {
-            break;
+        match log_density(high) > level {
+            true => high += width,
+            false => break,
         }
-        high += width;
     }
     for _ in 0..TRIES {
         let step = low + (high - low) * rng.random::<f64>();

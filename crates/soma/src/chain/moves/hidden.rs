@@ -109,7 +109,7 @@ impl Conditionals {
 /// far out, from an exponential (Robert 1995). At least one try in three is taken; beyond 1e100 the
 /// law is `low` to the last digit.
 fn beyond(low: f64, rng: &mut Rng) -> f64 {
-    if !(low < 1e100) {
+    if low.is_nan() || low >= 1e100 {
         return low;
     }
     if low < 0.4 {
