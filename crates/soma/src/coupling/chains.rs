@@ -6,7 +6,8 @@ use super::pair::Pair;
 use super::update::update_pair;
 use crate::chain::{Chain, Problem};
 use crate::error::{Invalid, Outcome};
-use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
+use crate::kernel::{Counts, Kernel, KernelChoice};
+use crate::records::{ModelOffers, Records};
 use crate::rng::{self, Rng};
 
 /// The streams of pairs begin here, apart from those of plain chains under the same seed.

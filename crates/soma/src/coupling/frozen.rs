@@ -4,20 +4,21 @@ use std::ops::Range;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::by_bounds::{Bounded, Bounds};
-use super::by_cells::{AllByCells, CellDarts};
-use super::by_darts::Darts;
-use super::by_scan::{All, Weights};
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{Move, Places, currents, taken};
+use super::select::by_bounds::{Bounded, Bounds};
+use super::select::by_cells::{AllByCells, CellDarts};
+use super::select::by_darts::Darts;
+use super::select::by_scan::{All, Weights};
+use super::select::places::{Move, Places, currents, taken};
 use crate::error::Outcome;
-use crate::kernel::shape::{Falloff, log_density, log_weight};
-use crate::kernel::vector::Portable;
-use crate::kernel::{Records, Soma, Strategy};
+use crate::kernel::{Soma, Strategy};
 use crate::model::Model;
+use crate::records::Records;
 use crate::release::Release;
 use crate::rng::Rng;
+use crate::simd::cost::{Falloff, log_density, log_weight};
+use crate::simd::vector::Portable;
 
 /// A way of choosing places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,21 +2,21 @@
 
 use pulp::Arch;
 
-use super::by_bounds::{Bounded, Bounds};
-use super::by_cells::{AllByCells, CellDarts};
-use super::by_darts::Darts;
-use super::by_scan::{All, Part, Weights};
-use super::metropolis::OnePlace;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{Move, Places, currents, place, taken};
+use super::select::by_bounds::{Bounded, Bounds};
+use super::select::by_cells::{AllByCells, CellDarts};
+use super::select::by_darts::Darts;
+use super::select::by_scan::{All, Part, Weights};
+use super::select::one_place::OnePlace;
+use super::select::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
-use crate::kernel::shape::Falloff;
-use crate::kernel::specialise::{Work, specialised_little};
-use crate::kernel::vector::Vector;
 use crate::kernel::{Counts, KernelChoice, Soma, SomaBlocks, Strategy, Subset};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
+use crate::simd::cost::Falloff;
+use crate::simd::specialise::{Work, specialised_little};
+use crate::simd::vector::Vector;
 
 /// How SOMA's places are chosen in the two chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

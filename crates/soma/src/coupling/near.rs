@@ -9,11 +9,11 @@ use super::chains::CoupledChains;
 use super::frozen::{Frozen, WAYS, Way};
 use crate::chain::{Chain, Problem};
 use crate::kernel::KernelChoice;
-use crate::kernel::shape::{Absolute, Square};
 use crate::model::{NormalInverseGamma, Regression};
 use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::{Aggregate, Release, query};
 use crate::rng::{self, Rng};
+use crate::simd::cost::{Absolute, Square};
 
 const THETAS: [[f64; 4]; 2] = [[-1.79, -2.89, -0.66, 1.13], [-1.6, -2.7, -0.7, 1.3]];
 

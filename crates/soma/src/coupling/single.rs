@@ -1,17 +1,18 @@
 //! Two chains at fixed theta, one move of each at a time.
 
-use super::by_scan::{All, Weights};
-use super::metropolis::OnePlace;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{Move, currents, place, taken};
+use super::select::by_scan::{All, Weights};
+use super::select::one_place::OnePlace;
+use super::select::places::{Move, currents, place, taken};
 use crate::chain::Problem;
 use crate::error::Outcome;
-use crate::kernel::shape::{Absolute, Falloff, Square};
-use crate::kernel::vector::Portable;
-use crate::kernel::{Records, SingleKernel};
+use crate::kernel::SingleKernel;
+use crate::records::Records;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
+use crate::simd::cost::{Absolute, Falloff, Square};
+use crate::simd::vector::Portable;
 
 /// A pair of record sets that share offers, places and uniforms move by move, as the paper's
 /// appendix couples them: SOMA by the maximal coupling of the two choices of a place, with the
@@ -99,8 +100,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::kernel::{ModelOffers, SingleMoves};
+    use crate::kernel::SingleMoves;
     use crate::model::Normal;
+    use crate::records::ModelOffers;
     use crate::release::mechanism::{Mechanism, Noise};
     use crate::release::{Aggregate, Release, query};
     use crate::rng;

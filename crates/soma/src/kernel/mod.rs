@@ -7,48 +7,32 @@
 //! stays invariant. One move offers one record y, drawn from f, in the place of another. The
 //! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
 
-mod aligned;
-mod blocks;
-mod codes;
-pub(crate) mod columns;
-pub(crate) mod exp;
-pub(crate) mod line;
-pub(crate) mod log;
-pub(crate) mod masses;
-mod offers;
-pub(crate) mod pages;
-mod ran_imwg;
-pub(crate) mod records;
-mod rough;
-mod scan;
-pub(crate) mod shape;
-mod single;
+mod exchangeable;
+mod imwg;
+pub(crate) mod select;
+mod single_moves;
 pub(crate) mod soma;
-pub(crate) mod specialise;
-mod steps;
-mod subset;
-mod sys_imwg;
-mod target;
-pub(crate) mod vector;
+mod soma_blocks;
+mod soma_scan;
+mod soma_subset;
 mod work;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::soma::{Soma, Strategy};
-pub use blocks::SomaBlocks;
-pub(crate) use offers::BATCH;
-pub use offers::{Batch, ModelOffers, Offers};
-pub use ran_imwg::RanImwg;
-pub use records::Records;
-pub use scan::SomaScan;
-pub use single::{SingleKernel, SingleMoves};
-pub use subset::{SomaSubset, Subset};
-pub use sys_imwg::SysImwg;
-pub use target::{Target, TargetChain};
+pub use self::exchangeable::{Target, TargetChain};
+pub use self::imwg::{RanImwg, SysImwg};
+pub use self::select::Strategy;
+pub use self::single_moves::{SingleKernel, SingleMoves};
+pub use self::soma::Soma;
+pub use self::soma_blocks::SomaBlocks;
+pub use self::soma_scan::SomaScan;
+pub use self::soma_subset::{SomaSubset, Subset};
+pub use crate::records::{Batch, ModelOffers, Offers, Records};
 
 use crate::error::{Invalid, Outcome};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
+use crate::simd::cost::{Absolute, Square};
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,12 +183,12 @@ impl Kernel {
             Kernel::SysImwg(kernel) => kernel.sweep(records, offers, shape, rng),
             Kernel::Soma(kernel) => kernel.sweep(records, offers, shape, rng),
             Kernel::SomaScan(kernel) => match shape {
-                Shape::Absolute => kernel.sweep::<shape::Absolute>(records, offers, rng),
-                Shape::Square => kernel.sweep::<shape::Square>(records, offers, rng),
+                Shape::Absolute => kernel.sweep::<Absolute>(records, offers, rng),
+                Shape::Square => kernel.sweep::<Square>(records, offers, rng),
             },
             Kernel::SomaSubset(kernel) => match shape {
-                Shape::Absolute => kernel.sweep::<shape::Absolute>(records, offers, rng),
-                Shape::Square => kernel.sweep::<shape::Square>(records, offers, rng),
+                Shape::Absolute => kernel.sweep::<Absolute>(records, offers, rng),
+                Shape::Square => kernel.sweep::<Square>(records, offers, rng),
             },
         }
     }

@@ -3,9 +3,10 @@
 use rand::RngExt;
 use statrs::function::gamma::ln_gamma;
 
+use super::CoupledUpdate;
 use super::Model;
 use super::dirichlet::sample_shares;
-use crate::coupling::{CoupledUpdate, DirichletLaw, draw_pair};
+use crate::distribution::{DirichletLaw, draw_pair};
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -172,8 +173,9 @@ mod tests {
     use super::*;
     use crate::chain::Problem;
     use crate::model::testing::*;
+    use crate::release::mechanism::Noise;
     use crate::release::query::Categories;
-    use crate::release::{Aggregate, Mechanism, mechanism::Noise};
+    use crate::release::{Aggregate, Mechanism};
     use crate::rng::stream;
 
     fn model() -> Categorical {

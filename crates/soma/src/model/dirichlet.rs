@@ -7,11 +7,11 @@ use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::{digamma, ln_gamma};
 
-use super::beta_quantile::{BetaQuantile, TABLE_ROWS};
+use super::CoupledUpdate;
 use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Price, Transport};
-use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
+use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
 use crate::rng::Rng;
 
@@ -186,13 +186,13 @@ impl Model for Dirichlet {
     }
 
     fn price(&self, n: usize) -> Price {
-        let stage = BetaQuantile::price(n);
+        let [build, inverse] = BetaQuantile::costs(n);
         let (shares, stages) = (self.priors.len() as f64, (self.priors.len() - 1) as f64);
         Price {
             draw: 1.2 * shares,
             update: (0.4 + 240.0 / n as f64) * shares,
-            build: stage.build * stages,
-            inverse: stage.inverse * stages,
+            build: build * stages,
+            inverse: inverse * stages,
         }
     }
 

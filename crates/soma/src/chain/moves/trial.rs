@@ -2,7 +2,8 @@
 
 use crate::chain::Problem;
 use crate::error::Outcome;
-use crate::kernel::{Records, pages};
+use crate::numeric::pages;
+use crate::records::Records;
 
 /// Records with their statistics and residual in noise units, to be taken or left.
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,15 @@
 //! Which strategy a sweep takes.
 
-use super::ordered::MOST_RANGE;
-use super::partition::Part;
-use super::{Partition, Soma, Strategy};
-use crate::kernel::exp::exp;
-use crate::kernel::shape::Falloff;
-use crate::kernel::vector::Vector;
-use crate::kernel::{Counts, Records};
+use super::Strategy;
+use crate::kernel::Counts;
+use crate::kernel::select::cells::partition::Part;
+use crate::kernel::select::cells::partition::Partition;
+use crate::kernel::select::ordered::MOST_RANGE;
+use crate::kernel::soma::Soma;
+use crate::numeric::exp::exp;
+use crate::records::Records;
+use crate::simd::cost::Falloff;
+use crate::simd::vector::Vector;
 
 /// So many records stand in for offers, to see how many trials one would take.
 const OFFERS: usize = 32;
@@ -106,7 +109,7 @@ impl Soma {
     }
 
     /// Takes note of the trials of a sweep, where these say which strategy is best.
-    pub(super) fn count(&mut self, counts: Counts) {
+    pub(crate) fn count(&mut self, counts: Counts) {
         if self.forced.is_none() && self.strategy == Some(Strategy::Uniform) {
             let trials = counts.evaluations as f64 / counts.moves as f64;
             let before = self.counted.unwrap_or(trials);

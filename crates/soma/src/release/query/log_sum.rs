@@ -2,7 +2,7 @@
 
 use super::{Moments, Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval, positive};
-use crate::kernel::log::log_clamped;
+use crate::numeric::log::log_clamped;
 
 /// The logarithm of each share of a composition, the share clamped to \[low, high\] first:
 /// sums of these are what a Dirichlet model needs to know of its records.

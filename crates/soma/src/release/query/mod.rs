@@ -17,7 +17,10 @@ pub use mean::Mean;
 use nalgebra::DMatrix;
 
 use crate::error::Outcome;
-use crate::kernel::BATCH;
+
+/// How many records are handed to a model or a query at a time, unless it asks for more: few
+/// enough that they stay in the first-level cache.
+pub(crate) const BATCH: usize = 64;
 
 /// How far the sum of the statistics can move when one record is replaced by another.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,9 +1,9 @@
 //! Records of a histogram.
 
-use super::*;
 use crate::kernel::SomaScan;
-use crate::kernel::vector::Portable;
+use crate::kernel::soma::tests::*;
 use crate::release::query::Histogram;
+use crate::simd::vector::Portable;
 
 /// A release of the histogram of numbers in [0, 1], with equal bins, as many as there are values.
 fn histogram(noise: Noise, scale: f64, n: usize, values: Vec<f64>) -> Release {

@@ -1,7 +1,7 @@
 //! Whole chains, and what the kernel keeps from move to move.
 
-use super::*;
 use crate::kernel::SomaScan;
+use crate::kernel::soma::tests::*;
 
 /// How many batches of sweeps a chain is summed up in.
 const BATCHES: usize = 100;

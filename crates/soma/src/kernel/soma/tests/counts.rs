@@ -1,6 +1,6 @@
 //! How many weights a move takes.
 
-use super::*;
+use crate::kernel::soma::tests::*;
 use crate::release::Query;
 use crate::release::query::Gram;
 

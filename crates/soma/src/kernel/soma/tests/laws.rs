@@ -1,8 +1,8 @@
 //! The law of a move on frozen states, strategy by strategy.
 
-use super::*;
-use crate::kernel::soma::ahead::FOUR;
-use crate::kernel::soma::members::Members;
+use crate::kernel::select::cells::ahead::FOUR;
+use crate::kernel::select::cells::members::Members;
+use crate::kernel::soma::tests::*;
 
 /// The law of a move is that of the scan: every strategy, noise and state.
 #[test]

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use super::*;
 use crate::kernel::Kernel;
-use crate::kernel::shape::{Absolute, Square, log_density, log_weight};
+use crate::kernel::soma::*;
 use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::query::Mean;
 use crate::release::{Aggregate, Release};
 use crate::rng;
+use crate::simd::cost::{Absolute, Square, log_density, log_weight};
 
 /// Many draws of the place that one offer takes, the records staying as they are.
 struct Frozen<'a> {

@@ -1,6 +1,6 @@
 //! Records that are tried apart from the others, and offers that are nearly always taken.
 
-use super::*;
+use crate::kernel::soma::tests::*;
 
 /// The list of outliers follows the records through replacements.
 #[test]

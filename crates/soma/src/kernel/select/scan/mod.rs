@@ -1,0 +1,69 @@
+//! Places drawn by a scan of bounds of all weights.
+
+pub(crate) mod columns;
+mod rough;
+pub(crate) mod steps;
+
+use self::columns::Scanned;
+use super::Selector;
+use super::accept::Choice;
+use super::envelope::Envelope;
+use crate::records::Records;
+use crate::rng::Rng;
+use crate::simd::cost::Falloff;
+use crate::simd::vector::Vector;
+
+/// Draws a place with probability w_i / W by bounds of all weights.
+pub(crate) struct ScanSelector<'a, T> {
+    scanned: &'a mut T,
+}
+
+impl<'a, T: Scanned> ScanSelector<'a, T> {
+    /// All records have been loaded.
+    #[inline(always)]
+    pub(crate) fn new(scanned: &'a mut T) -> Self {
+        ScanSelector { scanned }
+    }
+}
+
+impl<T: Scanned> Selector for ScanSelector<'_, T> {
+    #[inline(always)]
+    fn select<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        offer: &[f64],
+        current: f64,
+        _: &mut Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Choice {
+        let (place, cost) =
+            self.scanned.select::<S, V, K>(records, offer, current, evaluations, rng);
+        Choice::at(place, cost)
+    }
+
+    #[inline(always)]
+    fn accepts<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Choice,
+        current: f64,
+        _: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        self.scanned.accepts::<S, V, K>(records, choice.cost, current, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn replaced<S: Falloff, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Choice,
+        _: usize,
+        new: &[f64],
+        _: &mut Envelope,
+        _: &mut Rng,
+    ) {
+        self.scanned.replace::<V, K>(choice.place, new);
+    }
+}

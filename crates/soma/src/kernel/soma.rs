@@ -1,0 +1,214 @@
+//! SOMA at a cost that does not grow with the number of records.
+
+mod choose;
+#[cfg(test)]
+mod tests;
+
+use pulp::Arch;
+use serde::{Deserialize, Serialize};
+
+use super::Counts;
+use super::select::bins::Bins;
+use super::select::cells::CellSelector;
+use super::select::cells::ahead::Ahead;
+use super::select::cells::boxes::Cells;
+use super::select::cells::partition::Partition;
+use super::select::envelope::Envelope;
+use super::select::ordered::{Order, OrderedSelector};
+use super::select::scan::ScanSelector;
+use super::select::scan::columns::{Columns, Scanned};
+use super::select::scan::steps::Steps;
+use super::select::uniform::UniformSelector;
+use super::select::uniform::candidates::Candidates;
+use super::select::uniform::outliers::Outliers;
+use super::select::{Selector, Strategy, bins};
+use crate::error::Outcome;
+use crate::records::proposals::Batches;
+use crate::records::{Batch, Offers, Records};
+use crate::release::mechanism::Shape;
+use crate::rng::Rng;
+use crate::simd::cost::{Falloff, log_density_with};
+use crate::simd::specialise::{Work, specialised};
+use crate::simd::vector::Vector;
+
+/// SOMA on all records, with the transition law of [`SomaScan`](super::SomaScan), which makes the
+/// same moves by weighing every record.
+///
+/// A place is drawn with probability w_i / W by rejection under a bound of the weights, which
+/// needs no W; and whether it is taken is decided by bounds of W, or by as many terms of the sum as
+/// it takes. So a move costs a handful of weights, however many records there are. Which
+/// [`Strategy`] is taken is decided now and then at the start of a sweep, by counting.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Soma {
+    forced: Option<Strategy>,
+    strategy: Option<Strategy>,
+    partition: Partition,
+    sweeps: u64,
+    /// Trials a move in the last sweeps, where these say which strategy is best.
+    #[serde(default)]
+    counted: Option<f64>,
+    /// The trials that a uniformly drawn place was thought to take, when the choice was made last.
+    #[serde(skip)]
+    trials: f64,
+    #[serde(skip)]
+    cells: Cells,
+    #[serde(skip)]
+    ahead: Ahead,
+    #[serde(skip)]
+    candidates: Candidates,
+    #[serde(skip)]
+    outliers: Outliers,
+    #[serde(skip)]
+    columns: Columns,
+    #[serde(skip)]
+    steps: Steps,
+    #[serde(skip)]
+    bins: Bins,
+    #[serde(skip)]
+    order: Order,
+    #[serde(skip)]
+    envelope: Envelope,
+    #[serde(skip)]
+    batch: Batch,
+}
+
+impl Soma {
+    /// The kernel; it chooses how places are drawn.
+    pub fn new() -> Self {
+        Soma::default()
+    }
+
+    /// The kernel with places drawn as `strategy` says. [`Strategy::Bins`] is for queries with
+    /// bins, and they have no other; [`Strategy::Ordered`] is for a single statistic under Laplace
+    /// noise, and there is a scan in its place where it does not suit.
+    pub fn with_strategy(strategy: Strategy) -> Self {
+        Soma { forced: Some(strategy), ..Soma::default() }
+    }
+
+    /// The cells of the last sweep by way of cells.
+    pub(crate) fn partition(&self) -> &Partition {
+        &self.partition
+    }
+
+    /// About how many trials a uniformly drawn place takes; 0 where that was not looked at.
+    pub(crate) fn usual_trials(&self) -> f64 {
+        self.trials
+    }
+
+    /// How places were drawn in the last sweep.
+    pub fn strategy(&self) -> Option<Strategy> {
+        self.strategy
+    }
+
+    pub(crate) fn sweep(
+        &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        shape: Shape,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        let k = records.k();
+        let counts =
+            specialised(Moves { soma: self, records, offers, rng }, shape, k, Arch::new())?;
+        self.count(counts);
+        Ok(counts)
+    }
+}
+
+struct Moves<'a> {
+    soma: &'a mut Soma,
+    records: &'a mut Records,
+    offers: &'a mut dyn Offers,
+    rng: &'a mut Rng,
+}
+
+impl Work for Moves<'_> {
+    type Output = Outcome<Counts>;
+
+    #[inline(always)]
+    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+        let Moves { soma, records, offers, rng } = self;
+        let strategy = soma.choose::<S, V, K>(records);
+        let Soma { partition, ahead, columns, steps, cells, .. } = soma;
+        let Soma { candidates, outliers, bins, order, envelope, batch, .. } = soma;
+        let batches = Batches::new(records.n(), offers, batch);
+        match strategy {
+            Strategy::Uniform => {
+                let selector =
+                    UniformSelector::begin::<V, K>(candidates, outliers, envelope, records, rng);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Scan if steps.suit_all::<S, V, K>(records) => {
+                let selector = ScanSelector::new(steps);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Scan => {
+                columns.load::<V, K>(records, 0..records.n());
+                let selector = ScanSelector::new(columns);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Cells(_) => {
+                let cells = (cells, ahead);
+                let selector =
+                    CellSelector::begin::<S, V, K>(cells, partition, records, envelope, rng);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Ordered => {
+                let selector = OrderedSelector::begin::<V, K>(order, records, envelope);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Bins => bins::make_moves::<S, V>(bins, records, batches, rng),
+        }
+    }
+}
+
+#[inline(always)]
+fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
+    mut selector: T,
+    envelope: &mut Envelope,
+    records: &mut Records,
+    mut batches: Batches,
+    rng: &mut Rng,
+) -> Outcome<Counts> {
+    let mut counts = Counts { moves: batches.moves(), ..Counts::default() };
+    let mut current = -log_density_with::<S, V, K>(records.residual());
+    let mut pending: Vec<(usize, usize)> = Vec::new();
+    // Whether statistics are put into the records only when the batch is done.
+    let mut are_late = false;
+    while let Some(places) = batches.next(rng)? {
+        selector.prepare::<S, V, K>(batches.batch().statistics(), envelope, records);
+        for j in 0..places.len() {
+            let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
+            let evaluations = &mut counts.evaluations;
+            let choice =
+                selector.select::<S, V, K>(t, current, envelope, records, evaluations, rng);
+            if !selector.accepts::<S, V, K>(&choice, current, envelope, records, evaluations, rng) {
+                continue;
+            }
+            if selector.defers() {
+                match selector.old::<K>(&choice) {
+                    Some(old) => {
+                        records.shift_residual::<V, K>(old, t);
+                        records.prefetch_statistic::<K>(choice.place);
+                        are_late = true;
+                    }
+                    None => records.replace_statistic::<V, K>(choice.place, t),
+                }
+                records.prefetch_record(choice.place);
+                pending.push((choice.place, j));
+            } else {
+                records.replace_known::<V, K>(choice.place, y, t);
+            }
+            selector.replaced::<S, V, K>(&choice, j, t, envelope, rng);
+            current = choice.cost;
+            counts.accepted += 1;
+        }
+        for (place, j) in pending.drain(..) {
+            if are_late {
+                records.put_statistic::<K>(place, batches.batch().statistic(j));
+            }
+            records.put_record(place, batches.batch().record(j));
+        }
+    }
+    Ok(counts)
+}
