@@ -8,7 +8,7 @@ use theta::ThetaMoves;
 use super::{Problem, Schedule};
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
-use crate::release::mechanism::Shape;
+use crate::release::Potential;
 use crate::rng::Rng;
 
 /// The kernels that are tried.
@@ -150,13 +150,13 @@ impl Trial {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<(Counts, f64)> {
         let turn = self.iterations as usize % self.candidates.len();
         let candidate = &mut self.candidates[turn];
         let before = candidate.work;
-        let mut sweeps = Sweeps { records, offers, shape, rng, counts: Counts::default() };
+        let mut sweeps = Sweeps { records, offers, potential, rng, counts: Counts::default() };
         if sweeps.records.n() <= FEW {
             candidate.follow_marks(self.repeats, &mut sweeps)?;
         } else {
@@ -208,14 +208,14 @@ impl Trial {
 struct Sweeps<'a> {
     records: &'a mut Records,
     offers: &'a mut dyn Offers,
-    shape: Shape,
+    potential: &'a Potential,
     rng: &'a mut Rng,
     counts: Counts,
 }
 
 impl Candidate {
     fn sweep(&mut self, at: &mut Sweeps) -> Outcome {
-        let made = self.kernel.sweep(at.records, at.offers, at.shape, at.rng)?;
+        let made = self.kernel.sweep(at.records, at.offers, at.potential, at.rng)?;
         self.work += self.kernel.work(made);
         self.sweeps += 1;
         at.counts += made;

@@ -181,9 +181,9 @@ fn advance(
     rng: &mut Rng,
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
-    let shape = release.mechanism().noise().shape();
+    let potential = release.potential();
     let mut offers = ModelOffers::new(model, theta, release);
-    let counts = kernel.sweep(records, &mut offers, shape, rng)?;
+    let counts = kernel.sweep(records, &mut offers, potential, rng)?;
     if problem.fixed().is_none() {
         model.update(theta, records.all(), rng)?;
     }
@@ -199,11 +199,11 @@ fn advance_pair(
     rng: &mut Rng,
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
-    let shape = release.mechanism().noise().shape();
+    let potential = release.potential();
     let mut offers = CoupledOffers::new(model, [first, second], release)
         .sharing(kernel.shares())
         .within(std::mem::take(buffers));
-    let counts = kernel.sweep(pair, &mut offers, shape, rng)?;
+    let counts = kernel.sweep(pair, &mut offers, potential, rng)?;
     *buffers = offers.into_buffers();
     if problem.fixed().is_none() {
         let [x, y] = pair.records();

@@ -10,11 +10,11 @@ use crate::error::Outcome;
 use crate::numeric::accept::accepts_exp_neg;
 use crate::records::proposals::Batches;
 use crate::records::{Batch, Offers, Records};
-use crate::release::mechanism::Shape;
+use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, log_density_with, log_weight_with};
+use crate::simd::cost::{Cost, L1, L2};
 use crate::simd::specialise::{Work, specialised};
-use crate::simd::vector::Vector;
+use crate::simd::vector::{Portable, Vector};
 
 /// Offers one record to each place in turn, taken with probability min(1, w_i / w_0).
 ///
@@ -32,10 +32,10 @@ impl SysImwg {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
-        ImwgSweep { random: false, records, offers, batch: &mut self.batch, rng }.run_on(shape)
+        ImwgSweep { random: false, records, offers, batch: &mut self.batch, rng }.run_on(potential)
     }
 }
 
@@ -55,10 +55,10 @@ impl RanImwg {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
-        ImwgSweep { random: true, records, offers, batch: &mut self.batch, rng }.run_on(shape)
+        ImwgSweep { random: true, records, offers, batch: &mut self.batch, rng }.run_on(potential)
     }
 }
 
@@ -72,9 +72,31 @@ struct ImwgSweep<'a> {
 }
 
 impl ImwgSweep<'_> {
-    fn run_on(self, shape: Shape) -> Outcome<Counts> {
+    fn run_on(self, potential: &Potential) -> Outcome<Counts> {
         let k = self.records.k();
-        specialised(self, shape, k, Arch::new())
+        match potential.norm() {
+            Some(Norm::L1) => specialised::<_, L1>(self, k, Arch::new()),
+            Some(Norm::L2) => specialised::<_, L2>(self, k, Arch::new()),
+            None => self.make_moves::<Potential, Portable, 0>(potential),
+        }
+    }
+
+    #[inline(always)]
+    fn make_moves<P: Evaluate, V: Vector, const K: usize>(self, potential: &P) -> Outcome<Counts> {
+        let ImwgSweep { random, records, offers, batch, rng } = self;
+        let n = records.n();
+        let mut accepted = 0;
+        let mut current = potential.current_cost::<V, K>(records.residual());
+        let mut batches = Batches::new(n, offers, batch);
+        while let Some(places) = batches.next(rng)? {
+            for (j, turn) in places.enumerate() {
+                let i = if random { rng.random_range(0..n) } else { turn };
+                let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
+                let taken = metropolis::<P, V, K>(potential, records, i, (y, t), &mut current, rng);
+                accepted += u64::from(taken);
+            }
+        }
+        Ok(Counts { moves: n as u64, accepted, evaluations: n as u64 })
     }
 }
 
@@ -82,41 +104,28 @@ impl Work for ImwgSweep<'_> {
     type Output = Outcome<Counts>;
 
     #[inline(always)]
-    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let ImwgSweep { random, records, offers, batch, rng } = self;
-        let n = records.n();
-        let mut accepted = 0;
-        let mut current = log_density_with::<S, V, K>(records.residual());
-        let mut batches = Batches::new(n, offers, batch);
-        while let Some(places) = batches.next(rng)? {
-            for (j, turn) in places.enumerate() {
-                let i = if random { rng.random_range(0..n) } else { turn };
-                let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
-                accepted += metropolis::<S, V, K>(records, i, y, t, &mut current, rng);
-            }
-        }
-        Ok(Counts { moves: n as u64, accepted, evaluations: n as u64 })
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+        self.make_moves::<S, V, K>(&S::default())
     }
 }
 
-/// One independent Metropolis step on record i; `current` is log w_0. Returns 1 if it was taken.
+/// One independent Metropolis step on record i; `current` is the cost as things stand, -log w_0.
+/// Returns whether the proposal, a record with its statistic, was taken.
 #[inline(always)]
-pub(crate) fn metropolis<S: Falloff, V: Vector, const K: usize>(
+pub(crate) fn metropolis<P: Evaluate, V: Vector, const K: usize>(
+    potential: &P,
     records: &mut Records,
     i: usize,
-    y: &[f64],
-    statistic: &[f64],
+    (record, statistic): (&[f64], &[f64]),
     current: &mut f64,
     rng: &mut Rng,
-) -> u64 {
+) -> bool {
     let old = records.statistic_known::<K>(i);
-    let offered = log_weight_with::<S, V, K>(records.residual(), old, statistic);
-    let loss = *current - offered;
-    if accepts_exp_neg(loss, rng) {
-        records.replace_known::<V, K>(i, y, statistic);
-        *current = offered;
-        1
-    } else {
-        0
+    let cost = potential.cost_after::<V, K>(records.residual(), old, statistic);
+    let is_taken = accepts_exp_neg(cost - *current, rng);
+    if is_taken {
+        records.replace_known::<V, K>(i, record, statistic);
+        *current = cost;
     }
+    is_taken
 }

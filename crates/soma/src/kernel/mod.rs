@@ -30,9 +30,8 @@ pub use self::soma_subset::{SomaSubset, Subset};
 pub use crate::records::{Batch, ModelOffers, Offers, Records};
 
 use crate::error::{Invalid, Outcome};
-use crate::release::mechanism::Shape;
+use crate::release::potential::Potential;
 use crate::rng::Rng;
-use crate::simd::cost::{Absolute, Square};
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,23 +172,17 @@ impl Kernel {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         records.refresh();
         match self {
-            Kernel::SomaBlocks(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::RanImwg(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::SysImwg(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::Soma(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::SomaScan(kernel) => match shape {
-                Shape::Absolute => kernel.sweep::<Absolute>(records, offers, rng),
-                Shape::Square => kernel.sweep::<Square>(records, offers, rng),
-            },
-            Kernel::SomaSubset(kernel) => match shape {
-                Shape::Absolute => kernel.sweep::<Absolute>(records, offers, rng),
-                Shape::Square => kernel.sweep::<Square>(records, offers, rng),
-            },
+            Kernel::Soma(kernel) => kernel.sweep(records, offers, potential, rng),
+            Kernel::SomaScan(kernel) => kernel.sweep(records, offers, potential, rng),
+            Kernel::SomaSubset(kernel) => kernel.sweep(records, offers, potential, rng),
+            Kernel::SomaBlocks(kernel) => kernel.sweep(records, offers, potential, rng),
+            Kernel::RanImwg(kernel) => kernel.sweep(records, offers, potential, rng),
+            Kernel::SysImwg(kernel) => kernel.sweep(records, offers, potential, rng),
         }
     }
 }

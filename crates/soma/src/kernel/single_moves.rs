@@ -6,9 +6,9 @@ use super::imwg::metropolis;
 use super::soma_scan::soma_move;
 use crate::error::Outcome;
 use crate::records::{Batch, Offers, Records};
-use crate::release::mechanism::Shape;
+use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
-use crate::simd::cost::{Absolute, Falloff, Square, log_density};
+use crate::simd::cost::{L1, L2};
 use crate::simd::vector::Portable;
 
 /// A kernel whose moves can be made one at a time.
@@ -43,27 +43,29 @@ impl SingleMoves {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<bool> {
         if self.turn == 0 {
             records.refresh();
         }
         offers.fill(1, &mut self.batch, rng)?;
-        let taken = match shape {
-            Shape::Absolute => self.offer::<Absolute>(records, rng),
-            Shape::Square => self.offer::<Square>(records, rng),
+        let taken = match potential.norm() {
+            Some(Norm::L1) => self.offer(&L1, records, rng),
+            Some(Norm::L2) => self.offer(&L2, records, rng),
+            None => self.offer(potential, records, rng),
         };
         self.turn = (self.turn + 1) % records.n();
         Ok(taken)
     }
 
-    fn offer<S: Falloff>(&mut self, records: &mut Records, rng: &mut Rng) -> bool {
+    fn offer(&mut self, potential: &impl Evaluate, records: &mut Records, rng: &mut Rng) -> bool {
         let (y, statistic) = (self.batch.record(0), self.batch.statistic(0));
         let place = match self.kernel {
             SingleKernel::Soma => {
                 let places = 0..records.n();
-                let taken = soma_move::<S>(records, places, statistic, &mut self.weights, rng);
+                let weights = &mut self.weights;
+                let taken = soma_move(potential, records, places, statistic, weights, rng);
                 if let Some(i) = taken {
                     records.replace(i, y, statistic);
                 }
@@ -72,8 +74,9 @@ impl SingleMoves {
             SingleKernel::RanImwg => rng.random_range(0..records.n()),
             SingleKernel::SysImwg => self.turn,
         };
-        let mut current = log_density::<S>(records.residual());
-        metropolis::<S, Portable, 0>(records, place, y, statistic, &mut current, rng) == 1
+        let mut current = potential.current_cost::<Portable, 0>(records.residual());
+        let proposal = (y, statistic);
+        metropolis::<_, Portable, 0>(potential, records, place, proposal, &mut current, rng)
     }
 }
 
@@ -134,8 +137,8 @@ mod tests {
                 whole.1.push(chain.draw()[0]);
                 let taken = (0..3)
                     .filter(|_| {
-                        let shape = Shape::Absolute;
-                        moves.advance(&mut records, &mut offers, shape, &mut rng).unwrap()
+                        let potential = release.potential();
+                        moves.advance(&mut records, &mut offers, potential, &mut rng).unwrap()
                     })
                     .count();
                 parts.0.push(taken as f64 / 3.0);

@@ -18,6 +18,7 @@ use super::select::ordered::{Order, OrderedSelector};
 use super::select::scan::ScanSelector;
 use super::select::scan::columns::{Columns, Scanned};
 use super::select::scan::steps::Steps;
+use super::select::separable::Separable;
 use super::select::uniform::UniformSelector;
 use super::select::uniform::candidates::Candidates;
 use super::select::uniform::outliers::Outliers;
@@ -25,11 +26,11 @@ use super::select::{Selector, Strategy, bins};
 use crate::error::Outcome;
 use crate::records::proposals::Batches;
 use crate::records::{Batch, Offers, Records};
-use crate::release::mechanism::Shape;
+use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, log_density_with};
+use crate::simd::cost::{Cost, L1, L2, log_density_with};
 use crate::simd::specialise::{Work, specialised};
-use crate::simd::vector::Vector;
+use crate::simd::vector::{Portable, Vector};
 
 /// SOMA on all records, with the transition law of [`SomaScan`](super::SomaScan), which makes the
 /// same moves by weighing every record.
@@ -66,6 +67,8 @@ pub struct Soma {
     bins: Bins,
     #[serde(skip)]
     order: Order,
+    #[serde(skip)]
+    separable: Separable,
     #[serde(skip)]
     envelope: Envelope,
     #[serde(skip)]
@@ -104,14 +107,49 @@ impl Soma {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let k = records.k();
-        let counts =
-            specialised(Moves { soma: self, records, offers, rng }, shape, k, Arch::new())?;
+        let is_plain = matches!(self.forced, Some(Strategy::Boxes | Strategy::Weights));
+        let Some(norm) = potential.norm().filter(|_| !is_plain) else {
+            return self.make_plain_moves(records, offers, potential, rng);
+        };
+        let moves = Moves { soma: self, records, offers, rng };
+        let counts = match norm {
+            Norm::L1 => specialised::<_, L1>(moves, k, Arch::new())?,
+            Norm::L2 => specialised::<_, L2>(moves, k, Arch::new())?,
+        };
         self.count(counts);
         Ok(counts)
+    }
+
+    /// The moves of a sweep for a potential that is neither L1 nor L2: under its bounds over boxes
+    /// where it has them, and otherwise by weighing all records.
+    fn make_plain_moves(
+        &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        potential: &Potential,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        let batches = Batches::new(records.n(), offers, &mut self.batch);
+        if !potential.is_separable() || self.forced == Some(Strategy::Weights) {
+            self.strategy = Some(Strategy::Weights);
+            return self.separable.weigh_all(potential, records, batches, rng);
+        }
+        if records.bins().is_some() {
+            self.strategy = Some(Strategy::Bins);
+            return bins::make_moves::<_, Portable>(
+                &mut self.bins,
+                potential,
+                records,
+                batches,
+                rng,
+            );
+        }
+        self.strategy = Some(Strategy::Boxes);
+        self.separable.make_moves(potential, records, batches, rng)
     }
 }
 
@@ -126,7 +164,7 @@ impl Work for Moves<'_> {
     type Output = Outcome<Counts>;
 
     #[inline(always)]
-    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Moves { soma, records, offers, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
         let Soma { partition, ahead, columns, steps, cells, .. } = soma;
@@ -157,13 +195,16 @@ impl Work for Moves<'_> {
                 let selector = OrderedSelector::begin::<V, K>(order, records, envelope);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
-            Strategy::Bins => bins::make_moves::<S, V>(bins, records, batches, rng),
+            Strategy::Bins => bins::make_moves::<S, V>(bins, &S::default(), records, batches, rng),
+            Strategy::Boxes | Strategy::Weights => {
+                unreachable!("made by make_plain_moves")
+            }
         }
     }
 }
 
 #[inline(always)]
-fn make_moves<S: Falloff, V: Vector, const K: usize, T: Selector>(
+fn make_moves<S: Cost, V: Vector, const K: usize, T: Selector>(
     mut selector: T,
     envelope: &mut Envelope,
     records: &mut Records,

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::Counts;
 use super::select::scan::columns::{Columns, Scanned};
 use super::select::scan::steps::Steps;
+use super::soma_scan::soma_move;
 use crate::error::{Invalid, Outcome};
-use crate::records::proposals::Batches;
+use crate::records::proposals::{Batches, for_each_offer};
 use crate::records::{Batch, Offers, Records};
-use crate::release::mechanism::Shape;
+use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, log_density_with};
+use crate::simd::cost::{Cost, L1, L2, log_density_with};
 use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::Vector;
 
@@ -30,6 +31,8 @@ pub struct SomaBlocks {
     steps: Steps,
     #[serde(skip)]
     batch: Batch,
+    #[serde(skip)]
+    weights: Vec<f64>,
 }
 
 /// How many records a block holds unless it is said: about as many as weigh as much as a draw.
@@ -52,19 +55,48 @@ impl SomaBlocks {
                 format!("a whole number from 1 to n = {n}"),
             ));
         }
-        let (columns, steps, batch) = Default::default();
-        Ok(SomaBlocks { size, columns, steps, batch })
+        let (columns, steps, batch, weights) = Default::default();
+        Ok(SomaBlocks { size, columns, steps, batch, weights })
     }
 
     pub(crate) fn sweep(
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let k = records.k();
-        specialised(Sweep { kernel: self, records, offers, rng }, shape, k, Arch::new())
+        let Some(norm) = potential.norm() else {
+            return self.make_plain_moves(records, offers, potential, rng);
+        };
+        let sweep = Sweep { kernel: self, records, offers, rng };
+        match norm {
+            Norm::L1 => specialised::<_, L1>(sweep, k, Arch::new()),
+            Norm::L2 => specialised::<_, L2>(sweep, k, Arch::new()),
+        }
+    }
+
+    /// The moves of a sweep for any potential: each weighs the whole block.
+    fn make_plain_moves(
+        &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        potential: &Potential,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        let (n, size) = (records.n(), self.size);
+        let mut counts = Counts { moves: n as u64, ..Counts::default() };
+        for_each_offer(n, offers, &mut self.batch, rng, |turn, y, t, rng| {
+            let start = turn - turn % size;
+            let block = start..n.min(start + size);
+            counts.evaluations += block.len() as u64;
+            if let Some(i) = soma_move(potential, records, block, t, &mut self.weights, rng) {
+                records.replace(i, y, t);
+                counts.accepted += 1;
+            }
+        })?;
+        Ok(counts)
     }
 }
 
@@ -79,8 +111,8 @@ impl Work for Sweep<'_> {
     type Output = Outcome<Counts>;
 
     #[inline(always)]
-    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let Sweep { kernel: SomaBlocks { size, columns, steps, batch }, records, offers, rng } =
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+        let Sweep { kernel: SomaBlocks { size, columns, steps, batch, .. }, records, offers, rng } =
             self;
         let batches = Batches::new(records.n(), offers, batch);
         if steps.suit::<S, V, K>(records) {
@@ -92,7 +124,7 @@ impl Work for Sweep<'_> {
 }
 
 #[inline(always)]
-fn make_moves<S: Falloff, V: Vector, const K: usize, T: Scanned>(
+fn make_moves<S: Cost, V: Vector, const K: usize, T: Scanned>(
     size: usize,
     block: &mut T,
     records: &mut Records,

@@ -7,8 +7,10 @@ use super::Counts;
 use crate::error::Outcome;
 use crate::records::proposals::for_each_offer;
 use crate::records::{Batch, Offers, Records};
+use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, log_density, log_weight};
+use crate::simd::cost::{L1, L2};
+use crate::simd::vector::Portable;
 
 /// Weighs an offer y against all records: place I is drawn with probability w_I / W, and y is put
 /// there with probability min(1, W / (W + w_0 - w_I)).
@@ -28,8 +30,23 @@ impl SomaScan {
         SomaScan::default()
     }
 
-    pub(crate) fn sweep<S: Falloff>(
+    pub(super) fn sweep(
         &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        potential: &Potential,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        match potential.norm() {
+            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
+            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
+            None => self.make_moves(potential, records, offers, rng),
+        }
+    }
+
+    fn make_moves(
+        &mut self,
+        potential: &impl Evaluate,
         records: &mut Records,
         offers: &mut dyn Offers,
         rng: &mut Rng,
@@ -38,7 +55,7 @@ impl SomaScan {
         let weights = &mut self.weights;
         let mut accepted = 0;
         for_each_offer(n, offers, &mut Batch::default(), rng, |_, y, t, rng| {
-            if let Some(i) = soma_move::<S>(records, 0..n, t, weights, rng) {
+            if let Some(i) = soma_move(potential, records, 0..n, t, weights, rng) {
                 records.replace(i, y, t);
                 accepted += 1;
             }
@@ -51,7 +68,8 @@ impl SomaScan {
 ///
 /// Weights are relative to the largest of them, so that they can neither all vanish nor overflow;
 /// w_0 may then be infinite, and the offer is refused, as it should be.
-pub(crate) fn soma_move<S: Falloff>(
+pub(crate) fn soma_move(
+    potential: &impl Evaluate,
     records: &Records,
     among: impl Iterator<Item = usize> + Clone,
     statistic: &[f64],
@@ -60,15 +78,18 @@ pub(crate) fn soma_move<S: Falloff>(
 ) -> Option<usize> {
     let residual = records.residual();
     weights.clear();
-    weights
-        .extend(among.clone().map(|i| log_weight::<S>(residual, records.statistic(i), statistic)));
+    weights.extend(
+        among.clone().map(|i| {
+            -potential.cost_after::<Portable, 0>(residual, records.statistic(i), statistic)
+        }),
+    );
     let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut total = 0.0;
     for weight in weights.iter_mut() {
         *weight = (*weight - top).exp();
         total += *weight;
     }
-    let current = (log_density::<S>(residual) - top).exp();
+    let current = (-potential.current_cost::<Portable, 0>(residual) - top).exp();
     let mut left = rng.random::<f64>() * total;
     let mut chosen = None;
     for (i, &weight) in among.zip(weights.iter()) {

@@ -8,8 +8,9 @@ use super::soma_scan::soma_move;
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::for_each_offer;
 use crate::records::{Batch, Offers, Records};
+use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::{L1, L2};
 
 /// Which records an offer is weighed against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,8 +60,23 @@ impl SomaSubset {
         Ok(SomaSubset { size, subset, next: 0, order, weights: Vec::new() })
     }
 
-    pub(crate) fn sweep<S: Falloff>(
+    pub(super) fn sweep(
         &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        potential: &Potential,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        match potential.norm() {
+            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
+            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
+            None => self.make_moves(potential, records, offers, rng),
+        }
+    }
+
+    fn make_moves(
+        &mut self,
+        potential: &impl Evaluate,
         records: &mut Records,
         offers: &mut dyn Offers,
         rng: &mut Rng,
@@ -73,14 +89,14 @@ impl SomaSubset {
                     let start = self.next;
                     self.next = (start + self.size) % n;
                     let among = (start..start + self.size).map(|i| i % n);
-                    soma_move::<S>(records, among, t, &mut self.weights, rng)
+                    soma_move(potential, records, among, t, &mut self.weights, rng)
                 }
                 Subset::Random => {
                     for i in 0..self.size {
                         self.order.swap(i, rng.random_range(i..n));
                     }
                     let among = self.order[..self.size].iter().copied();
-                    soma_move::<S>(records, among, t, &mut self.weights, rng)
+                    soma_move(potential, records, among, t, &mut self.weights, rng)
                 }
             };
             if let Some(i) = place {

@@ -39,6 +39,8 @@ impl Kernel {
                 Some(Strategy::Cells(_)) => price(100.0, 18.0, 1.5),
                 Some(Strategy::Bins) => price(10.0, 4.0, 1.0),
                 Some(Strategy::Ordered) => price(20.0, 9.0, 1.0),
+                Some(Strategy::Boxes) => price(100.0, 60.0, 2.0),
+                Some(Strategy::Weights) => price(5.0, 5.0, 2.0),
                 Some(Strategy::Uniform) | None => price(10.0, 4.5, 0.7),
             },
         }

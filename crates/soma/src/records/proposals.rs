@@ -288,8 +288,8 @@ mod tests {
             let mut records = Records::new(&release, vec![0.5; 20]).unwrap();
             let mut kernel = KernelChoice::Soma.build(20).unwrap();
             let mut offers = ModelOffers::new(&model, &[], &release);
-            let (shape, mut rng) = (Noise::Laplace.shape(), rng::stream(1, 0));
-            match kernel.sweep(&mut records, &mut offers, shape, &mut rng) {
+            let mut rng = rng::stream(1, 0);
+            match kernel.sweep(&mut records, &mut offers, release.potential(), &mut rng) {
                 Ok(_) => assert!(is_one, "{bin}"),
                 Err(error) => {
                     assert!(!is_one, "{error}");

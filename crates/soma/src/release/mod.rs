@@ -1,6 +1,8 @@
 //! What was published: a query's answer on confidential records, with noise.
 
+pub mod law;
 pub mod mechanism;
+pub mod potential;
 pub mod query;
 mod reach;
 
@@ -8,6 +10,7 @@ use std::sync::Arc;
 
 use crate::error::{Invalid, finite};
 pub use mechanism::Mechanism;
+pub use potential::Potential;
 pub use query::Query;
 
 /// Whether the released values are sums or means over the records.
@@ -28,6 +31,7 @@ pub struct Release {
     aggregate: Aggregate,
     n: usize,
     values: Vec<f64>,
+    potential: Arc<Potential>,
 }
 
 impl Release {
@@ -63,7 +67,8 @@ impl Release {
             ));
         }
         mechanism.check(query.as_ref(), aggregate, &values)?;
-        Ok(Release { query, mechanism, aggregate, n, values })
+        let potential = Arc::new(mechanism.potential(&values));
+        Ok(Release { query, mechanism, aggregate, n, values, potential })
     }
 
     /// What the curator computed.
@@ -74,6 +79,11 @@ impl Release {
     /// The noise.
     pub fn mechanism(&self) -> &Mechanism {
         &self.mechanism
+    }
+
+    /// Minus the log density of the release as a function of the residual: all that a kernel sees.
+    pub fn potential(&self) -> &Arc<Potential> {
+        &self.potential
     }
 
     /// Sum or mean.

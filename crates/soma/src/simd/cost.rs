@@ -1,11 +1,11 @@
 //! The fall of the noise's log density with the distance, as a type, so that a kernel's loop is
 //! compiled once for each.
 
-use super::vector::{Portable, Vector};
+use super::vector::Vector;
 
 /// Minus the log density of one coordinate, up to a constant, in units of the noise scale.
 /// Even, convex, and increasing in the distance.
-pub trait Falloff: Copy + 'static {
+pub trait Cost: Copy + Default + 'static {
     /// The step in which distances are counted where costs are counted in [`COST_UNIT`]s.
     const STEP: f64;
 
@@ -32,14 +32,14 @@ pub trait Falloff: Copy + 'static {
 pub const COST_UNIT: f64 = std::f64::consts::LN_2 / 128.0;
 
 /// Laplace, continuous or discrete.
-#[derive(Clone, Copy)]
-pub struct Absolute;
+#[derive(Debug, Clone, Copy, Default)]
+pub struct L1;
 
 /// Gaussian, continuous or discrete.
-#[derive(Clone, Copy)]
-pub struct Square;
+#[derive(Debug, Clone, Copy, Default)]
+pub struct L2;
 
-impl Falloff for Absolute {
+impl Cost for L1 {
     const STEP: f64 = COST_UNIT;
     const BENDS: bool = false;
 
@@ -65,7 +65,7 @@ impl Falloff for Absolute {
 }
 
 /// (p + d)^2 / 2 - p^2 / 2 = d (d + 2 p) / 2, of which the upper 16 bits are taken. `paid` is 2 p.
-impl Falloff for Square {
+impl Cost for L2 {
     /// The square root of 2 units / 2^16.
     const STEP: f64 = 0.0004065208062293446;
     const BENDS: bool = true;
@@ -126,27 +126,17 @@ macro_rules! sum_over {
 }
 pub(crate) use sum_over;
 
-/// The log weight of the residual as it stands: log w_0, up to the same constant as
-/// [`log_weight`].
-pub fn log_density<S: Falloff>(residual: &[f64]) -> f64 {
-    log_density_with::<S, Portable, 0>(residual)
-}
-
-/// The log weight of replacing a record with statistic `old` by one with statistic `new`.
-pub fn log_weight<S: Falloff>(residual: &[f64], old: &[f64], new: &[f64]) -> f64 {
-    log_weight_with::<S, Portable, 0>(residual, old, new)
-}
-
-/// [`log_density`] in the vectors V, for statistics of length K (0: of any length).
+/// The log weight of the residual as it stands, log w_0, up to the same constant as
+/// [`log_weight_with`], in the vectors V, for statistics of length K (0: of any length).
 #[inline(always)]
-pub fn log_density_with<S: Falloff, V: Vector, const K: usize>(residual: &[f64]) -> f64 {
+pub fn log_density_with<S: Cost, V: Vector, const K: usize>(residual: &[f64]) -> f64 {
     let r = known::<K>(residual);
     -sum_over!(V, r.len(), k => V::cost::<S>(V::load(&r[k..])), S::cost(r[k]))
 }
 
-/// [`log_weight`] in the vectors V, for statistics of length K (0: of any length).
+/// The log weight of replacing a record with statistic `old` by one with statistic `new`.
 #[inline(always)]
-pub fn log_weight_with<S: Falloff, V: Vector, const K: usize>(
+pub fn log_weight_with<S: Cost, V: Vector, const K: usize>(
     residual: &[f64],
     old: &[f64],
     new: &[f64],
@@ -161,7 +151,7 @@ pub fn log_weight_with<S: Falloff, V: Vector, const K: usize>(
 
 /// The cost of the residual `apart + old`.
 #[inline(always)]
-pub fn cost_with<S: Falloff, V: Vector, const K: usize>(apart: &[f64], old: &[f64]) -> f64 {
+pub fn cost_with<S: Cost, V: Vector, const K: usize>(apart: &[f64], old: &[f64]) -> f64 {
     let apart = known::<K>(apart);
     let old = &old[..apart.len()];
     sum_over!(V, apart.len(), k => {
@@ -171,10 +161,7 @@ pub fn cost_with<S: Falloff, V: Vector, const K: usize>(apart: &[f64], old: &[f6
 
 /// The costs of the residuals `apart + old` of four.
 #[inline(always)]
-pub fn costs_with<S: Falloff, V: Vector, const K: usize>(
-    apart: &[f64],
-    old: [&[f64]; 4],
-) -> V::Four {
+pub fn costs_with<S: Cost, V: Vector, const K: usize>(apart: &[f64], old: [&[f64]; 4]) -> V::Four {
     let apart = known::<K>(apart);
     let len = apart.len();
     let old = old.map(|row| &row[..len]);
@@ -204,13 +191,13 @@ mod tests {
 
     #[test]
     fn step_of_square_makes_a_unit() {
-        assert!((Square::STEP - (2.0 * COST_UNIT / 65536.0).sqrt()).abs() < 1e-18);
+        assert!((L2::STEP - (2.0 * COST_UNIT / 65536.0).sqrt()).abs() < 1e-18);
     }
 
     /// Whole units stand below and above the cost, wherever they are not at their largest.
     #[test]
     fn units_stand_around_the_cost() {
-        fn check<S: Falloff>(distance: u16, paid: u16) {
+        fn check<S: Cost>(distance: u16, paid: u16) {
             let twice = if S::BENDS { 0.5 } else { 0.0 };
             let (d, p) = (f64::from(distance) * S::STEP, twice * f64::from(paid) * S::STEP);
             let cost = (S::cost(p + d) - S::cost(p)) / COST_UNIT;
@@ -220,8 +207,8 @@ mod tests {
         }
         for distance in (0..=u16::MAX).step_by(97) {
             for paid in [0, 1, 999, 30_000, u16::MAX] {
-                check::<Absolute>(distance, paid);
-                check::<Square>(distance, paid);
+                check::<L1>(distance, paid);
+                check::<L2>(distance, paid);
             }
         }
     }

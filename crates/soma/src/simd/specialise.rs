@@ -1,15 +1,14 @@
-//! One source, compiled for each shape of the noise, for the common lengths of a statistic, and
+//! One source, compiled for each cost, for the common lengths of a statistic, and
 //! for the vector instructions of the machine at hand.
 
 use pulp::Arch;
 #[cfg(target_arch = "x86_64")]
 use pulp::{Simd, WithSimd};
 
-use super::cost::{Absolute, Falloff, Square};
+use super::cost::Cost;
 #[cfg(target_arch = "x86_64")]
 use super::vector::Avx2;
 use super::vector::{Portable, Vector};
-use crate::release::mechanism::Shape;
 
 /// Work that is worth being compiled for each case. `K` is the length of a statistic, or 0 where
 /// it is none of the common ones.
@@ -21,7 +20,7 @@ pub(crate) trait Work {
     type Output;
 
     /// Does the work.
-    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Self::Output;
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> Self::Output;
 }
 
 /// Work that is done with vector instructions.
@@ -29,7 +28,7 @@ pub(crate) trait Work {
 struct Case<W, S, const K: usize>(W, std::marker::PhantomData<S>);
 
 #[cfg(target_arch = "x86_64")]
-impl<W: Work, S: Falloff, const K: usize> WithSimd for Case<W, S, K> {
+impl<W: Work, S: Cost, const K: usize> WithSimd for Case<W, S, K> {
     type Output = W::Output;
 
     #[inline(always)]
@@ -38,34 +37,15 @@ impl<W: Work, S: Falloff, const K: usize> WithSimd for Case<W, S, K> {
     }
 }
 
-/// Does `work` for noise of `shape` and statistics of length `k`, on the machine `arch`.
+/// Does `work` for the cost S and statistics of length `k`, on the machine `arch`.
 ///
 /// The operations and their order are the same in every case, so that the results are too.
-pub(crate) fn specialised<W: Work>(work: W, shape: Shape, k: usize, arch: Arch) -> W::Output {
-    match shape {
-        Shape::Absolute => by_length::<W, Absolute>(work, k, arch),
-        Shape::Square => by_length::<W, Square>(work, k, arch),
-    }
-}
-
-/// The same with only one length known to the compiler, 9, for work of which there is much to
-/// compile.
-pub(crate) fn specialised_little<W: Work>(
-    work: W,
-    shape: Shape,
-    k: usize,
-    arch: Arch,
-) -> W::Output {
-    match shape {
-        Shape::Absolute => by_nine::<W, Absolute>(work, k, arch),
-        Shape::Square => by_nine::<W, Square>(work, k, arch),
-    }
-}
-
-fn by_nine<W: Work, S: Falloff>(work: W, k: usize, arch: Arch) -> W::Output {
+pub(crate) fn specialised<W: Work, S: Cost>(work: W, k: usize, arch: Arch) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Arch::V3(machine) = arch {
         return match k {
+            1 => Simd::vectorize(machine, Case::<W, S, 1>(work, std::marker::PhantomData)),
+            3 => Simd::vectorize(machine, Case::<W, S, 3>(work, std::marker::PhantomData)),
             9 => Simd::vectorize(machine, Case::<W, S, 9>(work, std::marker::PhantomData)),
             _ => Simd::vectorize(machine, Case::<W, S, 0>(work, std::marker::PhantomData)),
         };
@@ -74,12 +54,12 @@ fn by_nine<W: Work, S: Falloff>(work: W, k: usize, arch: Arch) -> W::Output {
     work.run::<S, Portable, 0>()
 }
 
-fn by_length<W: Work, S: Falloff>(work: W, k: usize, arch: Arch) -> W::Output {
+/// The same with only one length known to the compiler, 9, for work of which there is much to
+/// compile.
+pub(crate) fn specialised_little<W: Work, S: Cost>(work: W, k: usize, arch: Arch) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Arch::V3(machine) = arch {
         return match k {
-            1 => Simd::vectorize(machine, Case::<W, S, 1>(work, std::marker::PhantomData)),
-            3 => Simd::vectorize(machine, Case::<W, S, 3>(work, std::marker::PhantomData)),
             9 => Simd::vectorize(machine, Case::<W, S, 9>(work, std::marker::PhantomData)),
             _ => Simd::vectorize(machine, Case::<W, S, 0>(work, std::marker::PhantomData)),
         };

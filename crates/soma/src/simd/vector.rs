@@ -6,7 +6,7 @@
 mod avx2;
 mod portable;
 
-use super::cost::Falloff;
+use super::cost::Cost;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
@@ -81,7 +81,7 @@ pub trait Vector: Copy + 'static {
     fn below(a: Self::Four, b: Self::Four) -> u32;
 
     /// The costs of residuals.
-    fn cost<S: Falloff>(residuals: Self::Four) -> Self::Four;
+    fn cost<S: Cost>(residuals: Self::Four) -> Self::Four;
 
     /// All four together: the first and third, plus the second and fourth.
     fn total(a: Self::Four) -> f64;
@@ -107,13 +107,13 @@ pub trait Vector: Copy + 'static {
     fn find_four(sums: &[u32], spans: Spans, words: [u64; 4]) -> ([u32; 4], Self::Four);
 
     /// The masses of single records; see [`Points`].
-    fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4];
+    fn weigh_points<S: Cost, const K: usize>(points: Points) -> [f64; 4];
 
     /// The masses of single records in whole numbers; see [`Stepping`].
     fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16);
 
     /// The masses of cells; see [`Weighing`].
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, u32);
+    fn weigh<S: Cost, const K: usize>(weighing: Weighing) -> (Spans, u32);
 }
 
 /// Eight columns of masses, one after the other on a line: where each begins, and where the last ends.

@@ -35,7 +35,7 @@ impl Trial {
             &mut self.statistics,
             &mut self.residual,
         )?;
-        Ok(problem.release().mechanism().noise().shape().log_density(&self.residual))
+        Ok(problem.release().potential().log_density(&self.residual))
     }
 
     /// Puts the records of the last build in the place of the current ones.

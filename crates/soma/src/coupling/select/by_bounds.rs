@@ -12,7 +12,7 @@ use crate::coupling::pair::{Offer, Pair};
 use crate::kernel::select::scan::columns::{Columns, Scanned};
 use crate::numeric::exp::exp;
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::vector::{LANES, Vector};
 
 /// The bounds of both chains' weights at consecutive places.
@@ -43,9 +43,9 @@ impl Bounds {
 
     /// A place for each chain, drawn with probability w_i / W.
     #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
@@ -87,12 +87,12 @@ impl Bounds {
     }
 
     #[inline(always)]
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<S: Cost, V: Vector, const K: usize>(
         &self,
         side: usize,
         (_, cost): Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
     ) -> bool {
         let (records, current) = (at.pair.records()[side], at.currents[side]);
@@ -164,11 +164,11 @@ pub(crate) struct Bounded<'a> {
     pub bounds: &'a mut Bounds,
 }
 
-impl Places for Bounded<'_> {
+impl<S: Cost> Places<S> for Bounded<'_> {
     #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
@@ -184,24 +184,19 @@ impl Places for Bounded<'_> {
     }
 
     #[inline(always)]
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
         choice: Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
     ) -> bool {
         self.bounds.takes::<S, V, K>(side, choice, uniform, at, evaluations)
     }
 
     #[inline(always)]
-    fn moved<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        pair: &Pair,
-        taken: [Taken; 2],
-        _: &Offer<'_>,
-    ) {
+    fn moved<V: Vector, const K: usize>(&mut self, pair: &Pair, taken: [Taken; 2], _: &Offer<'_>) {
         self.bounds.moved::<V, K>(pair, taken);
     }
 }

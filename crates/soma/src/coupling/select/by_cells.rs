@@ -12,7 +12,7 @@ use crate::kernel::select::envelope::Envelope;
 use crate::numeric::exp::exp;
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::prefix::integer::Hit;
 use crate::simd::vector::Vector;
 
@@ -49,7 +49,7 @@ struct InCells {
 
 impl InCells {
     #[inline(always)]
-    fn fit<S: Falloff, V: Vector, const K: usize>(
+    fn fit<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         partition: &Partition,
@@ -63,7 +63,7 @@ impl InCells {
 
     /// Takes an offer: bounds are those of putting it in the place of a record.
     #[inline(always)]
-    fn offer<S: Falloff, V: Vector, const K: usize>(&mut self, records: &Records, new: &[f64]) {
+    fn offer<S: Cost, V: Vector, const K: usize>(&mut self, records: &Records, new: &[f64]) {
         self.envelope.offer::<V, K>(records.residual(), new);
         self.unit = self.cells.weigh::<S, V, K>(&self.envelope);
         self.per_total = 1.0 / f64::from(self.cells.masses.total());
@@ -113,7 +113,7 @@ impl InCells {
 
     /// A record with `statistic` comes to `cell`, at `place`.
     #[inline(always)]
-    fn come<S: Falloff, V: Vector, const K: usize>(
+    fn come<S: Cost, V: Vector, const K: usize>(
         &mut self,
         place: usize,
         cell: usize,
@@ -133,7 +133,7 @@ pub(crate) struct AllByCells<'a> {
 impl<'a> AllByCells<'a> {
     /// Sorts the records of both chains into the cells of `partition`.
     #[inline(always)]
-    pub fn begin<S: Falloff, V: Vector, const K: usize>(
+    pub fn begin<S: Cost, V: Vector, const K: usize>(
         darts: &'a mut CellDarts,
         partition: &Partition,
         pair: &Pair,
@@ -145,12 +145,12 @@ impl<'a> AllByCells<'a> {
     }
 }
 
-impl Places for AllByCells<'_> {
+impl<S: Cost> Places<S> for AllByCells<'_> {
     /// A place for each chain, drawn with probability w_i / W.
     #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
@@ -192,12 +192,12 @@ impl Places for AllByCells<'_> {
     }
 
     #[inline(always)]
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
         (place, cost): Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
     ) -> bool {
         let InCells { cells, envelope, homes, unit, .. } = &self.darts.chains[side];
@@ -209,12 +209,7 @@ impl Places for AllByCells<'_> {
     }
 
     #[inline(always)]
-    fn moved<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        _: &Pair,
-        taken: [Taken; 2],
-        offer: &Offer<'_>,
-    ) {
+    fn moved<V: Vector, const K: usize>(&mut self, _: &Pair, taken: [Taken; 2], offer: &Offer<'_>) {
         let [first, second] = &mut self.darts.chains;
         let mut cell = 0;
         if let Some(i) = place(taken[0]) {
@@ -267,7 +262,7 @@ fn throw<V: Vector>(chains: &[InCells; 2], rng: &mut Rng) -> ([usize; DARTS], [f
 
 /// A place of one chain alone, drawn with probability w_i / W, and the cost of it.
 #[inline(always)]
-fn alone<S: Falloff, V: Vector, const K: usize>(
+fn alone<S: Cost, V: Vector, const K: usize>(
     chain: &InCells,
     records: &Records,
     evaluations: &mut u64,
@@ -288,7 +283,7 @@ fn alone<S: Falloff, V: Vector, const K: usize>(
 /// Whether an offer of less weight than w_0 is put in the place of a member of a cell, at a cost
 /// of `cost`: by bounds of W from both sides, or by the sum. `unit` is the cost of one part.
 #[inline(always)]
-fn is_taken<S: Falloff, V: Vector, const K: usize>(
+fn is_taken<S: Cost, V: Vector, const K: usize>(
     test: Threshold,
     (cell, cost): (usize, f64),
     (cells, unit): (&Cells, f64),

@@ -10,7 +10,7 @@ use crate::kernel::select::accept::{Threshold, by_weighing_all};
 use crate::kernel::select::envelope::Envelope;
 use crate::numeric::exp::exp;
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
 /// After so many rounds all records are weighed. Rounds are independent of each other, so that the
@@ -39,10 +39,10 @@ impl Darts {
     }
 }
 
-impl Places for &mut Darts {
+impl<S: Cost> Places<S> for &mut Darts {
     /// Widens the boxes to hold all offers of the batch, as the plain kernel does.
     #[inline(always)]
-    fn prepare<S: Falloff, V: Vector, const K: usize>(
+    fn prepare<V: Vector, const K: usize>(
         &mut self,
         pair: &Pair,
         offers: &CoupledOffers<'_>,
@@ -60,9 +60,9 @@ impl Places for &mut Darts {
 
     /// A place for each chain, drawn with probability w_i / W.
     #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
@@ -107,12 +107,12 @@ impl Places for &mut Darts {
     }
 
     #[inline(always)]
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
         (place, cost): Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, S>,
         evaluations: &mut u64,
     ) -> bool {
         let test = Threshold::with(uniform, at.currents[side]);

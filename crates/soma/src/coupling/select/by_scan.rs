@@ -7,8 +7,8 @@ use super::places::{Choice, Move, Places};
 use crate::kernel::Subset;
 use crate::numeric::exp::exp;
 use crate::records::Records;
+use crate::release::potential::Evaluate;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, log_weight_with};
 use crate::simd::vector::Vector;
 
 /// Memory for the weights of both chains.
@@ -24,24 +24,24 @@ pub(crate) struct Weights {
 /// All places.
 pub(crate) struct All<'a>(pub &'a mut Weights);
 
-impl Places for All<'_> {
+impl<P: Evaluate> Places<P> for All<'_> {
     #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
-        self.0.choose::<S, V, K>(at, at.pair.n(), |slot| slot, evaluations, rng)
+        self.0.choose::<P, V, K>(at, at.pair.n(), |slot| slot, evaluations, rng)
     }
 
     #[inline(always)]
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
         choice: Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         _: &mut u64,
     ) -> bool {
         self.0.takes(side, choice, uniform, at)
@@ -59,15 +59,15 @@ pub(crate) struct Part<'a> {
     pub weights: &'a mut Weights,
 }
 
-impl Places for Part<'_> {
+impl<P: Evaluate> Places<P> for Part<'_> {
     fn relabels(&self) -> bool {
         self.subset == Subset::Random || self.order.len().is_multiple_of(self.size)
     }
 
     #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
@@ -78,20 +78,52 @@ impl Places for Part<'_> {
                 order.swap(i, rng.random_range(i..n));
             }
             let place = |slot: usize| order[slot];
-            return weights.choose::<S, V, K>(at, size, place, evaluations, rng);
+            return weights.choose::<P, V, K>(at, size, place, evaluations, rng);
         }
         let start = std::mem::replace(*next, (**next + size) % n);
         let place = |slot: usize| if start + slot < n { start + slot } else { start + slot - n };
-        weights.choose::<S, V, K>(at, size, place, evaluations, rng)
+        weights.choose::<P, V, K>(at, size, place, evaluations, rng)
     }
 
     #[inline(always)]
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
         choice: Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
+        _: &mut u64,
+    ) -> bool {
+        self.weights.takes(side, choice, uniform, at)
+    }
+}
+
+/// The places of the block whose turn it is.
+pub(crate) struct Block<'a> {
+    pub size: usize,
+    pub weights: &'a mut Weights,
+}
+
+impl<P: Evaluate> Places<P> for Block<'_> {
+    #[inline(always)]
+    fn choose<V: Vector, const K: usize>(
+        &mut self,
+        at: &Move<'_, P>,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> [Choice; 2] {
+        let start = at.turn - at.turn % self.size;
+        let size = self.size.min(at.pair.n() - start);
+        self.weights.choose::<P, V, K>(at, size, |slot| start + slot, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn takes<V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_, P>,
         _: &mut u64,
     ) -> bool {
         self.weights.takes(side, choice, uniform, at)
@@ -101,9 +133,9 @@ impl Places for Part<'_> {
 impl Weights {
     /// A place for each chain, of those of `size` slots.
     #[inline(always)]
-    pub fn choose<S: Falloff, V: Vector, const K: usize>(
+    pub fn choose<P: Evaluate, V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         size: usize,
         place: impl Fn(usize) -> usize + Copy,
         evaluations: &mut u64,
@@ -114,7 +146,7 @@ impl Weights {
         for side in 0..2 {
             let (records, new) = (both[side], at.offer.statistics[side]);
             (totals[side], least[side]) =
-                weigh::<S, V, K>(records, size, place, new, &mut weights[side]);
+                weigh::<P, V, K>(at.potential, records, size, place, new, &mut weights[side]);
         }
         *evaluations += 2 * size as u64;
         let coupled = Coupled::new([&weights[0], &weights[1]], *totals);
@@ -130,14 +162,14 @@ impl Weights {
             let chosen = place(slots[side]);
             let (records, new) = (both[side], at.offer.statistics[side]);
             let old = records.statistic_known::<K>(chosen);
-            choices[side] = (chosen, -log_weight_with::<S, V, K>(records.residual(), old, new));
+            choices[side] = (chosen, at.potential.cost_after::<V, K>(records.residual(), old, new));
         }
         choices
     }
 
     /// Whether W / (W + w_0 - w_i) is enough.
     #[inline(always)]
-    fn takes(&self, side: usize, (_, cost): Choice, uniform: f64, at: &Move<'_>) -> bool {
+    fn takes<P>(&self, side: usize, (_, cost): Choice, uniform: f64, at: &Move<'_, P>) -> bool {
         let (total, least) = (self.totals[side], self.least[side]);
         // Beyond exp(600) an offer is refused all the same.
         let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
@@ -148,7 +180,8 @@ impl Weights {
 /// The weights of an offer at the first `size` places, relative to the largest of them, filled up
 /// with zeros. Returns their sum, and the cost of the largest.
 #[inline(always)]
-fn weigh<S: Falloff, V: Vector, const K: usize>(
+fn weigh<P: Evaluate, V: Vector, const K: usize>(
+    potential: &P,
     records: &Records,
     size: usize,
     place: impl Fn(usize) -> usize,
@@ -161,7 +194,7 @@ fn weigh<S: Falloff, V: Vector, const K: usize>(
     let mut top = f64::NEG_INFINITY;
     for (slot, weight) in weights[..size].iter_mut().enumerate() {
         let old = records.statistic_known::<K>(place(slot));
-        *weight = log_weight_with::<S, V, K>(residual, old, statistic);
+        *weight = -potential.cost_after::<V, K>(residual, old, statistic);
         top = if *weight > top { *weight } else { top };
     }
     for weight in weights.iter_mut() {

@@ -4,8 +4,8 @@ use rand::RngExt;
 
 use super::places::{Choice, Move, Places};
 use crate::numeric::accept::is_below_exp_neg;
+use crate::release::potential::Evaluate;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, log_weight_with};
 use crate::simd::vector::Vector;
 
 /// A place drawn at random, or the next one in order.
@@ -15,15 +15,15 @@ pub(crate) enum OnePlace {
     Next,
 }
 
-impl Places for OnePlace {
+impl<P: Evaluate> Places<P> for OnePlace {
     fn relabels(&self) -> bool {
         *self == OnePlace::Random
     }
 
     #[inline(always)]
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
@@ -37,18 +37,18 @@ impl Places for OnePlace {
         for side in 0..2 {
             let old = both[side].statistic_known::<K>(place);
             let (residual, new) = (both[side].residual(), at.offer.statistics[side]);
-            choices[side].1 = -log_weight_with::<S, V, K>(residual, old, new);
+            choices[side].1 = at.potential.cost_after::<V, K>(residual, old, new);
         }
         choices
     }
 
     #[inline(always)]
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
         (_, cost): Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         _: &mut u64,
     ) -> bool {
         is_below_exp_neg(uniform, cost - at.currents[side])

@@ -4,8 +4,8 @@ use rand::RngExt;
 
 use crate::coupling::offers::CoupledOffers;
 use crate::coupling::pair::{Offer, Pair};
+use crate::release::potential::Evaluate;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, log_density_with};
 use crate::simd::vector::Vector;
 
 /// A place, and the cost of putting the offer there: minus the log weight.
@@ -22,15 +22,16 @@ pub(crate) fn place(taken: Taken) -> Option<usize> {
 
 /// What a residual costs as it stands, -log w_0, in both chains.
 #[inline(always)]
-pub(crate) fn currents<S: Falloff, V: Vector, const K: usize>(pair: &Pair) -> [f64; 2] {
-    let [first, second] = pair.records();
-    let first = -log_density_with::<S, V, K>(first.residual());
-    [first, -log_density_with::<S, V, K>(second.residual())]
+pub(crate) fn currents<P: Evaluate, V: Vector, const K: usize>(
+    potential: &P,
+    pair: &Pair,
+) -> [f64; 2] {
+    pair.records().map(|records| potential.current_cost::<V, K>(records.residual()))
 }
 
 /// One move of both chains, to be made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Move<'a> {
+pub(crate) struct Move<'a, P> {
+    pub potential: &'a P,
     pub pair: &'a Pair,
     /// What the residuals cost as they stand.
     pub currents: [f64; 2],
@@ -41,7 +42,7 @@ pub(crate) struct Move<'a> {
 
 /// A coupling of the choices of a place. Each chain alone must choose and take as the plain kernel
 /// does.
-pub(crate) trait Places {
+pub(crate) trait Places<P: Evaluate> {
     /// Whether the second chain may be relabelled where both take the same offer.
     fn relabels(&self) -> bool {
         true
@@ -49,7 +50,7 @@ pub(crate) trait Places {
 
     /// Looks at the first `size` offers of a batch.
     #[inline(always)]
-    fn prepare<S: Falloff, V: Vector, const K: usize>(
+    fn prepare<V: Vector, const K: usize>(
         &mut self,
         pair: &Pair,
         offers: &CoupledOffers<'_>,
@@ -59,27 +60,27 @@ pub(crate) trait Places {
     }
 
     /// A place for each chain.
-    fn choose<S: Falloff, V: Vector, const K: usize>(
+    fn choose<V: Vector, const K: usize>(
         &mut self,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2];
 
     /// Whether the chain on this side takes the offer at the place that it has just chosen, as
     /// `uniform`, which is the same for both, decides.
-    fn takes<S: Falloff, V: Vector, const K: usize>(
+    fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
         choice: Choice,
         uniform: f64,
-        at: &Move<'_>,
+        at: &Move<'_, P>,
         evaluations: &mut u64,
     ) -> bool;
 
     /// The offers that were taken are in their places, and the second chain is relabelled.
     #[inline(always)]
-    fn moved<S: Falloff, V: Vector, const K: usize>(
+    fn moved<V: Vector, const K: usize>(
         &mut self,
         pair: &Pair,
         taken: [Taken; 2],
@@ -91,17 +92,17 @@ pub(crate) trait Places {
 
 /// Where each chain takes its offer.
 #[inline(always)]
-pub(crate) fn taken<S: Falloff, V: Vector, const K: usize>(
-    places: &mut impl Places,
-    at: &Move<'_>,
+pub(crate) fn taken<P: Evaluate, V: Vector, const K: usize>(
+    places: &mut impl Places<P>,
+    at: &Move<'_, P>,
     evaluations: &mut u64,
     rng: &mut Rng,
 ) -> [Taken; 2] {
-    let choices = places.choose::<S, V, K>(at, evaluations, rng);
+    let choices = places.choose::<V, K>(at, evaluations, rng);
     let uniform: f64 = rng.random();
     let mut taken = [None; 2];
     for side in 0..2 {
-        if places.takes::<S, V, K>(side, choices[side], uniform, at, evaluations) {
+        if places.takes::<V, K>(side, choices[side], uniform, at, evaluations) {
             taken[side] = Some(choices[side]);
         }
     }

@@ -7,7 +7,7 @@ use super::scan::columns::draw_by_cost;
 use crate::numeric::exp::{LOOSE, exp, exp_above};
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, costs_with};
+use crate::simd::cost::{Cost, costs_with};
 use crate::simd::vector::{Portable, Vector};
 
 /// A place drawn with probability w_i / W, and the cost of putting the offer there.
@@ -28,7 +28,7 @@ impl Choice {
     }
 
     /// A place drawn by weighing all records, where there are no cells.
-    pub(crate) fn by_weighing_all<S: Falloff, const K: usize>(
+    pub(crate) fn by_weighing_all<S: Cost, const K: usize>(
         envelope: &Envelope,
         records: &Records,
         evaluations: &mut u64,
@@ -95,7 +95,7 @@ impl Threshold {
     /// Adds up bounds of the weights from below, those of the records from `place` on and then of
     /// the others, until they are enough.
     #[inline(always)]
-    fn is_met_by_bounds<S: Falloff, V: Vector, const K: usize>(
+    fn is_met_by_bounds<S: Cost, V: Vector, const K: usize>(
         &self,
         envelope: &Envelope,
         records: &Records,
@@ -124,7 +124,7 @@ impl Threshold {
     /// Adds up weights until they are enough, or until what is left cannot make them enough.
     /// `rows` are the statistics of all n records, each once; `most` is a bound of all weights.
     #[inline(always)]
-    pub(crate) fn is_met_by_sum<'a, S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn is_met_by_sum<'a, S: Cost, V: Vector, const K: usize>(
         &self,
         envelope: &Envelope,
         n: usize,
@@ -174,7 +174,7 @@ impl OneBox {
     /// Widens the box to hold all offers of the batch. A replacement moves the residual, and so,
     /// unless it bends, the cost, by no more than the box is wide.
     #[inline(always)]
-    pub(crate) fn prepare<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
         statistics: &[f64],
         envelope: &mut Envelope,
@@ -217,7 +217,7 @@ impl OneBox {
     /// Whether the offer is put in the chosen place. What hardly ever fails comes first: a branch
     /// that goes either way is dear.
     #[inline(always)]
-    pub(crate) fn accepts<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         current: f64,
@@ -255,7 +255,7 @@ impl OneBox {
 /// does not change if they are given up after a number that is fixed beforehand.
 #[cold]
 #[inline(never)]
-pub(crate) fn by_weighing_all<'a, S: Falloff, const K: usize>(
+pub(crate) fn by_weighing_all<'a, S: Cost, const K: usize>(
     envelope: &Envelope,
     rows: impl Iterator<Item = &'a [f64]>,
     evaluations: &mut u64,
@@ -270,7 +270,7 @@ pub(crate) fn by_weighing_all<'a, S: Falloff, const K: usize>(
 /// 1.
 #[cold]
 #[inline(never)]
-pub(crate) fn sum_of_weights<'a, S: Falloff, const K: usize>(
+pub(crate) fn sum_of_weights<'a, S: Cost, const K: usize>(
     envelope: &Envelope,
     rows: impl Iterator<Item = &'a [f64]>,
     unit: f64,

@@ -3,7 +3,7 @@
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{least, most};
 use crate::records::Records;
-use crate::simd::cost::{Falloff, cost_with, known, sum_over};
+use crate::simd::cost::{Cost, cost_with, known, sum_over};
 use crate::simd::vector::Vector;
 
 /// A box that holds all statistics. It is widened as they are replaced, and made tight again once
@@ -115,34 +115,31 @@ impl Envelope {
     /// The cost of putting the offer in the place of a record with statistic `old`: minus the log
     /// weight.
     #[inline(always)]
-    pub(crate) fn cost<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
+    pub(crate) fn cost<S: Cost, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
         cost_with::<S, V, K>(&self.apart, old)
     }
 
     /// A cost that no record in the box can fall below: each coordinate comes as near as it can.
     #[inline(always)]
-    pub(crate) fn least_cost<S: Falloff, V: Vector, const K: usize>(&self) -> f64 {
+    pub(crate) fn least_cost<S: Cost, V: Vector, const K: usize>(&self) -> f64 {
         self.least_cost_at::<S, V, K>(&self.apart)
     }
 
     /// The same for an offer that leaves the residual `apart` to a record with statistic zero.
     #[inline(always)]
-    pub(crate) fn least_cost_at<S: Falloff, V: Vector, const K: usize>(
-        &self,
-        apart: &[f64],
-    ) -> f64 {
+    pub(crate) fn least_cost_at<S: Cost, V: Vector, const K: usize>(&self, apart: &[f64]) -> f64 {
         least_cost_in::<S, V, K>(apart, &self.low, &self.high)
     }
 
     /// By how much a cost exceeds the least that the box allows.
     #[inline(always)]
-    pub(crate) fn excess<S: Falloff, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
+    pub(crate) fn excess<S: Cost, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
         self.cost::<S, V, K>(old) - self.least_cost::<S, V, K>()
     }
 
     /// By how much, at least, for a record in the box from `low` to `high`.
     #[inline(always)]
-    pub(crate) fn excess_in<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn excess_in<S: Cost, V: Vector, const K: usize>(
         &self,
         low: &[f64],
         high: &[f64],
@@ -153,10 +150,7 @@ impl Envelope {
     /// A bound that the mean cost of the records cannot exceed. The cost is convex, so that over
     /// an interval it lies below its chord, and the mean of a chord is the chord at the mean.
     #[inline(always)]
-    pub(crate) fn mean_cost<S: Falloff, V: Vector, const K: usize>(
-        &self,
-        records: &Records,
-    ) -> f64 {
+    pub(crate) fn mean_cost<S: Cost, V: Vector, const K: usize>(&self, records: &Records) -> f64 {
         let apart = known::<K>(&self.apart);
         let k = apart.len();
         let (low, high, per_width) = (&self.low[..k], &self.high[..k], &self.per_width[..k]);
@@ -189,7 +183,7 @@ impl Envelope {
 
 /// A cost that no record in the box from `low` to `high` can fall below.
 #[inline(always)]
-fn least_cost_in<S: Falloff, V: Vector, const K: usize>(
+fn least_cost_in<S: Cost, V: Vector, const K: usize>(
     apart: &[f64],
     low: &[f64],
     high: &[f64],

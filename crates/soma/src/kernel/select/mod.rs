@@ -6,6 +6,7 @@ pub(crate) mod cells;
 pub(crate) mod envelope;
 pub(crate) mod ordered;
 pub(crate) mod scan;
+pub(crate) mod separable;
 pub(crate) mod uniform;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use self::accept::Choice;
 use self::envelope::Envelope;
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
 /// A way to draw a place with probability w_i / W, and to say whether it is taken.
@@ -28,7 +29,7 @@ pub(crate) trait Selector {
 
     /// Looks at the statistics of the offers of a batch.
     #[inline(always)]
-    fn prepare<S: Falloff, V: Vector, const K: usize>(
+    fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
         statistics: &[f64],
         envelope: &mut Envelope,
@@ -39,7 +40,7 @@ pub(crate) trait Selector {
 
     /// Draws a place for an offer with statistic `offer`; `current` is the cost of the residual as
     /// it stands.
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
         current: f64,
@@ -50,7 +51,7 @@ pub(crate) trait Selector {
     ) -> Choice;
 
     /// Whether the offer is put in the chosen place.
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         current: f64,
@@ -69,7 +70,7 @@ pub(crate) trait Selector {
     }
 
     /// Offer j of the batch, with statistic `new`, was put in the chosen place.
-    fn replaced<S: Falloff, V: Vector, const K: usize>(
+    fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         j: usize,
@@ -93,6 +94,10 @@ pub enum Strategy {
     Bins,
     /// By way of sums along the line, for a single statistic under Laplace noise.
     Ordered,
+    /// By way of cells under the bounds of any separable potential.
+    Boxes,
+    /// By weighing all records, for a potential of which nothing is known but its values.
+    Weights,
 }
 
 impl Strategy {
@@ -104,6 +109,8 @@ impl Strategy {
             Strategy::Cells(count) => format!("cells-{count}"),
             Strategy::Bins => "bins".into(),
             Strategy::Ordered => "ordered".into(),
+            Strategy::Boxes => "boxes".into(),
+            Strategy::Weights => "weights".into(),
         }
     }
 }

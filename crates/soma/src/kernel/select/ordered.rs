@@ -10,7 +10,7 @@ use crate::numeric::accept::accepts_exp_neg;
 use crate::numeric::exp::exp;
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::prefix::blocked::Sums;
 use crate::simd::vector::Vector;
 
@@ -199,7 +199,7 @@ impl Selector for OrderedSelector<'_> {
     }
 
     #[inline(always)]
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
         _: f64,
@@ -228,7 +228,7 @@ impl Selector for OrderedSelector<'_> {
     }
 
     #[inline(always)]
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         current: f64,
@@ -260,7 +260,7 @@ impl Selector for OrderedSelector<'_> {
     }
 
     #[inline(always)]
-    fn replaced<S: Falloff, V: Vector, const K: usize>(
+    fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         _: usize,

@@ -8,7 +8,7 @@ use crate::kernel::select::ordered::MOST_RANGE;
 use crate::kernel::soma::Soma;
 use crate::numeric::exp::exp;
 use crate::records::Records;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
 /// So many records stand in for offers, to see how many trials one would take.
@@ -44,7 +44,7 @@ impl Soma {
     /// The strategy of this sweep. It depends on the records and on the number of sweeps made, and
     /// on nothing else, so that a chain that is taken up again goes on as it would have.
     #[inline(always)]
-    pub(crate) fn choose<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn choose<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
     ) -> Strategy {
@@ -91,7 +91,7 @@ impl Soma {
 
     /// Grows the cells of `strategy`, if there are any; they may turn out not to suit.
     #[inline(always)]
-    fn grow<S: Falloff, V: Vector, const K: usize>(
+    fn grow<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         strategy: Strategy,
@@ -122,7 +122,7 @@ impl Soma {
     /// Some of them are offered where the residual is as it stands, and most where it is as the noise
     /// may well make it: in a sweep it changes many times.
     #[inline(always)]
-    fn trials<S: Falloff, V: Vector, const K: usize>(
+    fn trials<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         parts: &[Part],
@@ -153,7 +153,7 @@ impl Soma {
 
     /// The mean of what bounds the weights of an offer by way of `parts`.
     #[inline(always)]
-    fn bound<S: Falloff, V: Vector, const K: usize>(&self, parts: &[Part]) -> f64 {
+    fn bound<S: Cost, V: Vector, const K: usize>(&self, parts: &[Part]) -> f64 {
         let (mut mass, mut looked_at) = (0.0, 0);
         for part in parts {
             let least = self.envelope.excess_in::<S, V, K>(&part.low, &part.high);

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 
 use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Spans, Stepping, Vector, Weighing};
 use crate::numeric::exp::{HIGH_BITS, HIGH_RANGE};
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 
 /// Runs on a machine with AVX2.
 #[derive(Clone, Copy)]
@@ -231,7 +231,7 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn cost<S: Falloff>(residuals: __m256d) -> __m256d {
+    fn cost<S: Cost>(residuals: __m256d) -> __m256d {
         unsafe {
             if S::BENDS {
                 let half = _mm256_mul_pd(_mm256_set1_pd(0.5), residuals);
@@ -367,7 +367,7 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4] {
+    fn weigh_points<S: Cost, const K: usize>(points: Points) -> [f64; 4] {
         let Points { columns, apart, beyond, unit, masses, sums } = points;
         let k = if K == 0 { apart.len() } else { K };
         let (apart, beyond) = (&apart[..k], &beyond[..k]);
@@ -462,7 +462,7 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, u32) {
+    fn weigh<S: Cost, const K: usize>(weighing: Weighing) -> (Spans, u32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
         let (aim, paid) = (&aim[..k], if S::BENDS { &paid[..k] } else { paid });

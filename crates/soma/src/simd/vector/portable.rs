@@ -2,7 +2,7 @@
 
 use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Spans, Stepping, Vector, Weighing, lane};
 use crate::numeric::exp::exp_above;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 
 /// Runs anywhere.
 #[derive(Clone, Copy)]
@@ -116,7 +116,7 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn cost<S: Falloff>(residuals: [f64; 4]) -> [f64; 4] {
+    fn cost<S: Cost>(residuals: [f64; 4]) -> [f64; 4] {
         residuals.map(S::cost)
     }
 
@@ -172,7 +172,7 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn weigh_points<S: Falloff, const K: usize>(points: Points) -> [f64; 4] {
+    fn weigh_points<S: Cost, const K: usize>(points: Points) -> [f64; 4] {
         let Points { columns, apart, beyond, unit, masses, sums } = points;
         let k = if K == 0 { apart.len() } else { K };
         let mut parts = [0.0; 4];
@@ -225,7 +225,7 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn weigh<S: Falloff, const K: usize>(weighing: Weighing) -> (Spans, u32) {
+    fn weigh<S: Cost, const K: usize>(weighing: Weighing) -> (Spans, u32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
         let (mut columns, mut second) = ([0u32; 8], 0);

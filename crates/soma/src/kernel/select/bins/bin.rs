@@ -1,7 +1,7 @@
 //! One bin: what its number of members makes of the weights.
 
 use crate::numeric::exp::exp;
-use crate::simd::cost::Falloff;
+use crate::release::potential::Evaluate;
 
 /// The largest exponent that is used: weights are only compared, so that more is no more.
 pub(crate) const MOST: f64 = 600.0;
@@ -58,13 +58,14 @@ impl Bin {
 
     /// Brings all up to date with the number of members. Returns whether weights may be multiplied.
     #[inline(always)]
-    pub(crate) fn weigh<S: Falloff>(&mut self) -> bool {
+    pub(crate) fn weigh<P: Evaluate>(&mut self, b: usize, potential: &P) -> bool {
         let mut is_mild = true;
-        if S::BENDS {
+        if !P::IS_L1 {
             for (members, factor) in self.factors.iter_mut().enumerate() {
                 let count = self.count + members as i64 - 1;
                 let r = self.offset + (self.full - count) as f64 * self.unit;
-                let log = S::cost(r) - S::cost(r + self.unit);
+                let cost = |r| potential.coordinate_cost(b, r);
+                let log = cost(r) - cost(r + self.unit);
                 *factor = bounded_exp(log);
                 is_mild &= log.abs() < MILD;
             }
@@ -97,9 +98,10 @@ impl Bin {
     }
 
     /// The logarithms of what leaving and arriving make of a weight.
-    pub(crate) fn logs<S: Falloff>(&self) -> [f64; 2] {
+    pub(crate) fn logs(&self, b: usize, potential: &impl Evaluate) -> [f64; 2] {
         let r = self.offset + (self.full - self.count) as f64 * self.unit;
-        [S::cost(r) - S::cost(r + self.unit), S::cost(r) - S::cost(r - self.unit)]
+        let cost = |r| potential.coordinate_cost(b, r);
+        [cost(r) - cost(r + self.unit), cost(r) - cost(r - self.unit)]
     }
 }
 

@@ -14,8 +14,9 @@ use crate::kernel::Counts;
 use crate::numeric::exp::exp;
 use crate::records::proposals::Batches;
 use crate::records::{Batch, Records};
+use crate::release::potential::Evaluate;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, sum_over};
+use crate::simd::cost::sum_over;
 use crate::simd::prefix::shifted::Ladder;
 use crate::simd::vector::Vector;
 
@@ -93,7 +94,7 @@ impl Bins {
 
     /// Finds the members of each bin.
     #[inline(always)]
-    fn fit<S: Falloff>(&mut self, records: &Records, register: &mut impl Register) {
+    fn fit<P: Evaluate>(&mut self, potential: &P, records: &Records, register: &mut impl Register) {
         // One more bin, for records that are in none.
         let k = records.k();
         self.counts.resize(k + 1, 0);
@@ -110,9 +111,9 @@ impl Bins {
             self.mild &= unit < MILD;
         }
         self.bins[k] = Bin::OUTSIDE;
-        for (bin, &count) in self.bins.iter_mut().zip(&self.counts) {
+        for (b, (bin, &count)) in self.bins.iter_mut().zip(&self.counts).enumerate() {
             bin.count = count;
-            self.mild &= bin.weigh::<S>();
+            self.mild &= bin.weigh(b, potential);
         }
         self.sum_up();
     }
@@ -126,19 +127,20 @@ impl Bins {
     /// Makes a move with an offer in bin `to`. Returns the bin that a record is taken out of, and
     /// which of its members, any one being as good as another; none if the offer is refused.
     #[inline(always)]
-    fn advance<S: Falloff, V: Vector>(
+    fn advance<P: Evaluate, V: Vector>(
         &mut self,
+        potential: &P,
         to: usize,
         rng: &mut Rng,
     ) -> Option<(usize, usize)> {
-        let (from, member) = self.select::<S, V>(to, rng)?;
+        let (from, member) = self.select::<P, V>(potential, to, rng)?;
         let gains = self.bins[to].gains;
         let loses = if from == to { -gains } else { self.bins[from].loses };
         let has_fallen = self.ladder.shift::<V>((to, gains), (from, loses));
         self.bins[from].count -= 1;
-        self.mild &= self.bins[from].weigh::<S>();
+        self.mild &= self.bins[from].weigh(from, potential);
         self.bins[to].count += 1;
-        self.mild &= self.bins[to].weigh::<S>();
+        self.mild &= self.bins[to].weigh(to, potential);
         if has_fallen {
             self.sum_up();
         }
@@ -147,9 +149,14 @@ impl Bins {
 
     /// Draws what [`advance`](Bins::advance) returns. All is divided by the factor of arriving.
     #[inline(always)]
-    fn select<S: Falloff, V: Vector>(&self, to: usize, rng: &mut Rng) -> Option<(usize, usize)> {
+    fn select<P: Evaluate, V: Vector>(
+        &self,
+        potential: &P,
+        to: usize,
+        rng: &mut Rng,
+    ) -> Option<(usize, usize)> {
         if !self.mild {
-            return self.select_by_logarithms::<S>(to, rng);
+            return self.select_by_logarithms(potential, to, rng);
         }
         let (arrival, sum) = (&self.bins[to], self.ladder.height());
         // In the bin of the offer the weight is w_0, and so at least what the cost, which is
@@ -179,9 +186,15 @@ impl Bins {
     /// The same relative to the largest weight, where weights differ beyond all measure.
     #[cold]
     #[inline(never)]
-    fn select_by_logarithms<S: Falloff>(&self, to: usize, rng: &mut Rng) -> Option<(usize, usize)> {
-        let arriving = self.bins[to].logs::<S>()[1];
-        let log = |b: usize| if b == to { 0.0 } else { self.bins[b].logs::<S>()[0] + arriving };
+    fn select_by_logarithms(
+        &self,
+        potential: &impl Evaluate,
+        to: usize,
+        rng: &mut Rng,
+    ) -> Option<(usize, usize)> {
+        let arriving = self.bins[to].logs(to, potential)[1];
+        let log =
+            |b: usize| if b == to { 0.0 } else { self.bins[b].logs(b, potential)[0] + arriving };
         let bins = || (0..self.bins.len()).filter(|&b| self.bins[b].count > 0);
         let top = bins().map(log).fold(f64::NEG_INFINITY, f64::max);
         let mass = |b: usize| self.bins[b].count as f64 * exp((log(b) - top).min(0.0));
@@ -217,43 +230,46 @@ fn passes(part: f64, whole: f64, bits: u64, rng: &mut Rng) -> bool {
 /// SOMA moves: W is the sum over the bins of members times weight, so that the bin is drawn with
 /// its exact probability, and any record in it will do. A move computes the weights of two bins.
 #[inline(always)]
-pub(crate) fn make_moves<S: Falloff, V: Vector>(
+pub(crate) fn make_moves<P: Evaluate, V: Vector>(
     bins: &mut Bins,
+    potential: &P,
     records: &mut Records,
     batches: Batches,
     rng: &mut Rng,
 ) -> Outcome<Counts> {
     if records.has_codes() && records.n() >= bins.far_from.unwrap_or(FAR) {
         let mut far = std::mem::take(&mut bins.far);
-        let outcome = bins.make_moves::<S, V>(&mut far, records, batches, rng);
+        let outcome = bins.make_moves::<P, V>(potential, &mut far, records, batches, rng);
         bins.far = far;
         return outcome;
     }
     let mut near = std::mem::take(&mut bins.near);
-    let outcome = bins.make_moves::<S, V>(&mut near, records, batches, rng);
+    let outcome = bins.make_moves::<P, V>(potential, &mut near, records, batches, rng);
     bins.near = near;
     outcome
 }
 
 impl Bins {
     #[inline(always)]
-    fn make_moves<S: Falloff, V: Vector>(
+    fn make_moves<P: Evaluate, V: Vector>(
         &mut self,
+        potential: &P,
         register: &mut impl Register,
         records: &mut Records,
         batches: Batches,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
-        self.fit::<S>(records, register);
-        let outcome = self.go_through::<S, V>(register, records, batches, rng);
+        self.fit(potential, records, register);
+        let outcome = self.go_through::<P, V>(potential, register, records, batches, rng);
         register.end(records, rng);
         records.set_residual_of_bins(self.bins.iter().map(|bin| bin.count));
         outcome
     }
 
     #[inline(always)]
-    fn go_through<S: Falloff, V: Vector>(
+    fn go_through<P: Evaluate, V: Vector>(
         &mut self,
+        potential: &P,
         register: &mut impl Register,
         records: &mut Records,
         mut batches: Batches,
@@ -272,7 +288,8 @@ impl Bins {
                 if j % DRIFT == 0 {
                     self.sum_up();
                 }
-                let Some((from, member)) = self.advance::<S, V>(to as usize, rng) else { continue };
+                let moved = self.advance::<P, V>(potential, to as usize, rng);
+                let Some((from, member)) = moved else { continue };
                 register.ask(from, member);
                 let (from, member) = (from as u32, member as u32);
                 self.pending.push(Replacement { from, to, offer: j as u32, member });
@@ -288,20 +305,22 @@ impl Bins {
     /// Counts the places that an offer would take in so many draws, the records staying as they
     /// are, and, last, how often it would be refused.
     #[cfg(test)]
-    pub(crate) fn frozen<S: Falloff, V: Vector>(
+    pub(crate) fn frozen<P: Evaluate, V: Vector>(
         &mut self,
+        potential: &P,
         records: &Records,
         statistic: &[f64],
         draws: usize,
         rng: &mut Rng,
     ) -> Vec<u64> {
-        self.fit::<S>(records, &mut Near::default());
+        self.fit(potential, records, &mut Near::default());
         let to = self.bin::<V>(statistic) as usize;
         let mut members = vec![Vec::new(); self.bins.len()];
         (0..records.n()).for_each(|i| members[records.bin(i)].push(i));
         let mut taken = vec![0; records.n() + 1];
         for _ in 0..draws {
-            let place = self.select::<S, V>(to, rng).map(|(from, slot)| members[from][slot]);
+            let place =
+                self.select::<P, V>(potential, to, rng).map(|(from, slot)| members[from][slot]);
             taken[place.unwrap_or(records.n())] += 1;
         }
         taken
@@ -309,12 +328,13 @@ impl Bins {
 
     /// Every record is in its bin, and the factors are those of the residual.
     #[cfg(test)]
-    pub(crate) fn check<S: Falloff, V: Vector>(&self, records: &Records) {
+    pub(crate) fn check<P: Evaluate, V: Vector>(&self, potential: &P, records: &Records) {
         let mut members = vec![0; self.bins.len()];
         (0..records.n()).for_each(|i| members[self.bin::<V>(records.statistic(i)) as usize] += 1);
         assert!(self.bins.iter().map(|bin| bin.count).eq(members));
         for (b, &r) in records.residual().iter().enumerate() {
-            let factor = |change: f64| (S::cost(r) - S::cost(r + change)).exp();
+            let cost = |r| potential.coordinate_cost(b, r);
+            let factor = |change: f64| (cost(r) - cost(r + change)).exp();
             let unit = records.unit(b);
             assert!((self.bins[b].leaving() / factor(unit) - 1.0).abs() < 1e-9);
             assert!((self.bins[b].undone() * factor(-unit) - 1.0).abs() < 1e-9);

@@ -9,7 +9,7 @@ use crate::kernel::select::envelope::{is_outside, widen};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{least, most};
 use crate::records::Records;
-use crate::simd::cost::{Falloff, sum_over};
+use crate::simd::cost::{Cost, sum_over};
 use crate::simd::prefix::integer::Line;
 use crate::simd::vector::{LANES, ONE, Vector, Weighing, lane};
 
@@ -73,7 +73,7 @@ pub(crate) struct Cells {
 impl Cells {
     /// Sorts all records into the cells of `partition`, and fits the boxes and that of all.
     #[inline(always)]
-    pub(crate) fn fit<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn fit<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         envelope: &mut Envelope,
@@ -135,7 +135,7 @@ impl Cells {
     }
 
     /// Puts the edges of a cell on the grid.
-    fn fit_box<S: Falloff>(&mut self, cell: usize, k: usize) {
+    fn fit_box<S: Cost>(&mut self, cell: usize, k: usize) {
         let at = box_of(cell, k);
         let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at(k);
         let (origin, mut width) = (&self.origin, 0);
@@ -152,10 +152,7 @@ impl Cells {
     /// Takes aim at where the statistic of the replaced record should be, brought into the box of
     /// all statistics, and computes the masses; returns the cost of which the weight is one part.
     #[inline(always)]
-    pub(crate) fn weigh<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        envelope: &Envelope,
-    ) -> f64 {
+    pub(crate) fn weigh<S: Cost, V: Vector, const K: usize>(&mut self, envelope: &Envelope) -> f64 {
         let k = if K == 0 { self.aim.len() } else { K };
         let (apart, origin) = (&envelope.apart()[..k], &self.origin[..k]);
         let (low, high) = (&envelope.low()[..k], &envelope.high()[..k]);
@@ -189,7 +186,7 @@ impl Cells {
 
     /// Computes the masses in 2^more times as many parts as usual.
     #[inline(always)]
-    fn fill<S: Falloff, V: Vector, const K: usize>(&mut self, more: i32) {
+    fn fill<S: Cost, V: Vector, const K: usize>(&mut self, more: i32) {
         let (spans, at_least) = V::weigh::<S, K>(Weighing {
             low: &self.low,
             high: &self.high,
@@ -207,13 +204,13 @@ impl Cells {
     /// The same for an offer that is far from all cells.
     #[cold]
     #[inline(never)]
-    fn refill<S: Falloff, V: Vector, const K: usize>(&mut self, more: i32) {
+    fn refill<S: Cost, V: Vector, const K: usize>(&mut self, more: i32) {
         self.fill::<S, V, K>(more);
     }
 
     /// Whether there is a lower bound of W: none where something is off the grid, or the cost bends.
     #[inline(always)]
-    pub(crate) fn have_least<S: Falloff>(&self) -> bool {
+    pub(crate) fn have_least<S: Cost>(&self) -> bool {
         !S::BENDS && !self.off_grid
     }
 
@@ -272,7 +269,7 @@ impl Cells {
     /// the far corner of its box. Sums of them, in parts (too small where these are more than
     /// usual), are offered to `is_enough`, the cells around `first` before the others.
     #[inline(always)]
-    pub(crate) fn suffice<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn suffice<S: Cost, V: Vector, const K: usize>(
         &self,
         first: usize,
         is_enough: impl Fn(f64) -> bool,
@@ -314,7 +311,7 @@ impl Cells {
 
     /// Every record stands in the box of its cell, and the counts are right.
     #[cfg(test)]
-    pub(crate) fn check<S: Falloff>(&self, records: &Records) {
+    pub(crate) fn check<S: Cost>(&self, records: &Records) {
         let k = records.k();
         for cell in 0..self.members.groups() {
             assert_eq!(self.counts[cell], self.count(cell));
@@ -369,7 +366,7 @@ impl Cells {
 
     /// Takes the record at `place` into the cell where its statistic belongs.
     #[inline(always)]
-    pub(crate) fn add<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn add<S: Cost, V: Vector, const K: usize>(
         &mut self,
         to: usize,
         place: u32,
@@ -387,7 +384,7 @@ impl Cells {
 
     /// Takes a statistic into the box of a cell. It hardly ever is outside in many coordinates.
     #[inline(always)]
-    fn widen_box<S: Falloff, const K: usize>(&mut self, cell: usize, statistic: &[f64]) {
+    fn widen_box<S: Cost, const K: usize>(&mut self, cell: usize, statistic: &[f64]) {
         let k = if K == 0 { statistic.len() } else { K };
         let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at_mut(k);
         let lane = box_of(cell, k);
@@ -422,7 +419,7 @@ fn box_of(cell: usize, k: usize) -> usize {
 /// cell is `width` steps wide, all coordinates together: a far corner costs at most the width more
 /// than a near one, unless the cost bends. By 2^i (1 + f) again, less what that is above.
 #[inline(always)]
-fn shrink<S: Falloff>(width: u32) -> f32 {
+fn shrink<S: Cost>(width: u32) -> f32 {
     let bits = u32::from(ONE).saturating_sub(width);
     if S::BENDS { 0.0 } else { f32::from_bits(bits << 16) * (1.0 / (LOOSE * LOOSE)) }
 }

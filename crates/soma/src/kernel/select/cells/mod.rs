@@ -18,7 +18,7 @@ use rand::RngExt;
 use crate::numeric::exp::{LOOSE, exp, exp_above};
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, costs_with};
+use crate::simd::cost::{Cost, costs_with};
 use crate::simd::vector::Vector;
 
 /// Draws a cell with probability proportional to its mass (its members times a bound of their
@@ -36,7 +36,7 @@ pub(crate) struct CellSelector<'a> {
 
 impl<'a> CellSelector<'a> {
     #[inline(always)]
-    pub(crate) fn begin<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn begin<S: Cost, V: Vector, const K: usize>(
         (cells, ahead): (&'a mut Cells, &'a mut Ahead),
         partition: &Partition,
         records: &Records,
@@ -102,7 +102,7 @@ impl<'a> CellSelector<'a> {
     /// made longer by w_0 - w_I: there, and in as much of the mass of a cell as is its part of a L, it
     /// says no; under the weight of a member it says yes; elsewhere nothing, and it is thrown again.
     #[inline(always)]
-    fn toss<S: Falloff, V: Vector, const K: usize>(
+    fn toss<S: Cost, V: Vector, const K: usize>(
         &mut self,
         (cost, current): (f64, f64),
         part: f64,
@@ -144,7 +144,7 @@ impl<'a> CellSelector<'a> {
 
     /// The costs of putting the offer in the place of four candidates.
     #[inline(always)]
-    fn costs_of<S: Falloff, V: Vector, const K: usize>(
+    fn costs_of<S: Cost, V: Vector, const K: usize>(
         &self,
         four: &Candidates<V>,
         envelope: &Envelope,
@@ -170,7 +170,7 @@ impl<'a> CellSelector<'a> {
 
     /// The first of four candidates that is kept, with the cost of putting the offer there.
     #[inline(always)]
-    fn first_kept<S: Falloff, V: Vector, const K: usize>(
+    fn first_kept<S: Cost, V: Vector, const K: usize>(
         &self,
         four: &Candidates<V>,
         envelope: &Envelope,
@@ -221,7 +221,7 @@ impl Selector for CellSelector<'_> {
     }
 
     #[inline(always)]
-    fn prepare<S: Falloff, V: Vector, const K: usize>(
+    fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
         statistics: &[f64],
         _: &mut Envelope,
@@ -232,7 +232,7 @@ impl Selector for CellSelector<'_> {
     }
 
     #[inline(always)]
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
         _: f64,
@@ -262,7 +262,7 @@ impl Selector for CellSelector<'_> {
     }
 
     #[inline(always)]
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         current: f64,
@@ -296,7 +296,7 @@ impl Selector for CellSelector<'_> {
     }
 
     #[inline(always)]
-    fn replaced<S: Falloff, V: Vector, const K: usize>(
+    fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         j: usize,

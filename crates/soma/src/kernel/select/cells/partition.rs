@@ -167,7 +167,7 @@ impl Part {
 
     /// What the part adds to the trials: a member is drawn as often as the box says, which is more
     /// than its due by about the exponential of half the width of the box.
-    fn trials(&self) -> f64 {
+    pub(crate) fn trials(&self) -> f64 {
         let width: f64 = self.low.iter().zip(&self.high).map(|(low, high)| high - low).sum();
         match self.count {
             0 => 0.0,

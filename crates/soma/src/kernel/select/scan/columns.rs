@@ -9,7 +9,7 @@ use crate::numeric::exp::exp;
 use crate::numeric::{least, most};
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, cost_with, known};
+use crate::simd::cost::{Cost, cost_with, known};
 use crate::simd::prefix::float::Masses;
 use crate::simd::vector::{BITS, LANES, ONE_BITS, Points, Vector};
 
@@ -52,7 +52,7 @@ pub(crate) trait Scanned {
 
     /// Draws the record that an offer replaces with probability w_i / W; returns it and the cost of
     /// the residual if it is replaced. `current` is the cost of the residual as it stands.
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         offer: &[f64],
@@ -63,7 +63,7 @@ pub(crate) trait Scanned {
 
     /// Whether the offer is put in the place of the record that [`select`](Scanned::select) has
     /// drawn, at a cost of `cost`: with probability W / (W + w_0 - w_i), if that is less than 1.
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &self,
         records: &Records,
         cost: f64,
@@ -83,7 +83,7 @@ impl Columns {
     /// Whether the offer is put in the place of a record, at a cost of `cost`; see
     /// [`Scanned::accepts`].
     #[inline(always)]
-    pub(crate) fn is_taken<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn is_taken<S: Cost, V: Vector, const K: usize>(
         &self,
         uniform: f64,
         records: &Records,
@@ -120,7 +120,7 @@ impl Columns {
 
     /// Computes all masses for an offer.
     #[inline(always)]
-    pub(crate) fn weigh<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn weigh<S: Cost, V: Vector, const K: usize>(
         &mut self,
         residual: &[f64],
         offer: &[f64],
@@ -136,7 +136,7 @@ impl Columns {
 
     /// Computes the masses relative to a cost of `unit`, and sums them up.
     #[inline(always)]
-    fn fill<S: Falloff, V: Vector, const K: usize>(&mut self, unit: f64) {
+    fn fill<S: Cost, V: Vector, const K: usize>(&mut self, unit: f64) {
         let k = if K == 0 { self.entry.len() } else { K };
         let unit = (unit + self.rough.slack) * f64::from(BITS) + f64::from(ONE_BITS);
         let (bounds, sums) = self.masses.parts_mut();
@@ -154,7 +154,7 @@ impl Columns {
     /// Makes the mass of the heaviest record about 1, where all vanish or overflow relative to w_0.
     #[cold]
     #[inline(never)]
-    fn change_unit<S: Falloff, V: Vector, const K: usize>(&mut self, paid: f64) {
+    fn change_unit<S: Cost, V: Vector, const K: usize>(&mut self, paid: f64) {
         let k = self.entry.len();
         let Rough { within, beyond, .. } = &self.rough;
         let mut lightest = f64::INFINITY;
@@ -199,7 +199,7 @@ impl Columns {
 
     /// The cost of the residual if record `i` is replaced.
     #[inline(always)]
-    pub(crate) fn cost<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn cost<S: Cost, V: Vector, const K: usize>(
         &self,
         records: &Records,
         i: usize,
@@ -210,7 +210,7 @@ impl Columns {
     /// A record drawn with probability w_i / W by weighing all in full.
     #[cold]
     #[inline(never)]
-    fn select_in_full<S: Falloff, V: Vector, const K: usize>(
+    fn select_in_full<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         evaluations: &mut u64,
@@ -261,7 +261,7 @@ impl Scanned for Columns {
     }
 
     #[inline(always)]
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         offer: &[f64],
@@ -290,7 +290,7 @@ impl Scanned for Columns {
     }
 
     #[inline(always)]
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &self,
         records: &Records,
         cost: f64,

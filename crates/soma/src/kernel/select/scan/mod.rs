@@ -10,7 +10,7 @@ use super::accept::Choice;
 use super::envelope::Envelope;
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
 /// Draws a place with probability w_i / W by bounds of all weights.
@@ -28,7 +28,7 @@ impl<'a, T: Scanned> ScanSelector<'a, T> {
 
 impl<T: Scanned> Selector for ScanSelector<'_, T> {
     #[inline(always)]
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
         current: f64,
@@ -43,7 +43,7 @@ impl<T: Scanned> Selector for ScanSelector<'_, T> {
     }
 
     #[inline(always)]
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         current: f64,
@@ -56,7 +56,7 @@ impl<T: Scanned> Selector for ScanSelector<'_, T> {
     }
 
     #[inline(always)]
-    fn replaced<S: Falloff, V: Vector, const K: usize>(
+    fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         _: usize,

@@ -2,7 +2,7 @@
 
 use crate::numeric::most;
 use crate::records::Records;
-use crate::simd::cost::{Absolute, Falloff, known, sum_over};
+use crate::simd::cost::{Cost, L1, known, sum_over};
 use crate::simd::vector::Vector;
 
 /// What rounding adds to a cost, at most, however small it is, and a little more.
@@ -51,7 +51,7 @@ impl Rough {
         let mut c = 0;
         while c + 4 <= k {
             let t = V::sub(V::load(&statistic[c..]), V::load(&origin[c..]));
-            let far = V::max(V::cost::<Absolute>(t), V::load(&reach[c..]));
+            let far = V::max(V::cost::<L1>(t), V::load(&reach[c..]));
             V::store(&mut reach[c..], far);
             V::narrow(&mut to[c..], t);
             c += 4;
@@ -66,7 +66,7 @@ impl Rough {
 
     /// Takes an offer; returns what all pay alike for the release being out of reach.
     #[inline(always)]
-    pub(crate) fn aim<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn aim<S: Cost, V: Vector, const K: usize>(
         &mut self,
         residual: &[f64],
         offer: &[f64],

@@ -16,7 +16,7 @@ use crate::numeric::exp::{LOOSE, exp, exp_above};
 use crate::numeric::{least, most};
 use crate::records::Records;
 use crate::rng::{self, Rng};
-use crate::simd::cost::{Falloff, cost_with};
+use crate::simd::cost::{Cost, cost_with};
 use crate::simd::vector::{LANES, Portable, STEPS_OF_ONE, Stepping, Vector};
 
 /// The mass of w_0, as a power of 2, if that suits.
@@ -67,10 +67,7 @@ pub(crate) struct Steps {
 impl Steps {
     /// Begins a sweep of `records` in parts; returns whether it can well be made in whole steps.
     #[inline(always)]
-    pub(crate) fn suit<S: Falloff, V: Vector, const K: usize>(
-        &mut self,
-        records: &Records,
-    ) -> bool {
+    pub(crate) fn suit<S: Cost, V: Vector, const K: usize>(&mut self, records: &Records) -> bool {
         if S::BENDS {
             return false;
         }
@@ -81,7 +78,7 @@ impl Steps {
 
     /// The same for all `records` together, which are loaded.
     #[inline(always)]
-    pub(crate) fn suit_all<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn suit_all<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
     ) -> bool {
@@ -152,7 +149,7 @@ impl Steps {
 
     /// The cost of the residual if record `i` is replaced.
     #[inline(always)]
-    fn cost<S: Falloff, V: Vector, const K: usize>(&self, records: &Records, i: usize) -> f64 {
+    fn cost<S: Cost, V: Vector, const K: usize>(&self, records: &Records, i: usize) -> f64 {
         let old = records.statistic_known::<K>(self.places.start + i);
         cost_with::<S, V, K>(&self.apart[..old.len()], old)
     }
@@ -185,7 +182,7 @@ impl Steps {
     /// A record drawn with probability w_i / W by weighing all in full.
     #[cold]
     #[inline(never)]
-    fn select_in_full<S: Falloff, const K: usize>(
+    fn select_in_full<S: Cost, const K: usize>(
         &self,
         records: &Records,
         evaluations: &mut u64,
@@ -200,7 +197,7 @@ impl Steps {
     /// Whether the offer is put in the place of a record, where that is not plain.
     #[cold]
     #[inline(never)]
-    fn is_taken<S: Falloff, const K: usize>(
+    fn is_taken<S: Cost, const K: usize>(
         &self,
         uniform: f64,
         (cost, current): (f64, f64),
@@ -253,7 +250,7 @@ impl Scanned for Steps {
     }
 
     #[inline(always)]
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         offer: &[f64],
@@ -283,7 +280,7 @@ impl Scanned for Steps {
     }
 
     #[inline(always)]
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &self,
         records: &Records,
         cost: f64,

@@ -11,7 +11,7 @@ use super::envelope::Envelope;
 use crate::numeric::accept::is_below_exp_neg;
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::{Falloff, costs_with};
+use crate::simd::cost::{Cost, costs_with};
 use crate::simd::vector::Vector;
 
 /// Statistics of fewer bytes than this are near enough not to be asked for ahead.
@@ -94,7 +94,7 @@ impl Selector for UniformSelector<'_> {
     }
 
     #[inline(always)]
-    fn prepare<S: Falloff, V: Vector, const K: usize>(
+    fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
         statistics: &[f64],
         envelope: &mut Envelope,
@@ -104,7 +104,7 @@ impl Selector for UniformSelector<'_> {
     }
 
     #[inline(always)]
-    fn select<S: Falloff, V: Vector, const K: usize>(
+    fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
         _: f64,
@@ -172,7 +172,7 @@ impl Selector for UniformSelector<'_> {
     }
 
     #[inline(always)]
-    fn accepts<S: Falloff, V: Vector, const K: usize>(
+    fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         current: f64,
@@ -185,7 +185,7 @@ impl Selector for UniformSelector<'_> {
     }
 
     #[inline(always)]
-    fn replaced<S: Falloff, V: Vector, const K: usize>(
+    fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Choice,
         _: usize,

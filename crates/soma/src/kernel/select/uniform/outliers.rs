@@ -9,7 +9,7 @@ use crate::kernel::select::envelope::is_outside;
 use crate::numeric::exp::{exp, exp_above};
 use crate::records::Records;
 use crate::rng::Rng;
-use crate::simd::cost::Falloff;
+use crate::simd::cost::Cost;
 use crate::simd::vector::{Portable, Vector};
 
 /// The core is the box of so many records, or of one in [`SPARSE`] if these are fewer.
@@ -160,7 +160,7 @@ impl Outliers {
     /// How trials are made for an offer that leaves the residual `apart` to a record with statistic
     /// zero, where no record costs less than `least`.
     #[inline(always)]
-    pub(crate) fn split<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn split<S: Cost, V: Vector, const K: usize>(
         &self,
         least: f64,
         apart: &[f64],
@@ -179,7 +179,7 @@ impl Outliers {
     /// do.
     #[cold]
     #[inline(never)]
-    pub(crate) fn try_before<S: Falloff, const K: usize>(
+    pub(crate) fn try_before<S: Cost, const K: usize>(
         &self,
         (candidates, at): (&Candidates, usize),
         split: Split,

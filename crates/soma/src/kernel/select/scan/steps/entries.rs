@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::numeric::most;
 use crate::records::Records;
-use crate::simd::cost::{Absolute, known};
+use crate::simd::cost::{L1, known};
 use crate::simd::vector::{LANES, Vector};
 
 /// A step is 1/256 of a factor 2 of the weight: costs in steps are the bits of a float, with 8 bits
@@ -62,7 +62,7 @@ impl Entries {
             let mut far = V::load(&[0.0; 4]);
             for j in 0..some {
                 let row = records.statistic_known::<K>(j * n / some);
-                far = V::max(V::cost::<Absolute>(V::sub(V::load_some(&row[c..]), origin)), far);
+                far = V::max(V::cost::<L1>(V::sub(V::load_some(&row[c..]), origin)), far);
             }
             V::store(&mut self.reach[c..], far);
             c += 4;
@@ -116,7 +116,7 @@ impl Entries {
                     let place = (places.start + first + j).min(places.end - 1);
                     let row = records.statistic_known::<K>(place);
                     let t = V::sub(V::load_some(&row[c..]), from);
-                    far = V::max(V::cost::<Absolute>(t), far);
+                    far = V::max(V::cost::<L1>(t), far);
                     *value = V::mul(t, V::load(&[1.0 / STEP; 4]));
                 }
                 let at = first / LANES * LANES * k + c * LANES + first % LANES;
@@ -143,7 +143,7 @@ impl Entries {
         let (mut c, mut beyond) = (0, 0);
         while c < statistic.len() {
             let t = V::sub(V::load_some(&statistic[c..]), V::load(&origin[c..]));
-            beyond |= V::below(V::load(&reach[c..]), V::cost::<Absolute>(t));
+            beyond |= V::below(V::load(&reach[c..]), V::cost::<L1>(t));
             V::steps(&mut entry[c..], V::mul(t, V::load(&[1.0 / STEP; 4])));
             c += 4;
         }
@@ -176,7 +176,7 @@ impl Entries {
             let all = V::add(away, V::load(&origin[c..]));
             let far = V::load(&reach[c..]);
             let inside = V::max(V::min(all, far), V::sub(zero, far));
-            paid = V::add(paid, V::cost::<Absolute>(V::sub(all, inside)));
+            paid = V::add(paid, V::cost::<L1>(V::sub(all, inside)));
             V::steps(&mut aim[c..], V::mul(inside, V::load(&[1.0 / STEP; 4])));
             c += 4;
         }

@@ -7,11 +7,11 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use crate::kernel::select::scan::steps::*;
-use crate::release::mechanism::{Mechanism, Noise, Shape};
+use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::query::Mean;
 use crate::release::{Aggregate, Release};
 use crate::rng;
-use crate::simd::cost::Absolute;
+use crate::simd::cost::{Cost, L1};
 use crate::simd::specialise::{Work, specialised};
 
 /// n records of which the release is `far` noise scales away.
@@ -37,7 +37,7 @@ impl Work for Weighed<'_> {
     type Output = usize;
 
     #[inline(always)]
-    fn run<S: Falloff, V: Vector, const K: usize>(self) -> usize {
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> usize {
         let Weighed { mut records, all, rng } = self;
         let (mut steps, mut weighed) = (Steps::default(), 0);
         let (n, k) = (records.n(), records.k());
@@ -65,7 +65,7 @@ impl Work for Weighed<'_> {
 }
 
 /// The masses stand above the weights, and not far; the line of all masses is complete.
-fn check<S: Falloff>(steps: &Steps, records: &Records, offer: &[f64]) {
+fn check<S: Cost>(steps: &Steps, records: &Records, offer: &[f64]) {
     let k = records.k();
     let surely = (1.0 - 2.0 * slack(k) * STEP) / LOOSE;
     let mut total = steps.none.len() - records.n();
@@ -98,7 +98,7 @@ fn masses_stand_above_the_weights() {
                 {
                     let records = problem(n, k, scale, far, &mut rng);
                     let work = Weighed { records, all, rng: &mut rng };
-                    let weighed = specialised(work, Shape::Absolute, k, arch);
+                    let weighed = specialised::<_, L1>(work, k, arch);
                     let is_wide = n > 1 && scale < 0.1;
                     if k <= 4 {
                         let most = if is_wide { 0 } else { n.min(40) };
@@ -117,7 +117,7 @@ fn what_is_too_far_away_is_noticed() {
     let far = [1000.0];
     records.replace(1, &[0.0], &far);
     let mut steps = Steps::default();
-    assert!(steps.suit::<Absolute, Portable, 1>(&records), "it was not looked at");
+    assert!(steps.suit::<L1, Portable, 1>(&records), "it was not looked at");
     steps.load::<Portable, 1>(&records, 16..32);
     assert!(!steps.entries.is_wide());
     let mut others = steps.clone();
@@ -125,5 +125,5 @@ fn what_is_too_far_away_is_noticed() {
     assert!(steps.entries.is_wide(), "it was loaded");
     others.replace::<Portable, 1>(3, &far);
     assert!(others.entries.is_wide(), "it came later");
-    assert!(!Steps::default().suit_all::<Absolute, Portable, 1>(&records));
+    assert!(!Steps::default().suit_all::<L1, Portable, 1>(&records));
 }

@@ -1,32 +1,12 @@
 //! The noise that was added to the query's answer.
 
-mod discrete_gaussian;
-mod discrete_laplace;
-mod gaussian;
-mod laplace;
-
-#[cfg(test)]
-mod testing;
-
 use serde::{Deserialize, Serialize};
 
+pub use super::law::{Law, Noise};
+use super::potential::{Block, Norm, Potential};
 use super::{Aggregate, Query};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
-
-/// A family of noise. Coordinates are independent, each with a scale of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Noise {
-    /// Density proportional to exp(-|r| / scale).
-    Laplace,
-    /// Density proportional to exp(-r^2 / (2 scale^2)).
-    Gaussian,
-    /// Whole numbers, with probability proportional to exp(-|r| / scale).
-    DiscreteLaplace,
-    /// Whole numbers, with probability proportional to exp(-r^2 / (2 scale^2)).
-    DiscreteGaussian,
-}
 
 /// How fast the log density falls, in units of the scale: all that a kernel needs of the noise,
 /// since normalising constants cancel in its ratios.
@@ -49,58 +29,12 @@ impl Shape {
 }
 
 impl Noise {
-    /// All families, in the order in which they are listed to a user.
-    pub const ALL: [Noise; 4] =
-        [Noise::Laplace, Noise::Gaussian, Noise::DiscreteLaplace, Noise::DiscreteGaussian];
-
-    /// The name in a spec.
-    pub fn name(self) -> &'static str {
-        match self {
-            Noise::Laplace => "laplace",
-            Noise::Gaussian => "gaussian",
-            Noise::DiscreteLaplace => "discrete-laplace",
-            Noise::DiscreteGaussian => "discrete-gaussian",
-        }
-    }
-
-    /// How the log density falls.
+    /// How the log density falls: exactly for the families of Laplace and Gauss, and in the tails for
+    /// laws near them.
     pub fn shape(self) -> Shape {
-        match self {
-            Noise::Laplace | Noise::DiscreteLaplace => Shape::Absolute,
-            Noise::Gaussian | Noise::DiscreteGaussian => Shape::Square,
-        }
-    }
-
-    /// Whether the noise is a whole number.
-    pub fn is_discrete(self) -> bool {
-        matches!(self, Noise::DiscreteLaplace | Noise::DiscreteGaussian)
-    }
-
-    /// The normalised log density (log probability, where discrete) of one residual.
-    pub fn log_density(self, scale: f64, residual: f64) -> f64 {
-        match self {
-            Noise::Laplace => laplace::log_density(scale, residual),
-            Noise::Gaussian => gaussian::log_density(scale, residual),
-            Noise::DiscreteLaplace => discrete_laplace::log_probability(scale, residual),
-            Noise::DiscreteGaussian => discrete_gaussian::log_probability(scale, residual),
-        }
-    }
-
-    /// The variance, that of the continuous noise where discrete.
-    pub(crate) fn variance(self, scale: f64) -> f64 {
-        match self.shape() {
-            Shape::Absolute => 2.0 * scale * scale,
-            Shape::Square => scale * scale,
-        }
-    }
-
-    /// One draw of noise, for simulation only: floating point noise does not protect anyone.
-    pub fn sample(self, scale: f64, rng: &mut Rng) -> f64 {
-        match self {
-            Noise::Laplace => laplace::sample(scale, rng),
-            Noise::Gaussian => gaussian::sample(scale, rng),
-            Noise::DiscreteLaplace => discrete_laplace::sample(scale, rng),
-            Noise::DiscreteGaussian => discrete_gaussian::sample(scale, rng),
+        match self.law().norm() {
+            Norm::L1 => Shape::Absolute,
+            Norm::L2 => Shape::Square,
         }
     }
 }
@@ -142,14 +76,14 @@ impl Mechanism {
         n: usize,
     ) -> Result<Self, Invalid> {
         let implied = query.sensitivity();
-        let scale = match (noise.shape(), budget) {
-            (Shape::Absolute, Budget::Epsilon(epsilon)) => {
+        let scale = match (noise.law().norm(), budget) {
+            (Norm::L1, Budget::Epsilon(epsilon)) => {
                 sensitivity.unwrap_or(implied.l1) / positive("epsilon", epsilon)?
             }
-            (Shape::Square, Budget::Rho(rho)) => {
+            (Norm::L2, Budget::Rho(rho)) => {
                 sensitivity.unwrap_or(implied.l2) / (2.0 * positive("rho", rho)?).sqrt()
             }
-            (Shape::Absolute, Budget::Rho(rho)) => {
+            (Norm::L1, Budget::Rho(rho)) => {
                 return Err(Invalid::new(
                     "rho",
                     format!("{} noise takes its scale from epsilon", noise.name()),
@@ -157,7 +91,7 @@ impl Mechanism {
                     "epsilon = ..., or scale = ...",
                 ));
             }
-            (Shape::Square, Budget::Epsilon(epsilon)) => {
+            (Norm::L2, Budget::Epsilon(epsilon)) => {
                 return Err(Invalid::new(
                     "epsilon",
                     format!("{} noise takes its scale from rho", noise.name()),
@@ -189,6 +123,20 @@ impl Mechanism {
     /// The log density of a whole vector of residuals, released minus true.
     pub fn log_density(&self, residual: &[f64]) -> f64 {
         self.scales.iter().zip(residual).map(|(&scale, &r)| self.noise.log_density(scale, r)).sum()
+    }
+
+    /// The potential of a release of `values`.
+    pub(crate) fn potential(&self, values: &[f64]) -> Potential {
+        let coordinate = |(&scale, &value): (&f64, &f64)| {
+            Block::Coordinate(self.noise.law().coordinate(scale, value))
+        };
+        Potential::new(self.scales.iter().zip(values).map(coordinate).collect())
+    }
+
+    /// Published values for the true answers `truth`, for simulation only.
+    pub fn publish(&self, truth: &[f64], rng: &mut Rng) -> Vec<f64> {
+        let law = self.noise.law();
+        self.scales.iter().zip(truth).map(|(&scale, &t)| law.sample(scale, t, rng)).collect()
     }
 
     /// A vector of noise, for simulation only.
@@ -256,6 +204,9 @@ mod tests {
                 1.0,
                 1.0,
                 0.0,
+                1.0,
+                0.0,
+                1.0,
             ],
         );
     }

@@ -3,8 +3,43 @@
 
 use rand::RngExt;
 
-use super::discrete_laplace;
+use super::{Law, discrete_laplace};
+use crate::release::potential::{Coordinate, Norm};
 use crate::rng::Rng;
+
+/// Discrete Gaussian noise; the scale is its parameter s, not its standard deviation.
+#[derive(Debug)]
+pub(super) struct DiscreteGaussian;
+
+impl Law for DiscreteGaussian {
+    fn name(&self) -> &'static str {
+        "discrete-gaussian"
+    }
+
+    fn log_density(&self, scale: f64, published: f64, truth: f64) -> f64 {
+        log_probability(scale, published - truth)
+    }
+
+    fn sample(&self, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
+        truth + sample(scale, rng)
+    }
+
+    fn variance(&self, scale: f64) -> f64 {
+        scale * scale
+    }
+
+    fn is_discrete(&self) -> bool {
+        true
+    }
+
+    fn norm(&self) -> Norm {
+        Norm::L2
+    }
+
+    fn coordinate(&self, _: f64, _: f64) -> Coordinate {
+        Coordinate::L2
+    }
+}
 
 /// The log probability; minus infinity off the whole numbers.
 pub(super) fn log_probability(scale: f64, residual: f64) -> f64 {
@@ -46,7 +81,7 @@ pub(super) fn sample(scale: f64, rng: &mut Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::mechanism::testing::{assert_frequencies, assert_sums_to_one};
+    use crate::release::law::testing::{assert_frequencies, assert_sums_to_one};
     use crate::rng::stream;
 
     /// On both sides of the change from the direct sum to its dual, and far from it.

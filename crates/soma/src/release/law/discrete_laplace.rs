@@ -3,7 +3,43 @@
 
 use rand::RngExt;
 
+use super::Law;
+use crate::release::potential::{Coordinate, Norm};
 use crate::rng::Rng;
+
+/// Discrete Laplace noise.
+#[derive(Debug)]
+pub(super) struct DiscreteLaplace;
+
+impl Law for DiscreteLaplace {
+    fn name(&self) -> &'static str {
+        "discrete-laplace"
+    }
+
+    fn log_density(&self, scale: f64, published: f64, truth: f64) -> f64 {
+        log_probability(scale, published - truth)
+    }
+
+    fn sample(&self, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
+        truth + sample(scale, rng)
+    }
+
+    fn variance(&self, scale: f64) -> f64 {
+        2.0 * scale * scale
+    }
+
+    fn is_discrete(&self) -> bool {
+        true
+    }
+
+    fn norm(&self) -> Norm {
+        Norm::L1
+    }
+
+    fn coordinate(&self, _: f64, _: f64) -> Coordinate {
+        Coordinate::L1
+    }
+}
 
 /// The log probability; minus infinity off the whole numbers.
 pub(super) fn log_probability(scale: f64, residual: f64) -> f64 {
@@ -25,7 +61,7 @@ pub(super) fn sample(scale: f64, rng: &mut Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::mechanism::testing::{assert_frequencies, assert_sums_to_one};
+    use crate::release::law::testing::{assert_frequencies, assert_sums_to_one};
     use crate::rng::stream;
 
     #[test]
