@@ -11,10 +11,6 @@ use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
 use crate::release::Potential;
 use crate::rng::Rng;
 
-/// The kernels that are tried.
-const CANDIDATES: [KernelChoice; 3] =
-    [KernelChoice::SysImwg, KernelChoice::Soma, KernelChoice::SomaBlocks { size: None }];
-
 /// How many sweeps the records are followed for.
 const LAGS: usize = 8;
 
@@ -104,7 +100,8 @@ impl Trial {
     /// A trial in a warm-up of so many iterations on the records of `problem`.
     pub(super) fn new(warmup: u64, problem: &Problem) -> Outcome<Self> {
         let n = problem.release().n();
-        let turns = CANDIDATES.len() as u64;
+        let candidates = KernelChoice::candidates(n);
+        let turns = candidates.len() as u64;
         let mut enough = FOLLOWED.div_ceil(n);
         if problem.model().price(n).draw > DEAR {
             // Sweeps are dear, so that those of the trial are about as many as those of warm-up.
@@ -128,7 +125,7 @@ impl Trial {
             from: (KERNEL_TRIAL * warmup as f64) as u64,
             rounds,
             repeats: if rounds > 0 { enough.div_ceil(rounds as usize) } else { 0 },
-            candidates: CANDIDATES.into_iter().map(candidate).collect::<Outcome<_>>()?,
+            candidates: candidates.into_iter().map(candidate).collect::<Outcome<_>>()?,
             theta: problem.fixed().is_none().then(ThetaMoves::default),
             iterations: 0,
             chosen: (rounds == 0).then_some(untried),
@@ -171,7 +168,7 @@ impl Trial {
     pub(super) fn first(&self) -> KernelChoice {
         match self.chosen {
             Some(_) => KernelChoice::Auto.settled(),
-            None => CANDIDATES[0],
+            None => self.candidates[0].choice,
         }
     }
 

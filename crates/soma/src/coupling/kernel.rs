@@ -11,7 +11,7 @@ use super::select::by_scan::{All, Block, Part, Weights};
 use super::select::one_place::OnePlace;
 use super::select::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
-use crate::kernel::{Counts, KernelChoice, Soma, SomaBlocks, Strategy, Subset};
+use crate::kernel::{Counts, Coupling, KernelChoice, Soma, Strategy, Subset};
 use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
 use crate::simd::cost::{Cost, L1, L2};
@@ -68,7 +68,7 @@ const CELLS: usize = 32;
 /// the same.
 #[derive(Debug, Clone)]
 pub struct CoupledKernel {
-    choice: KernelChoice,
+    coupling: Coupling,
     soma: Choice,
     aligns: bool,
     shares: bool,
@@ -85,9 +85,8 @@ pub struct CoupledKernel {
 impl CoupledKernel {
     /// The kernel at work on pairs of `n` records.
     pub fn new(choice: KernelChoice, n: usize) -> Result<Self, Invalid> {
-        choice.build(n)?;
         Ok(CoupledKernel {
-            choice: choice.settled(),
+            coupling: choice.build(n)?.coupling(),
             soma: Choice::usual(n),
             aligns: true,
             shares: false,
@@ -132,11 +131,11 @@ impl CoupledKernel {
 
     /// How the two chains' choices of a place are coupled, in a word, as it is printed.
     pub fn places(&self) -> &'static str {
-        match self.choice {
-            KernelChoice::Auto | KernelChoice::Soma => self.soma.name(),
-            KernelChoice::SomaSubset { .. } => Choice::Maximal.name(),
-            KernelChoice::SomaBlocks { .. } => Choice::Near.name(),
-            KernelChoice::RanImwg | KernelChoice::SysImwg => "same",
+        match self.coupling {
+            Coupling::AllPlaces => self.soma.name(),
+            Coupling::Subset { .. } => Choice::Maximal.name(),
+            Coupling::Blocks { .. } => Choice::Near.name(),
+            Coupling::OnePlace { .. } => "same",
         }
     }
 
@@ -169,10 +168,11 @@ impl CoupledKernel {
 
     /// Whether the law of the kernel is the same for any order of the records.
     fn treats_places_alike(&self) -> bool {
-        match self.choice {
-            KernelChoice::Auto | KernelChoice::Soma | KernelChoice::RanImwg => true,
-            KernelChoice::SomaSubset { subset, .. } => subset == Subset::Random,
-            KernelChoice::SomaBlocks { .. } | KernelChoice::SysImwg => false,
+        match self.coupling {
+            Coupling::AllPlaces => true,
+            Coupling::Subset { subset, .. } => subset == Subset::Random,
+            Coupling::Blocks { .. } => false,
+            Coupling::OnePlace { at_random } => at_random,
         }
     }
 }
@@ -188,25 +188,21 @@ impl Sweep<'_, '_> {
     /// The sweep for a potential that is neither L1 nor L2: by the maximal coupling of all weights.
     fn run_plain(self, potential: &Potential) -> Outcome<Counts> {
         let Sweep { kernel, pair, offers, rng } = self;
-        let n = pair.n();
-        let CoupledKernel { choice, weights, next, order, .. } = kernel;
-        match *choice {
-            KernelChoice::RanImwg => {
-                make_moves::<_, Portable, 0, _>(potential, OnePlace::Random, pair, offers, rng)
+        let CoupledKernel { coupling, weights, next, order, .. } = kernel;
+        match *coupling {
+            Coupling::OnePlace { at_random } => {
+                let place = OnePlace::of(at_random);
+                make_moves::<_, Portable, 0, _>(potential, place, pair, offers, rng)
             }
-            KernelChoice::SysImwg => {
-                make_moves::<_, Portable, 0, _>(potential, OnePlace::Next, pair, offers, rng)
-            }
-            KernelChoice::SomaSubset { size, subset } => {
+            Coupling::Subset { size, subset } => {
                 let part = Part { size, subset, next, order, weights };
                 make_moves::<_, Portable, 0, _>(potential, part, pair, offers, rng)
             }
-            KernelChoice::SomaBlocks { size } => {
-                let size = size.unwrap_or(SomaBlocks::usual_size(n));
+            Coupling::Blocks { size } => {
                 let block = Block { size, weights };
                 make_moves::<_, Portable, 0, _>(potential, block, pair, offers, rng)
             }
-            KernelChoice::Auto | KernelChoice::Soma => {
+            Coupling::AllPlaces => {
                 make_moves::<_, Portable, 0, _>(potential, All(weights), pair, offers, rng)
             }
         }
@@ -222,7 +218,7 @@ impl Work for Sweep<'_, '_> {
         let potential = &S::default();
         let n = pair.n();
         let CoupledKernel {
-            choice,
+            coupling,
             soma,
             plain,
             weights,
@@ -233,28 +229,20 @@ impl Work for Sweep<'_, '_> {
             order,
             ..
         } = kernel;
-        match *choice {
-            KernelChoice::RanImwg => {
-                make_moves::<S, V, K, _>(potential, OnePlace::Random, pair, offers, rng)
+        match *coupling {
+            Coupling::OnePlace { at_random } => {
+                let place = OnePlace::of(at_random);
+                make_moves::<S, V, K, _>(potential, place, pair, offers, rng)
             }
-            KernelChoice::SysImwg => {
-                make_moves::<S, V, K, _>(potential, OnePlace::Next, pair, offers, rng)
-            }
-            KernelChoice::SomaSubset { size, subset } => {
+            Coupling::Subset { size, subset } => {
                 let part = Part { size, subset, next, order, weights };
                 make_moves::<S, V, K, _>(potential, part, pair, offers, rng)
             }
-            KernelChoice::SomaBlocks { size } => {
-                let size = size.unwrap_or(SomaBlocks::usual_size(n));
-                make_moves::<S, V, K, _>(
-                    potential,
-                    Bounded { size: Some(size), bounds },
-                    pair,
-                    offers,
-                    rng,
-                )
+            Coupling::Blocks { size } => {
+                let places = Bounded { size: Some(size), bounds };
+                make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
             }
-            KernelChoice::Auto | KernelChoice::Soma => {
+            Coupling::AllPlaces => {
                 if *soma == Choice::Maximal {
                     return make_moves::<S, V, K, _>(potential, All(weights), pair, offers, rng);
                 }

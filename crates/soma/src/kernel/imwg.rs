@@ -5,8 +5,10 @@ use pulp::Arch;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
-use crate::error::Outcome;
+use super::KernelChoice;
+use super::counts::{Counts, SweepCost};
+use super::table::{Context, Coupling, KernelOptions, RecordKernel};
+use crate::error::{Invalid, Outcome};
 use crate::numeric::accept::accepts_exp_neg;
 use crate::records::proposals::Batches;
 use crate::records::{Batch, Offers, Records};
@@ -27,14 +29,28 @@ pub struct SysImwg {
     batch: Batch,
 }
 
-impl SysImwg {
-    pub(crate) fn sweep(
-        &mut self,
-        records: &mut Records,
-        offers: &mut dyn Offers,
-        potential: &Potential,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
+impl RecordKernel for SysImwg {
+    const NAME: &'static str = "sys-imwg";
+    const AUTO_RANK: Option<usize> = Some(0);
+
+    fn choice(_: KernelOptions, _: usize) -> KernelChoice {
+        KernelChoice::SysImwg
+    }
+
+    fn build(_: KernelChoice, _: usize) -> Result<Self, Invalid> {
+        Ok(SysImwg::default())
+    }
+
+    fn cost(&self, _: f64) -> SweepCost {
+        SweepCost::new(3.0, 2.7, 1.0)
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::OnePlace { at_random: false }
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
         ImwgSweep { random: false, records, offers, batch: &mut self.batch, rng }.run_on(potential)
     }
 }
@@ -50,14 +66,27 @@ pub struct RanImwg {
     batch: Batch,
 }
 
-impl RanImwg {
-    pub(super) fn sweep(
-        &mut self,
-        records: &mut Records,
-        offers: &mut dyn Offers,
-        potential: &Potential,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
+impl RecordKernel for RanImwg {
+    const NAME: &'static str = "ran-imwg";
+
+    fn choice(_: KernelOptions, _: usize) -> KernelChoice {
+        KernelChoice::RanImwg
+    }
+
+    fn build(_: KernelChoice, _: usize) -> Result<Self, Invalid> {
+        Ok(RanImwg::default())
+    }
+
+    fn cost(&self, _: f64) -> SweepCost {
+        SweepCost::new(3.0, 3.1, 1.0)
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::OnePlace { at_random: true }
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
         ImwgSweep { random: true, records, offers, batch: &mut self.batch, rng }.run_on(potential)
     }
 }

@@ -7,7 +7,8 @@ mod tests;
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
+use super::KernelChoice;
+use super::counts::{Counts, SweepCost};
 use super::select::bins::Bins;
 use super::select::cells::CellSelector;
 use super::select::cells::ahead::Ahead;
@@ -23,7 +24,8 @@ use super::select::uniform::UniformSelector;
 use super::select::uniform::candidates::Candidates;
 use super::select::uniform::outliers::Outliers;
 use super::select::{Selector, Strategy, bins};
-use crate::error::Outcome;
+use super::table::{Context, Coupling, KernelOptions, RecordKernel};
+use crate::error::{Invalid, Outcome};
 use crate::records::proposals::Batches;
 use crate::records::{Batch, Offers, Records};
 use crate::release::potential::{Norm, Potential};
@@ -31,6 +33,9 @@ use crate::rng::Rng;
 use crate::simd::cost::{Cost, L1, L2, log_density_with};
 use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::{Portable, Vector};
+
+/// What a bound of one record's weight costs where those of all are computed side by side.
+const BOUND: f64 = 0.03;
 
 /// SOMA on all records, with the transition law of [`SomaScan`](super::SomaScan), which makes the
 /// same moves by weighing every record.
@@ -103,27 +108,6 @@ impl Soma {
         self.strategy
     }
 
-    pub(crate) fn sweep(
-        &mut self,
-        records: &mut Records,
-        offers: &mut dyn Offers,
-        potential: &Potential,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
-        let k = records.k();
-        let is_plain = matches!(self.forced, Some(Strategy::Boxes | Strategy::Weights));
-        let Some(norm) = potential.norm().filter(|_| !is_plain) else {
-            return self.make_plain_moves(records, offers, potential, rng);
-        };
-        let moves = Moves { soma: self, records, offers, rng };
-        let counts = match norm {
-            Norm::L1 => specialised::<_, L1>(moves, k, Arch::new())?,
-            Norm::L2 => specialised::<_, L2>(moves, k, Arch::new())?,
-        };
-        self.count(counts);
-        Ok(counts)
-    }
-
     /// The moves of a sweep for a potential that is neither L1 nor L2: under its bounds over boxes
     /// where it has them, and otherwise by weighing all records.
     fn make_plain_moves(
@@ -150,6 +134,51 @@ impl Soma {
         }
         self.strategy = Some(Strategy::Boxes);
         self.separable.make_moves(potential, records, batches, rng)
+    }
+}
+
+impl RecordKernel for Soma {
+    const NAME: &'static str = "soma";
+    const AUTO_RANK: Option<usize> = Some(1);
+
+    fn choice(_: KernelOptions, _: usize) -> KernelChoice {
+        KernelChoice::Soma
+    }
+
+    fn build(_: KernelChoice, _: usize) -> Result<Self, Invalid> {
+        Ok(Soma::new())
+    }
+
+    fn cost(&self, n: f64) -> SweepCost {
+        match self.strategy {
+            Some(Strategy::Scan) => SweepCost::new(10.0, 8.2 + BOUND * n, 1.0),
+            Some(Strategy::Cells(_)) => SweepCost::new(100.0, 18.0, 1.5),
+            Some(Strategy::Bins) => SweepCost::new(10.0, 4.0, 1.0),
+            Some(Strategy::Ordered) => SweepCost::new(20.0, 9.0, 1.0),
+            Some(Strategy::Boxes) => SweepCost::new(100.0, 60.0, 2.0),
+            Some(Strategy::Weights) => SweepCost::new(5.0, 5.0, 2.0),
+            Some(Strategy::Uniform) | None => SweepCost::new(10.0, 4.5, 0.7),
+        }
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::AllPlaces
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
+        let k = records.k();
+        let is_plain = matches!(self.forced, Some(Strategy::Boxes | Strategy::Weights));
+        let Some(norm) = potential.norm().filter(|_| !is_plain) else {
+            return self.make_plain_moves(records, offers, potential, rng);
+        };
+        let moves = Moves { soma: self, records, offers, rng };
+        let counts = match norm {
+            Norm::L1 => specialised::<_, L1>(moves, k, Arch::new())?,
+            Norm::L2 => specialised::<_, L2>(moves, k, Arch::new())?,
+        };
+        self.count(counts);
+        Ok(counts)
     }
 }
 

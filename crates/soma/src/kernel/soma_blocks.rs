@@ -3,10 +3,12 @@
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
+use super::KernelChoice;
+use super::counts::{Counts, SweepCost};
 use super::select::scan::columns::{Columns, Scanned};
 use super::select::scan::steps::Steps;
 use super::soma_scan::soma_move;
+use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::{Batches, for_each_offer};
 use crate::records::{Batch, Offers, Records};
@@ -39,42 +41,12 @@ pub struct SomaBlocks {
 const SIZE: usize = 16;
 
 impl SomaBlocks {
-    /// How many of `n` records a block holds unless it is said.
-    pub(crate) fn usual_size(n: usize) -> usize {
-        SIZE.min(n)
-    }
-
     /// The kernel on blocks of `size` of the `n` records, or of a size that suits.
     pub fn new(n: usize, size: Option<usize>) -> Result<Self, Invalid> {
-        let size = size.unwrap_or(SomaBlocks::usual_size(n));
-        if size < 1 || size > n {
-            return Err(Invalid::new(
-                "subset",
-                "a block must hold some of the records",
-                size,
-                format!("a whole number from 1 to n = {n}"),
-            ));
-        }
+        let size = size.unwrap_or(SIZE.min(n));
+        let size = some_of(n, size, "a block must hold some of the records")?;
         let (columns, steps, batch, weights) = Default::default();
         Ok(SomaBlocks { size, columns, steps, batch, weights })
-    }
-
-    pub(crate) fn sweep(
-        &mut self,
-        records: &mut Records,
-        offers: &mut dyn Offers,
-        potential: &Potential,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
-        let k = records.k();
-        let Some(norm) = potential.norm() else {
-            return self.make_plain_moves(records, offers, potential, rng);
-        };
-        let sweep = Sweep { kernel: self, records, offers, rng };
-        match norm {
-            Norm::L1 => specialised::<_, L1>(sweep, k, Arch::new()),
-            Norm::L2 => specialised::<_, L2>(sweep, k, Arch::new()),
-        }
     }
 
     /// The moves of a sweep for any potential: each weighs the whole block.
@@ -97,6 +69,48 @@ impl SomaBlocks {
             }
         })?;
         Ok(counts)
+    }
+}
+
+impl RecordKernel for SomaBlocks {
+    const NAME: &'static str = "soma-blocks";
+    const OPTIONS: &'static [&'static str] = &["subset"];
+    const AUTO_RANK: Option<usize> = Some(2);
+
+    fn choice(options: KernelOptions, _: usize) -> KernelChoice {
+        KernelChoice::SomaBlocks { size: options.subset }
+    }
+
+    fn options(choice: KernelChoice) -> KernelOptions {
+        match choice {
+            KernelChoice::SomaBlocks { size } => KernelOptions { subset: size, order: None },
+            _ => KernelOptions::default(),
+        }
+    }
+
+    fn build(choice: KernelChoice, n: usize) -> Result<Self, Invalid> {
+        SomaBlocks::new(n, Self::options(choice).subset)
+    }
+
+    fn cost(&self, _: f64) -> SweepCost {
+        SweepCost::new(5.0, 8.2, 1.0)
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::Blocks { size: self.size }
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
+        let k = records.k();
+        let Some(norm) = potential.norm() else {
+            return self.make_plain_moves(records, offers, potential, rng);
+        };
+        let sweep = Sweep { kernel: self, records, offers, rng };
+        match norm {
+            Norm::L1 => specialised::<_, L1>(sweep, k, Arch::new()),
+            Norm::L2 => specialised::<_, L2>(sweep, k, Arch::new()),
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
-use crate::error::Outcome;
+use super::KernelChoice;
+use super::counts::{Counts, SweepCost};
+use super::table::{Context, Coupling, KernelOptions, RecordKernel};
+use crate::error::{Invalid, Outcome};
 use crate::records::proposals::for_each_offer;
 use crate::records::{Batch, Offers, Records};
-use crate::release::potential::{Evaluate, Norm, Potential};
+use crate::release::potential::{Evaluate, Norm};
 use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::simd::vector::Portable;
@@ -30,20 +32,6 @@ impl SomaScan {
         SomaScan::default()
     }
 
-    pub(super) fn sweep(
-        &mut self,
-        records: &mut Records,
-        offers: &mut dyn Offers,
-        potential: &Potential,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
-        match potential.norm() {
-            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
-            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
-            None => self.make_moves(potential, records, offers, rng),
-        }
-    }
-
     fn make_moves(
         &mut self,
         potential: &impl Evaluate,
@@ -61,6 +49,35 @@ impl SomaScan {
             }
         })?;
         Ok(Counts { moves: n as u64, accepted, evaluations: (n * n) as u64 })
+    }
+}
+
+impl RecordKernel for SomaScan {
+    const NAME: &'static str = "soma-scan";
+
+    fn choice(_: KernelOptions, _: usize) -> KernelChoice {
+        KernelChoice::Soma
+    }
+
+    fn build(_: KernelChoice, _: usize) -> Result<Self, Invalid> {
+        Ok(SomaScan::new())
+    }
+
+    fn cost(&self, _: f64) -> SweepCost {
+        SweepCost::new(5.0, 5.0, 1.5)
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::AllPlaces
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
+        match potential.norm() {
+            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
+            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
+            None => self.make_moves(potential, records, offers, rng),
+        }
     }
 }
 

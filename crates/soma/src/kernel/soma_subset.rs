@@ -3,12 +3,14 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
+use super::KernelChoice;
+use super::counts::{Counts, SweepCost};
 use super::soma_scan::soma_move;
+use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::for_each_offer;
 use crate::records::{Batch, Offers, Records};
-use crate::release::potential::{Evaluate, Norm, Potential};
+use crate::release::potential::{Evaluate, Norm};
 use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 
@@ -21,6 +23,9 @@ pub enum Subset {
     /// The next m in order, around and around.
     Cyclic,
 }
+
+/// The size of a subset where none is given: about the width of a SIMD register.
+const SIZE: usize = 16;
 
 /// SOMA with the weights of a subset M of the records only.
 ///
@@ -38,40 +43,14 @@ pub struct SomaSubset {
 }
 
 impl SomaSubset {
-    pub(crate) fn check(n: usize, size: usize) -> Result<(), Invalid> {
-        if size < 1 || size > n {
-            return Err(Invalid::new(
-                "subset",
-                "the subset must hold some of the records",
-                size,
-                format!("a whole number from 1 to n = {n}"),
-            ));
-        }
-        Ok(())
-    }
-
     /// The kernel on subsets of `size` of the `n` records.
     pub fn new(n: usize, size: usize, subset: Subset) -> Result<Self, Invalid> {
-        SomaSubset::check(n, size)?;
+        let size = some_of(n, size, "the subset must hold some of the records")?;
         let order = match subset {
             Subset::Random => (0..n).collect(),
             Subset::Cyclic => Vec::new(),
         };
         Ok(SomaSubset { size, subset, next: 0, order, weights: Vec::new() })
-    }
-
-    pub(super) fn sweep(
-        &mut self,
-        records: &mut Records,
-        offers: &mut dyn Offers,
-        potential: &Potential,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
-        match potential.norm() {
-            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
-            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
-            None => self.make_moves(potential, records, offers, rng),
-        }
     }
 
     fn make_moves(
@@ -105,5 +84,48 @@ impl SomaSubset {
             }
         })?;
         Ok(Counts { moves: n as u64, accepted, evaluations: (n * self.size) as u64 })
+    }
+}
+
+impl RecordKernel for SomaSubset {
+    const NAME: &'static str = "soma-subset";
+    const OPTIONS: &'static [&'static str] = &["subset", "order"];
+
+    fn choice(options: KernelOptions, n: usize) -> KernelChoice {
+        KernelChoice::SomaSubset {
+            size: options.subset.unwrap_or(SIZE.min(n)),
+            subset: options.order.unwrap_or(Subset::Random),
+        }
+    }
+
+    fn options(choice: KernelChoice) -> KernelOptions {
+        match choice {
+            KernelChoice::SomaSubset { size, subset } => {
+                KernelOptions { subset: Some(size), order: Some(subset) }
+            }
+            _ => KernelOptions::default(),
+        }
+    }
+
+    fn build(choice: KernelChoice, n: usize) -> Result<Self, Invalid> {
+        let KernelOptions { subset, order } = Self::options(choice);
+        SomaSubset::new(n, subset.unwrap_or(SIZE.min(n)), order.unwrap_or(Subset::Random))
+    }
+
+    fn cost(&self, _: f64) -> SweepCost {
+        SweepCost::new(5.0, 10.0, 1.2)
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::Subset { size: self.size, subset: self.subset }
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
+        match potential.norm() {
+            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
+            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
+            None => self.make_moves(potential, records, offers, rng),
+        }
     }
 }

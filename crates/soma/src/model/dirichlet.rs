@@ -13,6 +13,7 @@ use super::{GammaPrior, Model, Price, Transport};
 use crate::error::{Invalid, Outcome, positive};
 use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
+use crate::release::query::CoordinateMap;
 use crate::rng::Rng;
 
 /// A record is a composition x1 + ... + xD = 1 with density proportional to
@@ -171,7 +172,7 @@ impl Model for Dirichlet {
     /// worth, whose mean logarithms are those released, or those that the moments suggest.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let means = release.plausible_means();
-        let mut logs = if release.query().kind() == "log-sum" {
+        let mut logs = if release.query().coordinate_map() == Some(CoordinateMap::Log) {
             means
         } else if let Some(moments) = release.query().moments(&means) {
             let variances = moments.covariance.map(|c| c.diagonal().as_slice().to_vec());

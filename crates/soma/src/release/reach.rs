@@ -1,6 +1,7 @@
 //! Whether any data could have led to a release.
 
 use super::Release;
+use super::query::CoordinateMap;
 use crate::error::Invalid;
 
 /// Noise as large as this or larger comes by chance less often than once in 10^12 releases.
@@ -25,7 +26,7 @@ impl Release {
     /// do: its means may be out of reach where those of other records are not. Of other queries
     /// than means nothing is known.
     pub fn check_reach_of(&self, model: &str, ranges: &[(f64, f64)]) -> Result<(), Invalid> {
-        if self.query.kind() != "mean" {
+        if self.query.coordinate_map() != Some(CoordinateMap::Identity) {
             return Ok(());
         }
         let bounds = self.query.bounds();

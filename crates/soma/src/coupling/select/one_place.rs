@@ -15,6 +15,13 @@ pub(crate) enum OnePlace {
     Next,
 }
 
+impl OnePlace {
+    /// Drawn at random or not.
+    pub(crate) fn of(at_random: bool) -> Self {
+        if at_random { OnePlace::Random } else { OnePlace::Next }
+    }
+}
+
 impl<P: Evaluate> Places<P> for OnePlace {
     fn relabels(&self) -> bool {
         *self == OnePlace::Random

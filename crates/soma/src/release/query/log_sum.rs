@@ -1,6 +1,6 @@
 //! The logarithms of shares.
 
-use super::{Moments, Query, Sensitivity, box_sensitivity};
+use super::{CoordinateMap, Moments, Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval, positive};
 use crate::numeric::log::log_clamped;
 
@@ -35,6 +35,10 @@ impl LogSum {
 impl Query for LogSum {
     fn kind(&self) -> &'static str {
         "log-sum"
+    }
+
+    fn coordinate_map(&self) -> Option<CoordinateMap> {
+        Some(CoordinateMap::Log)
     }
 
     fn record_dim(&self) -> usize {

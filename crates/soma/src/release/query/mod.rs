@@ -78,6 +78,18 @@ pub trait Query: Debug + Send + Sync {
         false
     }
 
+    /// The number of categories, where a record is the number of a category and the statistic counts
+    /// them all.
+    fn categories(&self) -> Option<usize> {
+        None
+    }
+
+    /// What coordinate k of the statistic is of coordinate k of the record, once that is clamped,
+    /// where it is a function of it alone.
+    fn coordinate_map(&self) -> Option<CoordinateMap> {
+        None
+    }
+
     /// The statistics as moments of clamped coordinates, where that is what they are: then their
     /// sums and the derivatives of these can be had quickly.
     fn clamped_moments(&self) -> Option<ClampedMoments> {
@@ -90,6 +102,15 @@ pub trait Query: Debug + Send + Sync {
         let _ = means;
         None
     }
+}
+
+/// What a statistic is of a clamped coordinate of the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CoordinateMap {
+    /// The coordinate itself.
+    Identity,
+    /// Its logarithm.
+    Log,
 }
 
 /// Statistics that are first and second moments of u_j = (x_j - centre_j) / half_width_j, each u_j
