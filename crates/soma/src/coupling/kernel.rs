@@ -7,7 +7,7 @@ use super::pair::Pair;
 use super::select::by_bounds::{Bounded, Bounds};
 use super::select::by_cells::{AllByCells, CellDarts};
 use super::select::by_darts::Darts;
-use super::select::by_scan::{All, Block, Part, Weights};
+use super::select::by_scan::{All, Block, SomePlaces, Weights};
 use super::select::one_place::OnePlace;
 use super::select::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
@@ -195,7 +195,7 @@ impl Sweep<'_, '_> {
                 make_moves::<_, Portable, 0, _>(potential, place, pair, offers, rng)
             }
             Coupling::Subset { size, subset } => {
-                let part = Part { size, subset, next, order, weights };
+                let part = SomePlaces { size, subset, next, order, weights };
                 make_moves::<_, Portable, 0, _>(potential, part, pair, offers, rng)
             }
             Coupling::Blocks { size } => {
@@ -235,7 +235,7 @@ impl Work for Sweep<'_, '_> {
                 make_moves::<S, V, K, _>(potential, place, pair, offers, rng)
             }
             Coupling::Subset { size, subset } => {
-                let part = Part { size, subset, next, order, weights };
+                let part = SomePlaces { size, subset, next, order, weights };
                 make_moves::<S, V, K, _>(potential, part, pair, offers, rng)
             }
             Coupling::Blocks { size } => {

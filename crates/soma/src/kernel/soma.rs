@@ -18,7 +18,7 @@ use super::select::envelope::Envelope;
 use super::select::ordered::{Order, OrderedSelector};
 use super::select::scan::ScanSelector;
 use super::select::scan::columns::{Columns, Scanned};
-use super::select::scan::steps::Steps;
+use super::select::scan::quantised::Quantised;
 use super::select::separable::Separable;
 use super::select::uniform::UniformSelector;
 use super::select::uniform::candidates::Candidates;
@@ -67,7 +67,7 @@ pub struct Soma {
     #[serde(skip)]
     columns: Columns,
     #[serde(skip)]
-    steps: Steps,
+    quantised: Quantised,
     #[serde(skip)]
     bins: Bins,
     #[serde(skip)]
@@ -196,7 +196,7 @@ impl Work for Moves<'_> {
     fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Moves { soma, records, offers, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
-        let Soma { partition, ahead, columns, steps, cells, .. } = soma;
+        let Soma { partition, ahead, columns, quantised, cells, .. } = soma;
         let Soma { candidates, outliers, bins, order, envelope, batch, .. } = soma;
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
@@ -205,8 +205,8 @@ impl Work for Moves<'_> {
                     UniformSelector::begin::<V, K>(candidates, outliers, envelope, records, rng);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
-            Strategy::Scan if steps.suit_all::<S, V, K>(records) => {
-                let selector = ScanSelector::new(steps);
+            Strategy::Scan if quantised.suit_all::<S, V, K>(records) => {
+                let selector = ScanSelector::new(quantised);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Scan => {

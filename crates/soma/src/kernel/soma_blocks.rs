@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::KernelChoice;
 use super::counts::{Counts, SweepCost};
 use super::select::scan::columns::{Columns, Scanned};
-use super::select::scan::steps::Steps;
+use super::select::scan::quantised::Quantised;
 use super::soma_scan::soma_move;
 use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
 use crate::error::{Invalid, Outcome};
@@ -30,7 +30,7 @@ pub struct SomaBlocks {
     #[serde(skip)]
     columns: Columns,
     #[serde(skip)]
-    steps: Steps,
+    quantised: Quantised,
     #[serde(skip)]
     batch: Batch,
     #[serde(skip)]
@@ -45,8 +45,8 @@ impl SomaBlocks {
     pub fn new(n: usize, size: Option<usize>) -> Result<Self, Invalid> {
         let size = size.unwrap_or(SIZE.min(n));
         let size = some_of(n, size, "a block must hold some of the records")?;
-        let (columns, steps, batch, weights) = Default::default();
-        Ok(SomaBlocks { size, columns, steps, batch, weights })
+        let (columns, quantised, batch, weights) = Default::default();
+        Ok(SomaBlocks { size, columns, quantised, batch, weights })
     }
 
     /// The moves of a sweep for any potential: each weighs the whole block.
@@ -126,11 +126,15 @@ impl Work for Sweep<'_> {
 
     #[inline(always)]
     fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let Sweep { kernel: SomaBlocks { size, columns, steps, batch, .. }, records, offers, rng } =
-            self;
+        let Sweep {
+            kernel: SomaBlocks { size, columns, quantised, batch, .. },
+            records,
+            offers,
+            rng,
+        } = self;
         let batches = Batches::new(records.n(), offers, batch);
-        if steps.suit::<S, V, K>(records) {
-            make_moves::<S, V, K, _>(*size, steps, records, batches, rng)
+        if quantised.suit::<S, V, K>(records) {
+            make_moves::<S, V, K, _>(*size, quantised, records, batches, rng)
         } else {
             make_moves::<S, V, K, _>(*size, columns, records, batches, rng)
         }

@@ -211,7 +211,7 @@ pub(crate) trait Evaluate {
 }
 
 impl<S: Cost> Evaluate for S {
-    const IS_L1: bool = !S::BENDS;
+    const IS_L1: bool = !S::IS_CURVED;
 
     #[inline(always)]
     fn coordinate_cost(&self, _: usize, residual: f64) -> f64 {

@@ -10,7 +10,7 @@ pub trait Cost: Copy + Default + 'static {
     const STEP: f64;
 
     /// Whether the cost of a distance depends on what was paid already.
-    const BENDS: bool;
+    const IS_CURVED: bool;
 
     /// The cost of a residual.
     fn cost(residual: f64) -> f64;
@@ -41,7 +41,7 @@ pub struct L2;
 
 impl Cost for L1 {
     const STEP: f64 = COST_UNIT;
-    const BENDS: bool = false;
+    const IS_CURVED: bool = false;
 
     #[inline(always)]
     fn cost(residual: f64) -> f64 {
@@ -68,7 +68,7 @@ impl Cost for L1 {
 impl Cost for L2 {
     /// The square root of 2 units / 2^16.
     const STEP: f64 = 0.0004065208062293446;
-    const BENDS: bool = true;
+    const IS_CURVED: bool = true;
 
     #[inline(always)]
     fn cost(residual: f64) -> f64 {
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn units_stand_around_the_cost() {
         fn check<S: Cost>(distance: u16, paid: u16) {
-            let twice = if S::BENDS { 0.5 } else { 0.0 };
+            let twice = if S::IS_CURVED { 0.5 } else { 0.0 };
             let (d, p) = (f64::from(distance) * S::STEP, twice * f64::from(paid) * S::STEP);
             let cost = (S::cost(p + d) - S::cost(p)) / COST_UNIT;
             assert!(f64::from(S::units_below(distance, paid)) <= cost + 1e-9);

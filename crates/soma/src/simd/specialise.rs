@@ -1,9 +1,12 @@
 //! One source, compiled for each cost, for the common lengths of a statistic, and
 //! for the vector instructions of the machine at hand.
 
+#[cfg(target_arch = "x86_64")]
+use std::marker::PhantomData;
+
 use pulp::Arch;
 #[cfg(target_arch = "x86_64")]
-use pulp::{Simd, WithSimd};
+use pulp::{NullaryFnOnce, x86::V3};
 
 use super::cost::Cost;
 #[cfg(target_arch = "x86_64")]
@@ -23,18 +26,29 @@ pub(crate) trait Work {
     fn run<S: Cost, V: Vector, const K: usize>(self) -> Self::Output;
 }
 
-/// Work that is done with vector instructions.
+/// Work to be done with the instructions that the token stands for.
 #[cfg(target_arch = "x86_64")]
-struct Case<W, S, const K: usize>(W, std::marker::PhantomData<S>);
+struct Case<W, S, const K: usize> {
+    work: W,
+    _machine: V3,
+    cost: PhantomData<S>,
+}
 
 #[cfg(target_arch = "x86_64")]
-impl<W: Work, S: Cost, const K: usize> WithSimd for Case<W, S, K> {
+impl<W: Work, S: Cost, const K: usize> NullaryFnOnce for Case<W, S, K> {
     type Output = W::Output;
 
     #[inline(always)]
-    fn with_simd<M: Simd>(self, _: M) -> W::Output {
-        self.0.run::<S, Avx2, K>()
+    fn call(self) -> W::Output {
+        // The token says that the machine has AVX2: no other code outside `simd` can name the type.
+        self.work.run::<S, Avx2, K>()
     }
+}
+
+/// Does `work` with the instructions of `machine`.
+#[cfg(target_arch = "x86_64")]
+fn with_avx2<W: Work, S: Cost, const K: usize>(machine: V3, work: W) -> W::Output {
+    machine.vectorize(Case::<W, S, K> { work, _machine: machine, cost: PhantomData })
 }
 
 /// Does `work` for the cost S and statistics of length `k`, on the machine `arch`.
@@ -44,11 +58,19 @@ pub(crate) fn specialised<W: Work, S: Cost>(work: W, k: usize, arch: Arch) -> W:
     #[cfg(target_arch = "x86_64")]
     if let Arch::V3(machine) = arch {
         return match k {
-            1 => Simd::vectorize(machine, Case::<W, S, 1>(work, std::marker::PhantomData)),
-            3 => Simd::vectorize(machine, Case::<W, S, 3>(work, std::marker::PhantomData)),
-            9 => Simd::vectorize(machine, Case::<W, S, 9>(work, std::marker::PhantomData)),
-            _ => Simd::vectorize(machine, Case::<W, S, 0>(work, std::marker::PhantomData)),
+            1 => with_avx2::<W, S, 1>(machine, work),
+            3 => with_avx2::<W, S, 3>(machine, work),
+            9 => with_avx2::<W, S, 9>(machine, work),
+            _ => with_avx2::<W, S, 0>(machine, work),
         };
+    }
+    // NEON is part of every aarch64: the compiler uses it for the portable vectors.
+    #[cfg(target_arch = "aarch64")]
+    match k {
+        1 => return work.run::<S, Portable, 1>(),
+        3 => return work.run::<S, Portable, 3>(),
+        9 => return work.run::<S, Portable, 9>(),
+        _ => {}
     }
     let _ = (k, arch);
     work.run::<S, Portable, 0>()
@@ -60,9 +82,13 @@ pub(crate) fn specialised_little<W: Work, S: Cost>(work: W, k: usize, arch: Arch
     #[cfg(target_arch = "x86_64")]
     if let Arch::V3(machine) = arch {
         return match k {
-            9 => Simd::vectorize(machine, Case::<W, S, 9>(work, std::marker::PhantomData)),
-            _ => Simd::vectorize(machine, Case::<W, S, 0>(work, std::marker::PhantomData)),
+            9 => with_avx2::<W, S, 9>(machine, work),
+            _ => with_avx2::<W, S, 0>(machine, work),
         };
+    }
+    #[cfg(target_arch = "aarch64")]
+    if k == 9 {
+        return work.run::<S, Portable, 9>();
     }
     let _ = (k, arch);
     work.run::<S, Portable, 0>()

@@ -8,8 +8,9 @@ mod portable;
 
 use super::cost::Cost;
 
+// Only `specialise` may name this type, and only where it holds the token of a machine with AVX2.
 #[cfg(target_arch = "x86_64")]
-pub use avx2::Avx2;
+pub(in crate::simd) use avx2::Avx2;
 pub use portable::Portable;
 
 /// Cells and records are looked at so many at a time.

@@ -54,7 +54,7 @@ impl<S: Cost> Places<S> for &mut Darts {
             }
             self.envelopes[side].divide_by_widths();
             let least = pair.n() as f64 * (1.0 - 1e-9) * exp(-self.envelopes[side].width());
-            self.floors[side] = if S::BENDS { 0.0 } else { least };
+            self.floors[side] = if S::IS_CURVED { 0.0 } else { least };
         }
     }
 

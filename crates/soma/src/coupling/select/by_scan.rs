@@ -49,7 +49,7 @@ impl<P: Evaluate> Places<P> for All<'_> {
 }
 
 /// Some of the places: the same ones for both chains.
-pub(crate) struct Part<'a> {
+pub(crate) struct SomePlaces<'a> {
     pub size: usize,
     pub subset: Subset,
     /// Where the next cyclic subset starts.
@@ -59,7 +59,7 @@ pub(crate) struct Part<'a> {
     pub weights: &'a mut Weights,
 }
 
-impl<P: Evaluate> Places<P> for Part<'_> {
+impl<P: Evaluate> Places<P> for SomePlaces<'_> {
     fn relabels(&self) -> bool {
         self.subset == Subset::Random || self.order.len().is_multiple_of(self.size)
     }
@@ -71,7 +71,7 @@ impl<P: Evaluate> Places<P> for Part<'_> {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
-        let Part { size, subset, next, order, weights } = self;
+        let SomePlaces { size, subset, next, order, weights } = self;
         let (n, size) = (at.pair.n(), *size);
         if *subset == Subset::Random {
             for i in 0..size {

@@ -12,7 +12,7 @@ use crate::simd::vector::{Portable, Vector};
 
 /// A place drawn with probability w_i / W, and the cost of putting the offer there.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Choice {
+pub(crate) struct Selected {
     pub(crate) place: usize,
     pub(crate) cost: f64,
     /// The cell that the place is in, where there are cells, and its place among the members.
@@ -20,11 +20,11 @@ pub(crate) struct Choice {
     pub(crate) slot: usize,
 }
 
-impl Choice {
+impl Selected {
     /// A place, where there are no cells.
     #[inline(always)]
     pub(crate) fn at(place: usize, cost: f64) -> Self {
-        Choice { place, cost, cell: 0, slot: 0 }
+        Selected { place, cost, cell: 0, slot: 0 }
     }
 
     /// A place drawn by weighing all records, where there are no cells.
@@ -36,7 +36,7 @@ impl Choice {
     ) -> Self {
         let rows = records.statistics().chunks_exact(records.k());
         let (place, cost) = by_weighing_all::<S, K>(envelope, rows, evaluations, rng);
-        Choice::at(place, cost)
+        Selected::at(place, cost)
     }
 }
 
@@ -183,7 +183,7 @@ impl OneBox {
         envelope.widen_all::<V, K>(statistics);
         envelope.divide_by_widths();
         let least = exp(-envelope.width());
-        let floor = if S::BENDS { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
+        let floor = if S::IS_CURVED { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
         self.doubt = 1.0 / (1.0 + floor);
         (self.sure, self.is_drawn) = (0, false);
     }
@@ -219,7 +219,7 @@ impl OneBox {
     #[inline(always)]
     pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         current: f64,
         envelope: &Envelope,
         records: &Records,

@@ -11,7 +11,7 @@ pub(crate) mod uniform;
 
 use serde::{Deserialize, Serialize};
 
-use self::accept::Choice;
+use self::accept::Selected;
 use self::envelope::Envelope;
 use crate::records::Records;
 use crate::rng::Rng;
@@ -48,12 +48,12 @@ pub(crate) trait Selector {
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> Choice;
+    ) -> Selected;
 
     /// Whether the offer is put in the chosen place.
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         current: f64,
         envelope: &Envelope,
         records: &Records,
@@ -64,7 +64,7 @@ pub(crate) trait Selector {
     /// The statistic of the record in the chosen place, where the selector has a copy of its own, and
     /// does not look at those of [`Records`] in a sweep.
     #[inline(always)]
-    fn old<const K: usize>(&self, choice: &Choice) -> Option<&[f64]> {
+    fn old<const K: usize>(&self, choice: &Selected) -> Option<&[f64]> {
         let _ = choice;
         None
     }
@@ -72,7 +72,7 @@ pub(crate) trait Selector {
     /// Offer j of the batch, with statistic `new`, was put in the chosen place.
     fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         j: usize,
         new: &[f64],
         envelope: &mut Envelope,

@@ -3,7 +3,7 @@
 use rand::RngExt;
 
 use super::Selector;
-use super::accept::{Choice, Threshold, by_weighing_all, most_trials};
+use super::accept::{Selected, Threshold, by_weighing_all, most_trials};
 use super::cells::members::Members;
 use super::envelope::Envelope;
 use crate::numeric::accept::accepts_exp_neg;
@@ -11,7 +11,7 @@ use crate::numeric::exp::exp;
 use crate::records::Records;
 use crate::rng::Rng;
 use crate::simd::cost::Cost;
-use crate::simd::prefix::blocked::Sums;
+use crate::simd::prefix::blocked::BlockedPrefix;
 use crate::simd::vector::Vector;
 
 /// How wide a bucket is at least, in noise units.
@@ -20,7 +20,7 @@ const WIDTH: f64 = 0.4;
 const MOST_BUCKETS: usize = 128;
 /// So many buckets on either side are beyond the statistics as the sweep finds them.
 const MARGIN: usize = 2;
-/// Sums of statistics that are wider apart than this, in noise units, might overflow.
+/// BlockedPrefix of statistics that are wider apart than this, in noise units, might overflow.
 pub(crate) const MOST_RANGE: f64 = 300.0;
 
 /// Statistics t in buckets of equal width, from left to right.
@@ -40,9 +40,9 @@ pub(crate) struct Order {
     /// exp((j + 1) width).
     rise: Vec<f64>,
     /// Members times exp(right edge - low), from the left.
-    from_left: Sums,
+    from_left: BlockedPrefix,
     /// Members times exp(high - left edge), from the right.
-    from_right: Sums,
+    from_right: BlockedPrefix,
     /// Whether a member may be beyond the outer edges.
     beyond: bool,
 }
@@ -207,7 +207,7 @@ impl Selector for OrderedSelector<'_> {
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> Choice {
+    ) -> Selected {
         envelope.offer::<V, K>(records.residual(), offer);
         let sides = self.look(envelope);
         for _ in 0..most_trials(records.n()) {
@@ -218,19 +218,19 @@ impl Selector for OrderedSelector<'_> {
             *evaluations += 1;
             let loss = cost - self.least - self.order.distance(cell, self.centre, sides.p);
             if accepts_exp_neg(loss, rng) {
-                return Choice { place: members.place(cell, slot), cost, cell, slot };
+                return Selected { place: members.place(cell, slot), cost, cell, slot };
             }
         }
         let (index, cost) = by_weighing_all::<S, K>(envelope, self.rows(), evaluations, rng);
         let members = &self.order.members;
         let (cell, slot) = members.all(self.centre).nth(index).expect("one of the rows");
-        Choice { place: members.place(cell, slot), cost, cell, slot }
+        Selected { place: members.place(cell, slot), cost, cell, slot }
     }
 
     #[inline(always)]
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         current: f64,
         envelope: &Envelope,
         records: &Records,
@@ -255,14 +255,14 @@ impl Selector for OrderedSelector<'_> {
     }
 
     #[inline(always)]
-    fn old<const K: usize>(&self, choice: &Choice) -> Option<&[f64]> {
+    fn old<const K: usize>(&self, choice: &Selected) -> Option<&[f64]> {
         Some(self.order.members.row::<1>(choice.cell, choice.slot))
     }
 
     #[inline(always)]
     fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         _: usize,
         new: &[f64],
         envelope: &mut Envelope,

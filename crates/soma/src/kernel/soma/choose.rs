@@ -2,7 +2,7 @@
 
 use super::Strategy;
 use crate::kernel::Counts;
-use crate::kernel::select::cells::partition::Part;
+use crate::kernel::select::cells::partition::LeafBox;
 use crate::kernel::select::cells::partition::Partition;
 use crate::kernel::select::ordered::MOST_RANGE;
 use crate::kernel::soma::Soma;
@@ -70,7 +70,8 @@ impl Soma {
             Some(strategy) if strategy != Strategy::Ordered => strategy,
             forced => {
                 self.envelope.fit::<V, K>(records);
-                let is_line = records.k() == 1 && !S::BENDS && self.envelope.width() <= MOST_RANGE;
+                let is_line =
+                    records.k() == 1 && !S::IS_CURVED && self.envelope.width() <= MOST_RANGE;
                 if forced.is_some() {
                     if is_line { Strategy::Ordered } else { Strategy::Scan }
                 } else {
@@ -125,7 +126,7 @@ impl Soma {
     fn trials<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
-        parts: &[Part],
+        parts: &[LeafBox],
     ) -> f64 {
         let n = records.n();
         let (offers, weighed) = (OFFERS, WEIGHED.min(n));
@@ -153,7 +154,7 @@ impl Soma {
 
     /// The mean of what bounds the weights of an offer by way of `parts`.
     #[inline(always)]
-    fn bound<S: Cost, V: Vector, const K: usize>(&self, parts: &[Part]) -> f64 {
+    fn bound<S: Cost, V: Vector, const K: usize>(&self, parts: &[LeafBox]) -> f64 {
         let (mut mass, mut looked_at) = (0.0, 0);
         for part in parts {
             let least = self.envelope.excess_in::<S, V, K>(&part.low, &part.high);

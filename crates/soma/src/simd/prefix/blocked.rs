@@ -6,7 +6,7 @@ const FEW: usize = 8;
 /// Masses that change a few at a time, from which one is drawn with a probability proportional to
 /// it: which four first, and then which of the four. There is no branch that chance decides.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sums {
+pub(crate) struct BlockedPrefix {
     masses: Vec<[f64; 4]>,
     /// The sums of the masses before each in its four.
     within: Vec<[f64; 4]>,
@@ -14,7 +14,7 @@ pub(crate) struct Sums {
     before: Vec<f64>,
 }
 
-impl Sums {
+impl BlockedPrefix {
     /// Room for `count` masses, all of them zero.
     pub(crate) fn resize(&mut self, count: usize) {
         let fours = count.div_ceil(4);
@@ -26,7 +26,7 @@ impl Sums {
         self.before.resize(fours + 1, 0.0);
     }
 
-    /// Changes one mass. The total follows when [`total_up`](Sums::total_up) is called.
+    /// Changes one mass. The total follows when [`total_up`](BlockedPrefix::total_up) is called.
     #[inline(always)]
     pub(crate) fn set(&mut self, index: usize, mass: f64) {
         let four = index / 4;
@@ -35,7 +35,7 @@ impl Sums {
         self.within[four] = [0.0, a, a + b, (a + b) + c];
     }
 
-    /// Sums up the fours from that of mass `index` on; where there are few, all of them, so that
+    /// BlockedPrefix up the fours from that of mass `index` on; where there are few, all of them, so that
     /// the number is always the same.
     #[inline(always)]
     pub(crate) fn total_up(&mut self, index: usize) {

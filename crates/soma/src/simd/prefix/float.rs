@@ -6,7 +6,7 @@ use crate::simd::vector::LANES;
 /// weights times the number of those that it bounds. The number of masses is a multiple of
 /// [`LANES`].
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Masses {
+pub(crate) struct FloatPrefix {
     /// The bounds.
     pub(crate) bounds: Vec<f32>,
     /// Four zeros, and then mass j with masses j - 4, j - 8 and so on: those before it in the same
@@ -16,7 +16,7 @@ pub(crate) struct Masses {
     starts: [f64; 5],
 }
 
-impl Masses {
+impl FloatPrefix {
     /// Room for `count` masses.
     pub(crate) fn resize(&mut self, count: usize) {
         self.bounds.resize(count, 0.0);

@@ -12,7 +12,7 @@ use crate::simd::vector::{Spans, Vector};
 /// They stand in rows of eight; the line is made of the first of each row, then of the second, and so
 /// on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Line {
+pub(crate) struct IntegerPrefix {
     /// Eight zeros, and then the masses, each with those above it in its column.
     sums: Aligned<u32>,
     spans: Spans,
@@ -29,7 +29,7 @@ pub(crate) struct Hit {
     pub(crate) mass: u32,
 }
 
-impl Line {
+impl IntegerPrefix {
     /// Room for `count` masses.
     pub(crate) fn resize(&mut self, count: usize) {
         self.sums.fill_with(8 + count, 0);
@@ -99,7 +99,7 @@ mod tests {
     fn points_fall_to_their_masses() {
         for count in [16, 32, 128] {
             let masses: Vec<u32> = (0..count as u32).map(|j| j * j % 7).collect();
-            let mut line = Line::default();
+            let mut line = IntegerPrefix::default();
             line.resize(count);
             let mut spans = Spans::default();
             for column in 0..8 {

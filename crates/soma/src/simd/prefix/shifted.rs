@@ -2,7 +2,7 @@
 
 use crate::simd::vector::Vector;
 
-/// The ladder is put up anew when its height has fallen to this part of what it was at most:
+/// The prefix is put up anew when its height has fallen to this part of what it was at most:
 /// otherwise the rounding errors of the large masses that it had would be felt by the small ones
 /// that are left.
 const FALL: f64 = 1.0 / 1024.0;
@@ -11,17 +11,17 @@ const FALL: f64 = 1.0 / 1024.0;
 /// it. Kept are the sums of each mass and those before it, and a change shifts all that are above:
 /// no sum waits for another, and no branch is decided by chance.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ladder {
+pub(crate) struct ShiftedPrefix {
     /// 0, and the sums, as many as fill vectors: those beyond the last mass are all there is.
     rungs: Vec<f64>,
     /// Zeros and then ones, as many as there are sums. A part of it says which sums are above.
     steps: Vec<f64>,
-    /// The height since the ladder was put up, at most.
+    /// The height since the prefix was put up, at most.
     peak: f64,
 }
 
-impl Ladder {
-    /// Puts the ladder up for masses of which there are `count`.
+impl ShiftedPrefix {
+    /// Puts the prefix up for masses of which there are `count`.
     #[inline(always)]
     pub(crate) fn fit(&mut self, count: usize, masses: impl Iterator<Item = f64>) {
         let padded = count.next_multiple_of(4);
@@ -58,7 +58,7 @@ impl Ladder {
         (index, left - self.rungs[index])
     }
 
-    /// Two masses change, one after the other. Returns whether the ladder has to be put up anew.
+    /// Two masses change, one after the other. Returns whether the prefix has to be put up anew.
     #[inline(always)]
     pub(crate) fn shift<V: Vector>(&mut self, first: (usize, f64), second: (usize, f64)) -> bool {
         let rungs = &mut self.rungs[1..];
@@ -93,19 +93,19 @@ mod tests {
         let mut rng = rng::stream(3, 0);
         for count in [1, 3, 4, 11, 40] {
             let mut masses: Vec<f64> = (0..count).map(|_| rng.random::<f64>()).collect();
-            let mut ladder = Ladder::default();
-            ladder.fit(count, masses.iter().copied());
+            let mut prefix = ShiftedPrefix::default();
+            prefix.fit(count, masses.iter().copied());
             for _ in 0..500 {
                 let [a, b] = [(); 2].map(|()| rng.random_range(0..count));
                 let changes = [masses[a] * (rng.random::<f64>() - 0.5), rng.random::<f64>()];
                 masses[a] += changes[0];
                 masses[b] += changes[1];
-                assert!(!ladder.shift::<Portable>((a, changes[0]), (b, changes[1])));
+                assert!(!prefix.shift::<Portable>((a, changes[0]), (b, changes[1])));
             }
-            assert!((ladder.height() / masses.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            assert!((prefix.height() / masses.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             let mut below = 0.0;
             for (index, mass) in masses.iter().enumerate() {
-                let (found, into) = ladder.at::<Portable>(below + 0.25 * mass);
+                let (found, into) = prefix.at::<Portable>(below + 0.25 * mass);
                 assert_eq!(found, index);
                 assert!((into / mass - 0.25).abs() < 1e-6);
                 below += mass;
@@ -113,7 +113,7 @@ mod tests {
             let most = masses.iter().copied().fold(0.0, f64::max);
             let index = masses.iter().position(|&mass| mass == most).unwrap();
             let fall = (index, -most);
-            assert_eq!(ladder.shift::<Portable>(fall, (0, 0.0)), count == 1);
+            assert_eq!(prefix.shift::<Portable>(fall, (0, 0.0)), count == 1);
         }
     }
 }

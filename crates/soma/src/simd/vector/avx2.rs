@@ -1,7 +1,7 @@
 //! Vectors in the instructions of x86-64 with AVX2.
 //!
-//! Whoever names the type [`Avx2`] promises that the machine has these instructions: only
-//! [`specialised`](crate::simd::specialise) does, after it has looked.
+//! The type [`Avx2`] cannot be named outside `simd`, and inside it only `specialise` does, with pulp's
+//! token for a machine that has these instructions in hand: so no safe code can reach them elsewhere.
 
 use std::arch::x86_64::*;
 
@@ -11,7 +11,7 @@ use crate::simd::cost::Cost;
 
 /// Runs on a machine with AVX2.
 #[derive(Clone, Copy)]
-pub struct Avx2;
+pub(in crate::simd) struct Avx2;
 
 /// All bits of one of eight lanes. From memory, since a mask that the compiler sees through becomes
 /// a masked store, which is slow.
@@ -233,7 +233,7 @@ impl Vector for Avx2 {
     #[inline(always)]
     fn cost<S: Cost>(residuals: __m256d) -> __m256d {
         unsafe {
-            if S::BENDS {
+            if S::IS_CURVED {
                 let half = _mm256_mul_pd(_mm256_set1_pd(0.5), residuals);
                 _mm256_mul_pd(half, residuals)
             } else {
@@ -385,7 +385,7 @@ impl Vector for Avx2 {
                     for (h, sum) in these.iter_mut().enumerate() {
                         let column = _mm256_loadu_ps(columns.add(c * LANES + h * 8));
                         let distance = _mm256_add_ps(column, apart);
-                        let cost = if S::BENDS {
+                        let cost = if S::IS_CURVED {
                             let half = _mm256_mul_ps(_mm256_set1_ps(0.5), distance);
                             let slope = _mm256_add_ps(half, _mm256_set1_ps(beyond[c]));
                             _mm256_mul_ps(distance, slope)
@@ -465,7 +465,7 @@ impl Vector for Avx2 {
     fn weigh<S: Cost, const K: usize>(weighing: Weighing) -> (Spans, u32) {
         let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
         let k = if K == 0 { aim.len() } else { K };
-        let (aim, paid) = (&aim[..k], if S::BENDS { &paid[..k] } else { paid });
+        let (aim, paid) = (&aim[..k], if S::IS_CURVED { &paid[..k] } else { paid });
         let blocks = sums.len() / LANES;
         let (low, high) = (&low[..blocks * k * LANES], &high[..blocks * k * LANES]);
         let (counts, shrink) = (&counts[..blocks * LANES], &shrink[..blocks * LANES]);
@@ -487,7 +487,7 @@ impl Vector for Avx2 {
                     let high = _mm256_loadu_si256(high.as_ptr().add(at).cast());
                     let short = _mm256_subs_epu16(low, aim);
                     let distance = _mm256_or_si256(short, _mm256_subs_epu16(aim, high));
-                    let cost = if S::BENDS {
+                    let cost = if S::IS_CURVED {
                         let paid = _mm256_set1_epi16(paid[c] as i16);
                         _mm256_mulhi_epu16(distance, _mm256_adds_epu16(distance, paid))
                     } else {

@@ -42,7 +42,7 @@ pub(crate) struct Far {
     left: Vec<u32>,
     /// The newcomers of each origin, in parts that were drawn for them uniformly: the parts one
     /// after the other, each in a uniform order, are in a uniform order.
-    parts: Vec<Vec<Part>>,
+    parts: Vec<Vec<LeafBox>>,
     /// The rows of all parts.
     parted: Vec<f64>,
     /// Whose turn it is of the parts of each origin.
@@ -94,13 +94,13 @@ impl Rows {
 
 /// So many of the rows that stand in one array.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct LeafBox {
     start: usize,
     count: usize,
     room: usize,
 }
 
-impl Part {
+impl LeafBox {
     /// Asks for all of it from memory: it will be looked at in no order.
     fn ask(&self, rows: &[f64], width: usize) {
         let rows = &rows[self.start * width..][..self.count * width];
@@ -187,7 +187,7 @@ impl Far {
             let each = newcomers as f64 / count as f64;
             let room = (each + SPREAD * each.sqrt() + SPREAD * SPREAD) as usize;
             parts.clear();
-            parts.extend((0..count).map(|j| Part { start: start + j * room, count: 0, room }));
+            parts.extend((0..count).map(|j| LeafBox { start: start + j * room, count: 0, room }));
             start += count * room;
         }
         if start * width > self.parted.len() {

@@ -17,7 +17,7 @@ use crate::records::{Batch, Records};
 use crate::release::potential::Evaluate;
 use crate::rng::Rng;
 use crate::simd::cost::sum_over;
-use crate::simd::prefix::shifted::Ladder;
+use crate::simd::prefix::shifted::ShiftedPrefix;
 use crate::simd::vector::Vector;
 
 /// The records, bin by bin, and what their weights are made of.
@@ -32,7 +32,7 @@ use crate::simd::vector::Vector;
 pub(crate) struct Bins {
     bins: Vec<Bin>,
     /// The masses of the bins.
-    ladder: Ladder,
+    prefix: ShiftedPrefix,
     /// The numbers of members of the bins when the sweep begins.
     counts: Vec<i64>,
     /// What to multiply the coordinates of a statistic by to have the sum say its bin.
@@ -121,7 +121,7 @@ impl Bins {
     /// Sums up the masses.
     #[inline(always)]
     fn sum_up(&mut self) {
-        self.ladder.fit(self.bins.len(), self.bins.iter().map(Bin::mass));
+        self.prefix.fit(self.bins.len(), self.bins.iter().map(Bin::mass));
     }
 
     /// Makes a move with an offer in bin `to`. Returns the bin that a record is taken out of, and
@@ -136,7 +136,7 @@ impl Bins {
         let (from, member) = self.select::<P, V>(potential, to, rng)?;
         let gains = self.bins[to].gains;
         let loses = if from == to { -gains } else { self.bins[from].loses };
-        let has_fallen = self.ladder.shift::<V>((to, gains), (from, loses));
+        let has_fallen = self.prefix.shift::<V>((to, gains), (from, loses));
         self.bins[from].count -= 1;
         self.mild &= self.bins[from].weigh(from, potential);
         self.bins[to].count += 1;
@@ -158,7 +158,7 @@ impl Bins {
         if !self.mild {
             return self.select_by_logarithms(potential, to, rng);
         }
-        let (arrival, sum) = (&self.bins[to], self.ladder.height());
+        let (arrival, sum) = (&self.bins[to], self.prefix.height());
         // In the bin of the offer the weight is w_0, and so at least what the cost, which is
         // convex, would have made of it: the mass that is missing is put last.
         let total = sum + arrival.count as f64 * (arrival.undone() - arrival.leaving()).max(0.0);
@@ -166,7 +166,7 @@ impl Bins {
             let bits = rng.next_u64();
             let left = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64) * total;
             let (from, into) = if left < sum {
-                self.ladder.at::<V>(left)
+                self.prefix.at::<V>(left)
             } else {
                 (to, arrival.mass() + (left - sum))
             };

@@ -10,7 +10,7 @@ use crate::numeric::aligned::Aligned;
 use crate::numeric::{least, most};
 use crate::records::Records;
 use crate::simd::cost::{Cost, sum_over};
-use crate::simd::prefix::integer::Line;
+use crate::simd::prefix::integer::IntegerPrefix;
 use crate::simd::vector::{LANES, ONE, Vector, Weighing, lane};
 
 /// Statistics of more bytes than this are waited for, unless they are asked for ahead of their use.
@@ -60,7 +60,7 @@ pub(crate) struct Cells {
     /// alike have to pay for its being outside the box of all statistics.
     aim: Aligned<u16>,
     paid: Aligned<u16>,
-    pub(crate) masses: Line,
+    pub(crate) masses: IntegerPrefix,
     /// What a mass is multiplied by to become a bound from below, as far as the width of the box
     /// alone can say; 0 where it says nothing.
     shrink: Aligned<f32>,
@@ -169,7 +169,7 @@ impl Cells {
             aim[c] = below::<S>(inside, origin[c]);
             S::cost(apart[c] + inside)
         });
-        if S::BENDS {
+        if S::IS_CURVED {
             for c in 0..k {
                 let inside = least(most(-apart[c], low[c]), high[c]);
                 self.paid[c] = ((apart[c] + inside).abs() * (2.0 / S::STEP)) as u16;
@@ -211,7 +211,7 @@ impl Cells {
     /// Whether there is a lower bound of W: none where something is off the grid, or the cost bends.
     #[inline(always)]
     pub(crate) fn have_least<S: Cost>(&self) -> bool {
-        !S::BENDS && !self.off_grid
+        !S::IS_CURVED && !self.off_grid
     }
 
     /// A lower bound of W, in parts, where there is one.
@@ -276,7 +276,7 @@ impl Cells {
     ) -> bool {
         let k = if K == 0 { self.aim.len() } else { K };
         let (aim, paid) = (&self.aim[..k], &self.paid[..k]);
-        if self.off_grid || (S::BENDS && paid.contains(&u16::MAX)) {
+        if self.off_grid || (S::IS_CURVED && paid.contains(&u16::MAX)) {
             return false;
         }
         let blocks = self.counts.len() / LANES;
@@ -421,5 +421,5 @@ fn box_of(cell: usize, k: usize) -> usize {
 #[inline(always)]
 fn shrink<S: Cost>(width: u32) -> f32 {
     let bits = u32::from(ONE).saturating_sub(width);
-    if S::BENDS { 0.0 } else { f32::from_bits(bits << 16) * (1.0 / (LOOSE * LOOSE)) }
+    if S::IS_CURVED { 0.0 } else { f32::from_bits(bits << 16) * (1.0 / (LOOSE * LOOSE)) }
 }

@@ -11,7 +11,7 @@ use self::ahead::{Ahead, FOUR};
 use self::boxes::Cells;
 use self::partition::Partition;
 use super::Selector;
-use super::accept::{Choice, MOST, Threshold, by_weighing_all, most_trials, sum_of_weights};
+use super::accept::{MOST, Selected, Threshold, by_weighing_all, most_trials, sum_of_weights};
 use super::envelope::Envelope;
 use rand::RngExt;
 
@@ -240,7 +240,7 @@ impl Selector for CellSelector<'_> {
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> Choice {
+    ) -> Selected {
         envelope.offer::<V, K>(records.residual(), offer);
         self.unit = self.cells.weigh::<S, V, K>(envelope);
         // Four at a time: where one is kept half of the time, to look at each by itself would mean
@@ -252,19 +252,19 @@ impl Selector for CellSelector<'_> {
             self.use_up(&four, kept.map_or(FOUR, |(j, _)| j + 1), rng);
             if let Some((j, cost)) = kept {
                 let (cell, slot) = (four.cells[j] as usize, four.slots[j] as usize);
-                return Choice { place: self.cells.members.place(cell, slot), cost, cell, slot };
+                return Selected { place: self.cells.members.place(cell, slot), cost, cell, slot };
             }
         }
         let (index, cost) =
             by_weighing_all::<S, K>(envelope, self.cells.rows(records, 0), evaluations, rng);
         let (cell, slot) = self.cells.members.all(0).nth(index).expect("one of the rows");
-        Choice { place: self.cells.members.place(cell, slot), cost, cell, slot }
+        Selected { place: self.cells.members.place(cell, slot), cost, cell, slot }
     }
 
     #[inline(always)]
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         current: f64,
         envelope: &Envelope,
         records: &Records,
@@ -291,14 +291,14 @@ impl Selector for CellSelector<'_> {
     }
 
     #[inline(always)]
-    fn old<const K: usize>(&self, choice: &Choice) -> Option<&[f64]> {
+    fn old<const K: usize>(&self, choice: &Selected) -> Option<&[f64]> {
         Some(self.cells.copied_row::<K>(choice.cell, choice.slot))
     }
 
     #[inline(always)]
     fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         j: usize,
         new: &[f64],
         envelope: &mut Envelope,

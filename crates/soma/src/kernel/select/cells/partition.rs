@@ -31,7 +31,7 @@ impl Partition {
     /// Cuts space into at most `cells` cells, one after the other, each time where that lowers the
     /// expected number of trials the most. Returned with the cells that hold the records that were
     /// looked at.
-    pub(crate) fn grow(records: &Records, cells: usize) -> (Self, Vec<Part>) {
+    pub(crate) fn grow(records: &Records, cells: usize) -> (Self, Vec<LeafBox>) {
         let n = records.n();
         let sample = (cells * SAMPLE).min(n);
         let members = (0..sample).map(|j| (j * n / sample) as u32).collect();
@@ -58,7 +58,7 @@ impl Partition {
             link(&mut nodes, leaf.parent, node);
             nodes.push(Node { at: 0.0, coordinate: 0, next: [node as u16; 2] });
         }
-        let parts = leaves.iter().map(|leaf| Part::of(records, &leaf.members)).collect();
+        let parts = leaves.iter().map(|leaf| LeafBox::of(records, &leaf.members)).collect();
         (Partition { nodes, cells: leaves.len(), depth }, parts)
     }
 
@@ -116,7 +116,7 @@ impl Leaf {
 fn best_cut(records: &Records, members: &[u32]) -> Option<Cut> {
     let k = records.k();
     let rows = || members.iter().map(|&i| records.statistic(i as usize));
-    let mut whole = Part::new(k);
+    let mut whole = LeafBox::new(k);
     let mut means = vec![0.0; k];
     for row in rows() {
         whole.add(row);
@@ -125,7 +125,7 @@ fn best_cut(records: &Records, members: &[u32]) -> Option<Cut> {
     let mut best: Option<Cut> = None;
     for coordinate in 0..k {
         for at in [0.5 * (whole.low[coordinate] + whole.high[coordinate]), means[coordinate]] {
-            let mut parts = [Part::new(k), Part::new(k)];
+            let mut parts = [LeafBox::new(k), LeafBox::new(k)];
             for row in rows() {
                 parts[usize::from(row[coordinate] > at)].add(row);
             }
@@ -140,19 +140,19 @@ fn best_cut(records: &Records, members: &[u32]) -> Option<Cut> {
 }
 
 /// A part of a cell: how many records, and the box around them.
-pub(crate) struct Part {
+pub(crate) struct LeafBox {
     pub(crate) count: usize,
     pub(crate) low: Vec<f64>,
     pub(crate) high: Vec<f64>,
 }
 
-impl Part {
+impl LeafBox {
     fn new(k: usize) -> Self {
-        Part { count: 0, low: vec![f64::INFINITY; k], high: vec![f64::NEG_INFINITY; k] }
+        LeafBox { count: 0, low: vec![f64::INFINITY; k], high: vec![f64::NEG_INFINITY; k] }
     }
 
     fn of(records: &Records, members: &[u32]) -> Self {
-        let mut part = Part::new(records.k());
+        let mut part = LeafBox::new(records.k());
         members.iter().for_each(|&i| part.add(records.statistic(i as usize)));
         part
     }

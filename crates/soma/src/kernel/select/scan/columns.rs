@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use rand::RngExt;
 
-use super::rough::Rough;
+use super::single_precision::SinglePrecision;
 use crate::numeric::exp::exp;
 use crate::numeric::{least, most};
 use crate::records::Records;
 use crate::rng::Rng;
 use crate::simd::cost::{Cost, cost_with, known};
-use crate::simd::prefix::float::Masses;
+use crate::simd::prefix::float::FloatPrefix;
 use crate::simd::vector::{BITS, LANES, ONE_BITS, Points, Vector};
 
 /// 2^i (1 + f) is above 2^(i + f), by at most this factor.
@@ -32,11 +32,11 @@ const TRIALS: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Columns {
     places: Range<usize>,
-    rough: Rough,
+    rough: SinglePrecision,
     columns: Vec<f32>,
     /// A statistic on its way into the columns.
     entry: Vec<f32>,
-    masses: Masses,
+    masses: FloatPrefix,
     /// The cost that has mass 1.
     unit: f64,
 }
@@ -156,7 +156,7 @@ impl Columns {
     #[inline(never)]
     fn change_unit<S: Cost, V: Vector, const K: usize>(&mut self, paid: f64) {
         let k = self.entry.len();
-        let Rough { within, beyond, .. } = &self.rough;
+        let SinglePrecision { within, beyond, .. } = &self.rough;
         let mut lightest = f64::INFINITY;
         for i in 0..self.len() {
             let column = |c: usize| self.columns[(i / LANES * k + c) * LANES + i % LANES];

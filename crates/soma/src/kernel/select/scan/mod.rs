@@ -1,12 +1,12 @@
 //! Places drawn by a scan of bounds of all weights.
 
 pub(crate) mod columns;
-mod rough;
-pub(crate) mod steps;
+pub(crate) mod quantised;
+mod single_precision;
 
 use self::columns::Scanned;
 use super::Selector;
-use super::accept::Choice;
+use super::accept::Selected;
 use super::envelope::Envelope;
 use crate::records::Records;
 use crate::rng::Rng;
@@ -36,16 +36,16 @@ impl<T: Scanned> Selector for ScanSelector<'_, T> {
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> Choice {
+    ) -> Selected {
         let (place, cost) =
             self.scanned.select::<S, V, K>(records, offer, current, evaluations, rng);
-        Choice::at(place, cost)
+        Selected::at(place, cost)
     }
 
     #[inline(always)]
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         current: f64,
         _: &Envelope,
         records: &Records,
@@ -58,7 +58,7 @@ impl<T: Scanned> Selector for ScanSelector<'_, T> {
     #[inline(always)]
     fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         _: usize,
         new: &[f64],
         _: &mut Envelope,

@@ -4,9 +4,9 @@ pub(crate) mod candidates;
 pub(crate) mod outliers;
 
 use self::candidates::{Candidates, LEFT};
-use self::outliers::{Outliers, Trial};
+use self::outliers::{OutlierTrial, Outliers};
 use super::Selector;
-use super::accept::{Choice, OneBox, most_trials};
+use super::accept::{OneBox, Selected, most_trials};
 use super::envelope::Envelope;
 use crate::numeric::accept::is_below_exp_neg;
 use crate::records::Records;
@@ -71,8 +71,8 @@ impl<'a> UniformSelector<'a> {
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> Choice {
-        let choice = Choice::at(self.candidates.places[at + j] as usize, cost);
+    ) -> Selected {
+        let choice = Selected::at(self.candidates.places[at + j] as usize, cost);
         self.use_up::<K>(j + 1, records, rng);
         *evaluations += j as u64 + 1;
         choice
@@ -112,7 +112,7 @@ impl Selector for UniformSelector<'_> {
         records: &Records,
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> Choice {
+    ) -> Selected {
         envelope.offer::<V, K>(records.residual(), offer);
         // A copy of what a short statistic is compared with need not be read from memory.
         let mut copy = [0.0; K];
@@ -147,12 +147,14 @@ impl Selector for UniformSelector<'_> {
                     let trial =
                         self.outliers.try_before::<S, K>(candidate, split, state, evaluations, rng);
                     match trial {
-                        Trial::Next => {}
+                        OutlierTrial::Next => {}
                         kept_or_given_up => {
                             // What was asked of this candidate is used up, and so it is too.
                             self.use_up::<K>(j + 1, records, rng);
                             *evaluations += j as u64;
-                            let Trial::Kept(choice) = kept_or_given_up else { break 'trials };
+                            let OutlierTrial::Kept(choice) = kept_or_given_up else {
+                                break 'trials;
+                            };
                             return choice;
                         }
                     }
@@ -168,13 +170,13 @@ impl Selector for UniformSelector<'_> {
             self.use_up::<K>(FOUR, records, rng);
             *evaluations += FOUR as u64;
         }
-        Choice::by_weighing_all::<S, K>(envelope, records, evaluations, rng)
+        Selected::by_weighing_all::<S, K>(envelope, records, evaluations, rng)
     }
 
     #[inline(always)]
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         current: f64,
         envelope: &Envelope,
         records: &Records,
@@ -187,7 +189,7 @@ impl Selector for UniformSelector<'_> {
     #[inline(always)]
     fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        choice: &Choice,
+        choice: &Selected,
         _: usize,
         new: &[f64],
         _: &mut Envelope,

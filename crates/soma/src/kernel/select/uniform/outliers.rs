@@ -3,7 +3,7 @@
 use rand::RngExt;
 
 use super::candidates::Candidates;
-use crate::kernel::select::accept::{Choice, most_trials};
+use crate::kernel::select::accept::{Selected, most_trials};
 use crate::kernel::select::envelope::Envelope;
 use crate::kernel::select::envelope::is_outside;
 use crate::numeric::exp::{exp, exp_above};
@@ -61,9 +61,9 @@ pub(crate) struct Split {
 }
 
 /// What has come of trials of the second kind.
-pub(crate) enum Trial {
+pub(crate) enum OutlierTrial {
     /// A place was kept.
-    Kept(Choice),
+    Kept(Selected),
     /// The next trial is of the first kind.
     Next,
     /// There were too many.
@@ -186,23 +186,23 @@ impl Outliers {
         (envelope, records): (&Envelope, &Records),
         evaluations: &mut u64,
         rng: &mut Rng,
-    ) -> Trial {
+    ) -> OutlierTrial {
         let apart = split.mass / (1.0 + split.mass);
         if !candidates.comes_later(at, apart, rng) {
-            return Trial::Next;
+            return OutlierTrial::Next;
         }
         for _ in 0..most_trials(records.n()) {
             *evaluations += 1;
             let place = self.listed[rng.random_range(0..self.listed.len())] as usize;
             let cost = envelope.cost::<S, Portable, K>(records.row_of_its_own::<K>(place));
             if rng.random::<f64>() * (split.most - 1.0) < exp(split.least - cost) - 1.0 {
-                return Trial::Kept(Choice::at(place, cost));
+                return OutlierTrial::Kept(Selected::at(place, cost));
             }
             if rng.random::<f64>() >= apart {
-                return Trial::Next;
+                return OutlierTrial::Next;
             }
         }
-        Trial::GivenUp
+        OutlierTrial::GivenUp
     }
 
     /// Every record outside the core is in the list, and no place is twice.

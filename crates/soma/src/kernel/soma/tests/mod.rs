@@ -39,7 +39,7 @@ impl Work for Frozen<'_> {
     fn run<S: Cost, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
         let (mut candidates, mut outliers) = (Candidates::default(), Outliers::default());
-        let Soma { partition, ahead, columns, steps, cells, bins, order, envelope, .. } =
+        let Soma { partition, ahead, columns, quantised, cells, bins, order, envelope, .. } =
             &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
@@ -52,9 +52,9 @@ impl Work for Frozen<'_> {
                 );
                 self.draw::<S, V, K, _>(selector)
             }
-            Strategy::Scan if steps.suit_all::<S, V, K>(self.records) => {
-                let mut steps = std::mem::take(steps);
-                let selector = ScanSelector::new(&mut steps);
+            Strategy::Scan if quantised.suit_all::<S, V, K>(self.records) => {
+                let mut quantised = std::mem::take(quantised);
+                let selector = ScanSelector::new(&mut quantised);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Scan => {
@@ -86,7 +86,7 @@ impl Work for Frozen<'_> {
                 (bins.frozen::<S, V>(&S::default(), records, statistic, draws, rng), 0)
             }
             Strategy::Boxes | Strategy::Weights => {
-                let norm = if S::BENDS { Norm::L2 } else { Norm::L1 };
+                let norm = if S::IS_CURVED { Norm::L2 } else { Norm::L1 };
                 let potential = Potential::of_norm(norm, self.records.k());
                 let Frozen { records, statistic, draws, rng, .. } = self;
                 Separable::default().frozen(&potential, records, statistic, draws, rng)

@@ -1,6 +1,6 @@
 //! A SOMA move by a scan in whole numbers: a bound of every weight, and few weights in full.
 
-mod entries;
+mod quantiser;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rand::Rng as _;
 
-use self::entries::{Entries, STEP};
+use self::quantiser::{Quantiser, STEP};
 use super::columns::{Scanned, draw_by_cost, is_enough};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::exp::{LOOSE, exp, exp_above};
@@ -41,9 +41,9 @@ const TRIALS: usize = 64;
 /// no farther into its mass than its weight, in full precision: then the record kept has
 /// probability w_i / W. Sums of whole numbers are exact. It takes about 1.07 trials.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Steps {
+pub(crate) struct Quantised {
     places: Range<usize>,
-    entries: Entries,
+    quantiser: Quantiser,
     columns: Aligned<i16>,
     /// Zeros, and what no record can cost where there is none.
     none: Aligned<u16>,
@@ -64,16 +64,16 @@ pub(crate) struct Steps {
     fewest: u32,
 }
 
-impl Steps {
+impl Quantised {
     /// Begins a sweep of `records` in parts; returns whether it can well be made in whole steps.
     #[inline(always)]
     pub(crate) fn suit<S: Cost, V: Vector, const K: usize>(&mut self, records: &Records) -> bool {
-        if S::BENDS {
+        if S::IS_CURVED {
             return false;
         }
-        self.entries.centre(records);
-        self.entries.probe::<V, K>(records);
-        !self.entries.is_wide()
+        self.quantiser.centre(records);
+        self.quantiser.probe::<V, K>(records);
+        !self.quantiser.is_wide()
     }
 
     /// The same for all `records` together, which are loaded.
@@ -82,13 +82,13 @@ impl Steps {
         &mut self,
         records: &Records,
     ) -> bool {
-        if S::BENDS {
+        if S::IS_CURVED {
             return false;
         }
-        self.entries.centre(records);
+        self.quantiser.centre(records);
         self.load::<V, K>(records, 0..records.n());
-        self.entries.allow();
-        !self.entries.is_wide()
+        self.quantiser.allow();
+        !self.quantiser.is_wide()
     }
 
     /// Makes room for so many records with statistics of length k.
@@ -109,8 +109,8 @@ impl Steps {
     /// Computes all masses for an offer.
     #[inline(always)]
     fn weigh<V: Vector, const K: usize>(&mut self, residual: &[f64], offer: &[f64], current: f64) {
-        let Steps { entries, apart, aim, .. } = self;
-        let paid = entries.aim::<V, K>(residual, offer, apart, aim);
+        let Quantised { quantiser, apart, aim, .. } = self;
+        let paid = quantiser.aim::<V, K>(residual, offer, apart, aim);
         let ones = (current - paid) * (1.0 / STEP) + (STEPS_OF_ONE + 256.0 * STANDING);
         let mut ones = least(most(ones, 0.0), 65_535.0);
         // Twice, with the heaviest record as heavy as it may be, where masses relative to w_0
@@ -205,7 +205,7 @@ impl Steps {
         records: &Records,
         evaluations: &mut u64,
     ) -> bool {
-        let within = if self.entries.is_wide() { [0.0, f64::INFINITY] } else { within };
+        let within = if self.quantiser.is_wide() { [0.0, f64::INFINITY] } else { within };
         let short = self.parts(current) - self.parts(cost);
         if cost <= current {
             return true;
@@ -227,7 +227,7 @@ fn slack(k: usize) -> f64 {
     k as f64 + 1.0
 }
 
-impl Scanned for Steps {
+impl Scanned for Quantised {
     #[inline(always)]
     fn load<V: Vector, const K: usize>(&mut self, records: &Records, places: Range<usize>) {
         let k = if K == 0 { records.k() } else { K };
@@ -235,13 +235,13 @@ impl Scanned for Steps {
         if self.len() != places.len() || self.columns.len() != padded * k {
             self.make_room(places.len(), k);
         }
-        self.entries.lay_out::<V, K>(records, places.clone(), &mut self.columns);
+        self.quantiser.lay_out::<V, K>(records, places.clone(), &mut self.columns);
         self.places = places;
     }
 
     #[inline(always)]
     fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]) {
-        let entry = self.entries.enter::<V, K>(statistic);
+        let entry = self.quantiser.enter::<V, K>(statistic);
         let k = entry.len();
         let columns = &mut self.columns[i / LANES * LANES * k..][..LANES * k];
         for (column, &t) in columns.chunks_exact_mut(LANES).zip(entry) {
@@ -259,7 +259,7 @@ impl Scanned for Steps {
         rng: &mut Rng,
     ) -> (usize, f64) {
         self.weigh::<V, K>(records.residual(), offer, current);
-        if self.entries.is_wide() {
+        if self.quantiser.is_wide() {
             return self.select_in_full::<S, K>(records, evaluations, rng);
         }
         for _ in 0..TRIALS {
@@ -296,7 +296,7 @@ impl Scanned for Steps {
         let least = (most - self.none.len() as f64) * surely;
         let standing = exp_above((self.unit - current).min(MOST));
         // What hardly ever fails comes first: a branch that goes either way is dear.
-        if !self.entries.is_wide() && least * (1.0 - uniform) >= standing * uniform {
+        if !self.quantiser.is_wide() && least * (1.0 - uniform) >= standing * uniform {
             return true;
         }
         let costs = (cost, current);

@@ -14,7 +14,7 @@ const ROUNDING: f64 = 4e-5;
 /// amount, up to the nearest point in reach: this constant is left out of the costs, which are
 /// then small enough for single precision wherever the chain starts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rough {
+pub(crate) struct SinglePrecision {
     origin: Vec<f64>,
     reach: Vec<f64>,
     /// Released minus sum minus the statistic of the offer.
@@ -26,7 +26,7 @@ pub(crate) struct Rough {
     pub(crate) slack: f64,
 }
 
-impl Rough {
+impl SinglePrecision {
     /// Takes the means of `records` as the origin, and no statistic yet.
     #[inline(always)]
     pub(crate) fn begin<const K: usize>(&mut self, records: &Records) {
@@ -94,13 +94,13 @@ impl Rough {
                 }
             }
             V::narrow_both(&mut within[c..], inside);
-            if S::BENDS {
+            if S::IS_CURVED {
                 V::narrow_both(&mut beyond[c..], outside);
             }
             c += 8;
         }
         let paid = V::total(paid);
-        let size = if S::BENDS {
+        let size = if S::IS_CURVED {
             (0..k).map(|c| reach[c] * (reach[c] + f64::from(beyond[c].abs()))).sum()
         } else {
             sum_over!(V, k, c => V::load(&reach[c..]), reach[c])

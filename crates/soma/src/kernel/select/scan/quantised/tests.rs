@@ -6,7 +6,7 @@ use pulp::Arch;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use crate::kernel::select::scan::steps::*;
+use crate::kernel::select::scan::quantised::*;
 use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::query::Mean;
 use crate::release::{Aggregate, Release};
@@ -39,7 +39,7 @@ impl Work for Weighed<'_> {
     #[inline(always)]
     fn run<S: Cost, V: Vector, const K: usize>(self) -> usize {
         let Weighed { mut records, all, rng } = self;
-        let (mut steps, mut weighed) = (Steps::default(), 0);
+        let (mut steps, mut weighed) = (Quantised::default(), 0);
         let (n, k) = (records.n(), records.k());
         if all {
             steps.suit_all::<S, V, K>(&records);
@@ -53,7 +53,7 @@ impl Work for Weighed<'_> {
                 (0..k).map(|_| unit * rng.sample::<f64, _>(StandardNormal)).collect();
             let current: f64 = records.residual().iter().map(|r| r.abs()).sum();
             steps.weigh::<V, K>(records.residual(), &offer, current);
-            if !steps.entries.is_wide() {
+            if !steps.quantiser.is_wide() {
                 check::<S>(&steps, &records, &offer);
                 weighed += 1;
             }
@@ -65,7 +65,7 @@ impl Work for Weighed<'_> {
 }
 
 /// The masses stand above the weights, and not far; the line of all masses is complete.
-fn check<S: Cost>(steps: &Steps, records: &Records, offer: &[f64]) {
+fn check<S: Cost>(steps: &Quantised, records: &Records, offer: &[f64]) {
     let k = records.k();
     let surely = (1.0 - 2.0 * slack(k) * STEP) / LOOSE;
     let mut total = steps.none.len() - records.n();
@@ -116,14 +116,14 @@ fn what_is_too_far_away_is_noticed() {
     let mut records = problem(200, 1, 10.0, 0.0, &mut rng::stream(16, 0));
     let far = [1000.0];
     records.replace(1, &[0.0], &far);
-    let mut steps = Steps::default();
+    let mut steps = Quantised::default();
     assert!(steps.suit::<L1, Portable, 1>(&records), "it was not looked at");
     steps.load::<Portable, 1>(&records, 16..32);
-    assert!(!steps.entries.is_wide());
+    assert!(!steps.quantiser.is_wide());
     let mut others = steps.clone();
     steps.load::<Portable, 1>(&records, 0..16);
-    assert!(steps.entries.is_wide(), "it was loaded");
+    assert!(steps.quantiser.is_wide(), "it was loaded");
     others.replace::<Portable, 1>(3, &far);
-    assert!(others.entries.is_wide(), "it came later");
-    assert!(!Steps::default().suit_all::<L1, Portable, 1>(&records));
+    assert!(others.quantiser.is_wide(), "it came later");
+    assert!(!Quantised::default().suit_all::<L1, Portable, 1>(&records));
 }

@@ -22,7 +22,7 @@ const TOGETHER: usize = 8;
 
 /// Where statistics are counted from, and how far they reach.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Entries {
+pub(crate) struct Quantiser {
     /// An origin amid the statistics, of which none is farther than the reach; zeros follow.
     origin: Vec<f64>,
     reach: Vec<f64>,
@@ -32,7 +32,7 @@ pub(crate) struct Entries {
     entry: Vec<i16>,
 }
 
-impl Entries {
+impl Quantiser {
     /// Whether a whole number may have come to its end.
     #[inline(always)]
     pub(crate) fn is_wide(&self) -> bool {
