@@ -44,8 +44,8 @@ impl<'a> Walk<'a> {
 
     /// One move. Returns whether the offer was taken.
     pub(crate) fn step(&mut self) -> Outcome<bool> {
-        let shape = self.problem.release().mechanism().noise().shape();
-        self.moves.advance(&mut self.records, &mut self.offers, shape, &mut self.rng)
+        let potential = self.problem.release().potential();
+        self.moves.advance(&mut self.records, &mut self.offers, potential, &mut self.rng)
     }
 
     /// The records as they are.

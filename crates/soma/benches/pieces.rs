@@ -61,14 +61,14 @@ fn sweeps(criterion: &mut Criterion, name: &str, kernels: &[(String, Kernel)]) {
     for epsilon in [3.0, 30.0] {
         let (problem, records) = regression(epsilon);
         let release = problem.release();
-        let shape = release.mechanism().noise().shape();
+        let potential = release.potential();
         for (name, kernel) in kernels {
             let mut records = Records::new(release, records.clone()).unwrap();
             let mut offers = ModelOffers::new(problem.model(), &THETA, release);
             let (mut kernel, mut rng) = (kernel.clone(), rng::stream(3, 0));
             group.bench_function(BenchmarkId::new(name, epsilon), |bencher| {
                 bencher.iter(|| {
-                    kernel.sweep(&mut records, &mut offers, shape, &mut rng).unwrap();
+                    kernel.sweep(&mut records, &mut offers, potential, &mut rng).unwrap();
                 });
             });
         }

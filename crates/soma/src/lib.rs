@@ -13,12 +13,16 @@ pub mod calibration;
 pub mod chain;
 pub mod coupling;
 pub mod diagnostics;
+pub mod distribution;
 pub mod error;
 pub mod interrupt;
 pub mod kernel;
 pub mod model;
+mod numeric;
+pub mod records;
 pub mod release;
 pub mod rng;
+mod simd;
 pub mod spec;
 pub mod theory;
 

@@ -134,7 +134,7 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
 fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     let Simulated { problem, theta, records } = cell.simulate(plan.seed)?;
     let release = problem.release();
-    let shape = release.mechanism().noise().shape();
+    let potential = release.potential();
     // One state for all: it is a draw from the law that every kernel leaves invariant, and stays
     // one whichever of them has moved it.
     let mut records = Records::new(release, records)?;
@@ -150,7 +150,7 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     let mut contenders = contenders.collect::<Result<Vec<_>, Failure>>()?;
     let seconds = plan.seconds.unwrap_or(SECONDS);
     let sweep = |contender: &mut Contender| match &mut contender.kernel {
-        Some(kernel) => kernel.sweep(&mut records, &mut offers, shape, &mut contender.rng),
+        Some(kernel) => kernel.sweep(&mut records, &mut offers, potential, &mut contender.rng),
         None => draw(cell.n, &mut offers, &mut contender.batch, &mut contender.rng),
     };
     let timed = interleave(&mut contenders, seconds, |_| Ok(()), sweep)?;

@@ -17,7 +17,7 @@ pub(super) const EVERY: usize = 1000;
 pub(super) fn effective(study: &Study<'_>, sex: Sex) -> Outcome<Vec<(f64, f64)>> {
     let problem = atus(sex)?;
     let (release, model) = (problem.release(), problem.model());
-    let shape = release.mechanism().noise().shape();
+    let potential = release.potential();
     let (runs, sweeps) = size(study, sex);
     let updates = sweeps * sex.records() / EVERY;
     // At the smallest scale a run is too short to leave anything out.
@@ -30,7 +30,7 @@ pub(super) fn effective(study: &Study<'_>, sex: Sex) -> Outcome<Vec<(f64, f64)>>
         for _ in 0..updates {
             let mut offers = ModelOffers::new(model, &alpha, release);
             for _ in 0..EVERY {
-                moves.advance(&mut records, &mut offers, shape, &mut rng)?;
+                moves.advance(&mut records, &mut offers, potential, &mut rng)?;
             }
             model.update(&mut alpha, records.all(), &mut rng)?;
             draws.iter_mut().zip(&alpha).for_each(|(draws, alpha)| draws.push(*alpha));

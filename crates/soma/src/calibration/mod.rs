@@ -261,10 +261,9 @@ fn simulate(
     model.propose(&theta, &mut records, rng)?;
     let mut statistics = vec![0.0; n * k];
     release.query().statistics(&records, &mut statistics)?;
-    let mut values = truth.unwrap_or(release.mechanism()).sample(rng);
-    for (c, value) in values.iter_mut().enumerate() {
-        *value += statistics.iter().skip(c).step_by(k).sum::<f64>() / release.unit();
-    }
+    let answer = |c| statistics.iter().skip(c).step_by(k).sum::<f64>() / release.unit();
+    let answers: Vec<f64> = (0..k).map(answer).collect();
+    let values = truth.unwrap_or(release.mechanism()).publish(&answers, rng);
     let problem = template.with_release(simulated(release, values)?)?;
     let records = Records::new(problem.release(), records)?;
     Ok((problem, theta, records))

@@ -59,7 +59,7 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let (n, d, k) = (release.n(), query.record_dim(), query.dim());
     let records = product(&[8, n, d]);
     let statistics = product(&[8, n, k]);
-    let is_coded = crate::kernel::records::is_coded(query.as_ref());
+    let is_coded = crate::records::imputed::is_coded(query.as_ref());
     let held = if is_coded { n as u64 } else { statistics };
 
     // SOMA keeps statistics by cell or in order, with room for more in each.

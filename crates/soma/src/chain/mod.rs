@@ -128,15 +128,15 @@ impl<'a> Chain<'a> {
     pub fn step(&mut self) -> Outcome<Counts> {
         self.is_in_step = true;
         let release = self.problem.release();
-        let shape = release.mechanism().noise().shape();
+        let potential = release.potential();
         let State { theta, records } = &mut self.state;
         let mut offers = ModelOffers::new(self.problem.model(), theta, release);
         let trial = self.trial.as_mut().filter(|trial| trial.is_on(self.iteration));
         let is_trial = trial.is_some();
         let (counts, work) = match trial {
-            Some(trial) => trial.sweep(records, &mut offers, shape, &mut self.rng)?,
+            Some(trial) => trial.sweep(records, &mut offers, potential, &mut self.rng)?,
             None if self.moves.sweeps_in(self.iteration) => {
-                let counts = self.kernel.sweep(records, &mut offers, shape, &mut self.rng)?;
+                let counts = self.kernel.sweep(records, &mut offers, potential, &mut self.rng)?;
                 (counts, self.kernel.work(counts))
             }
             None => {

@@ -8,12 +8,8 @@ use theta::ThetaMoves;
 use super::{Problem, Schedule};
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
-use crate::release::mechanism::Shape;
+use crate::release::Potential;
 use crate::rng::Rng;
-
-/// The kernels that are tried.
-const CANDIDATES: [KernelChoice; 3] =
-    [KernelChoice::SysImwg, KernelChoice::Soma, KernelChoice::SomaBlocks { size: None }];
 
 /// How many sweeps the records are followed for.
 const LAGS: usize = 8;
@@ -104,7 +100,8 @@ impl Trial {
     /// A trial in a warm-up of so many iterations on the records of `problem`.
     pub(super) fn new(warmup: u64, problem: &Problem) -> Outcome<Self> {
         let n = problem.release().n();
-        let turns = CANDIDATES.len() as u64;
+        let candidates = KernelChoice::candidates(n);
+        let turns = candidates.len() as u64;
         let mut enough = FOLLOWED.div_ceil(n);
         if problem.model().price(n).draw > DEAR {
             // Sweeps are dear, so that those of the trial are about as many as those of warm-up.
@@ -128,7 +125,7 @@ impl Trial {
             from: (KERNEL_TRIAL * warmup as f64) as u64,
             rounds,
             repeats: if rounds > 0 { enough.div_ceil(rounds as usize) } else { 0 },
-            candidates: CANDIDATES.into_iter().map(candidate).collect::<Outcome<_>>()?,
+            candidates: candidates.into_iter().map(candidate).collect::<Outcome<_>>()?,
             theta: problem.fixed().is_none().then(ThetaMoves::default),
             iterations: 0,
             chosen: (rounds == 0).then_some(untried),
@@ -150,13 +147,13 @@ impl Trial {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<(Counts, f64)> {
         let turn = self.iterations as usize % self.candidates.len();
         let candidate = &mut self.candidates[turn];
         let before = candidate.work;
-        let mut sweeps = Sweeps { records, offers, shape, rng, counts: Counts::default() };
+        let mut sweeps = Sweeps { records, offers, potential, rng, counts: Counts::default() };
         if sweeps.records.n() <= FEW {
             candidate.follow_marks(self.repeats, &mut sweeps)?;
         } else {
@@ -171,7 +168,7 @@ impl Trial {
     pub(super) fn first(&self) -> KernelChoice {
         match self.chosen {
             Some(_) => KernelChoice::Auto.settled(),
-            None => CANDIDATES[0],
+            None => self.candidates[0].choice,
         }
     }
 
@@ -208,14 +205,14 @@ impl Trial {
 struct Sweeps<'a> {
     records: &'a mut Records,
     offers: &'a mut dyn Offers,
-    shape: Shape,
+    potential: &'a Potential,
     rng: &'a mut Rng,
     counts: Counts,
 }
 
 impl Candidate {
     fn sweep(&mut self, at: &mut Sweeps) -> Outcome {
-        let made = self.kernel.sweep(at.records, at.offers, at.shape, at.rng)?;
+        let made = self.kernel.sweep(at.records, at.offers, at.potential, at.rng)?;
         self.work += self.kernel.work(made);
         self.sweeps += 1;
         at.counts += made;

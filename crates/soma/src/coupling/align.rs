@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::kernel::Records;
+use crate::records::Records;
 
 /// Relabels one of two chains so that like stands by like. Records that both have are matched; of
 /// the others the first of one chain stands by the first of the other, in the order of their

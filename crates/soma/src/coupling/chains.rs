@@ -6,7 +6,8 @@ use super::pair::Pair;
 use super::update::update_pair;
 use crate::chain::{Chain, Problem};
 use crate::error::{Invalid, Outcome};
-use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
+use crate::kernel::{Counts, Kernel, KernelChoice};
+use crate::records::{ModelOffers, Records};
 use crate::rng::{self, Rng};
 
 /// The streams of pairs begin here, apart from those of plain chains under the same seed.
@@ -180,9 +181,9 @@ fn advance(
     rng: &mut Rng,
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
-    let shape = release.mechanism().noise().shape();
+    let potential = release.potential();
     let mut offers = ModelOffers::new(model, theta, release);
-    let counts = kernel.sweep(records, &mut offers, shape, rng)?;
+    let counts = kernel.sweep(records, &mut offers, potential, rng)?;
     if problem.fixed().is_none() {
         model.update(theta, records.all(), rng)?;
     }
@@ -198,11 +199,11 @@ fn advance_pair(
     rng: &mut Rng,
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
-    let shape = release.mechanism().noise().shape();
+    let potential = release.potential();
     let mut offers = CoupledOffers::new(model, [first, second], release)
         .sharing(kernel.shares())
         .within(std::mem::take(buffers));
-    let counts = kernel.sweep(pair, &mut offers, shape, rng)?;
+    let counts = kernel.sweep(pair, &mut offers, potential, rng)?;
     *buffers = offers.into_buffers();
     if problem.fixed().is_none() {
         let [x, y] = pair.records();

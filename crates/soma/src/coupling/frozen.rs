@@ -4,20 +4,21 @@ use std::ops::Range;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::by_bounds::{Bounded, Bounds};
-use super::by_cells::{AllByCells, CellDarts};
-use super::by_darts::Darts;
-use super::by_scan::{All, Weights};
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{Move, Places, currents, taken};
+use super::select::by_bounds::{Bounded, Bounds};
+use super::select::by_cells::{AllByCells, CellDarts};
+use super::select::by_darts::Darts;
+use super::select::by_scan::{All, Weights};
+use super::select::places::{Move, Places, currents, taken};
 use crate::error::Outcome;
-use crate::kernel::shape::{Falloff, log_density, log_weight};
-use crate::kernel::vector::Portable;
-use crate::kernel::{Records, Soma, Strategy};
+use crate::kernel::{Soma, Strategy};
 use crate::model::Model;
+use crate::records::Records;
 use crate::release::Release;
 use crate::rng::Rng;
+use crate::simd::cost::{Cost, log_density_with, log_weight_with};
+use crate::simd::vector::Portable;
 
 /// A way of choosing places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,21 +101,21 @@ impl Frozen {
     }
 
     /// The weights of the offer at some places of one chain, and w_0, both relative to the largest.
-    pub fn weights<S: Falloff>(&self, side: usize, places: Range<usize>) -> (Vec<f64>, f64) {
+    pub fn weights<S: Cost>(&self, side: usize, places: Range<usize>) -> (Vec<f64>, f64) {
         let records = self.pair.records()[side];
         let residual = records.residual();
         let d = self.offers[side].len();
         let with = [&self.offers[side][..], &records.all()[d..]].concat();
         let new = Records::new(&self.release, with).unwrap().statistic(0).to_vec();
-        let log = |i| log_weight::<S>(residual, records.statistic(i), &new);
+        let log = |i| log_weight_with::<S, Portable, 0>(residual, records.statistic(i), &new);
         let logs: Vec<f64> = places.map(log).collect();
         let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights = logs.iter().map(|log| (log - top).exp()).collect();
-        (weights, (log_density::<S>(residual) - top).exp())
+        (weights, (log_density_with::<S, Portable, 0>(residual) - top).exp())
     }
 
     /// The law of the place where a chain takes its offer; the last entry is for nowhere.
-    fn law<S: Falloff>(&self, way: Way, side: usize) -> Vec<f64> {
+    fn law<S: Cost>(&self, way: Way, side: usize) -> Vec<f64> {
         let n = self.pair.n();
         let places = way.places(n);
         let (weights, current) = self.weights::<S>(side, places.clone());
@@ -129,7 +130,7 @@ impl Frozen {
 
     /// The least chance, of both chains, of seeing places that are as far from their law as those
     /// of so many moves are.
-    pub fn chance<S: Falloff>(&self, way: Way, count: usize, rng: &mut Rng) -> f64 {
+    pub fn chance<S: Cost>(&self, way: Way, count: usize, rng: &mut Rng) -> f64 {
         let moves = self.moves::<S>(way, count, 0.0, rng);
         let chances = [0, 1].map(|side| {
             let mut seen = vec![0.0; self.pair.n() + 1];
@@ -141,7 +142,7 @@ impl Frozen {
 
     /// Where the offer was taken in each of so many moves from here. A chain that has `ease` added
     /// to its cost as it stands takes everything.
-    pub fn moves<S: Falloff>(
+    pub fn moves<S: Cost>(
         &self,
         way: Way,
         count: usize,
@@ -172,9 +173,9 @@ impl Frozen {
         }
     }
 
-    fn run<S: Falloff>(
+    fn run<S: Cost>(
         &self,
-        mut places: impl Places,
+        mut places: impl Places<S>,
         (way, count, ease): (Way, usize, f64),
         rng: &mut Rng,
     ) -> Vec<[usize; 2]> {
@@ -184,9 +185,10 @@ impl Frozen {
         let thetas = self.offers.each_ref().map(|offer| &offer[..]);
         let mut offers = CoupledOffers::new(&point, thetas, &self.release);
         offers.draw(1, rng).unwrap();
-        places.prepare::<S, Portable, 0>(pair, &offers, 1);
-        let currents = currents::<S, Portable, 0>(pair).map(|current| current + ease);
-        let at = Move { pair, currents, turn, offer: offers.offer(0) };
+        places.prepare::<Portable, 0>(pair, &offers, 1);
+        let currents =
+            currents::<S, Portable, 0>(&S::default(), pair).map(|current| current + ease);
+        let at = Move { potential: &S::default(), pair, currents, turn, offer: offers.offer(0) };
         let one = |_| {
             taken::<S, Portable, 0>(&mut places, &at, &mut 0, rng)
                 .map(|taken| taken.map_or(n, |(place, _)| place))

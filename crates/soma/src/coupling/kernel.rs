@@ -2,22 +2,22 @@
 
 use pulp::Arch;
 
-use super::by_bounds::{Bounded, Bounds};
-use super::by_cells::{AllByCells, CellDarts};
-use super::by_darts::Darts;
-use super::by_scan::{All, Part, Weights};
-use super::metropolis::OnePlace;
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{Move, Places, currents, place, taken};
+use super::select::by_bounds::{Bounded, Bounds};
+use super::select::by_cells::{AllByCells, CellDarts};
+use super::select::by_darts::Darts;
+use super::select::by_scan::{All, Block, SomePlaces, Weights};
+use super::select::one_place::OnePlace;
+use super::select::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
 use crate::interrupt;
-use crate::kernel::shape::Falloff;
-use crate::kernel::specialise::{Work, specialised_little};
-use crate::kernel::vector::Vector;
-use crate::kernel::{Counts, KernelChoice, Soma, SomaBlocks, Strategy, Subset};
-use crate::release::mechanism::Shape;
+use crate::kernel::{Counts, Coupling, KernelChoice, Soma, Strategy, Subset};
+use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
+use crate::simd::cost::{Cost, L1, L2};
+use crate::simd::specialise::{Work, specialised_little};
+use crate::simd::vector::{Portable, Vector};
 
 /// How SOMA's places are chosen in the two chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ const CELLS: usize = 32;
 /// the same.
 #[derive(Debug, Clone)]
 pub struct CoupledKernel {
-    choice: KernelChoice,
+    coupling: Coupling,
     soma: Choice,
     aligns: bool,
     shares: bool,
@@ -86,9 +86,8 @@ pub struct CoupledKernel {
 impl CoupledKernel {
     /// The kernel at work on pairs of `n` records.
     pub fn new(choice: KernelChoice, n: usize) -> Result<Self, Invalid> {
-        choice.build(n)?;
         Ok(CoupledKernel {
-            choice: choice.settled(),
+            coupling: choice.build(n)?.coupling(),
             soma: Choice::usual(n),
             aligns: true,
             shares: false,
@@ -133,11 +132,11 @@ impl CoupledKernel {
 
     /// How the two chains' choices of a place are coupled, in a word, as it is printed.
     pub fn places(&self) -> &'static str {
-        match self.choice {
-            KernelChoice::Auto | KernelChoice::Soma => self.soma.name(),
-            KernelChoice::SomaSubset { .. } => Choice::Maximal.name(),
-            KernelChoice::SomaBlocks { .. } => Choice::Near.name(),
-            KernelChoice::RanImwg | KernelChoice::SysImwg => "same",
+        match self.coupling {
+            Coupling::AllPlaces => self.soma.name(),
+            Coupling::Subset { .. } => Choice::Maximal.name(),
+            Coupling::Blocks { .. } => Choice::Near.name(),
+            Coupling::OnePlace { .. } => "same",
         }
     }
 
@@ -151,7 +150,7 @@ impl CoupledKernel {
         &mut self,
         pair: &mut Pair,
         offers: &mut CoupledOffers<'_>,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         if self.aligns && self.treats_places_alike() {
@@ -160,15 +159,21 @@ impl CoupledKernel {
         pair.first.refresh();
         pair.second.refresh();
         let k = pair.first.k();
-        specialised_little(Sweep { kernel: self, pair, offers, rng }, shape, k, Arch::new())
+        let sweep = Sweep { kernel: self, pair, offers, rng };
+        match potential.norm() {
+            Some(Norm::L1) => specialised_little::<_, L1>(sweep, k, Arch::new()),
+            Some(Norm::L2) => specialised_little::<_, L2>(sweep, k, Arch::new()),
+            None => sweep.run_plain(potential),
+        }
     }
 
     /// Whether the law of the kernel is the same for any order of the records.
     fn treats_places_alike(&self) -> bool {
-        match self.choice {
-            KernelChoice::Auto | KernelChoice::Soma | KernelChoice::RanImwg => true,
-            KernelChoice::SomaSubset { subset, .. } => subset == Subset::Random,
-            KernelChoice::SomaBlocks { .. } | KernelChoice::SysImwg => false,
+        match self.coupling {
+            Coupling::AllPlaces => true,
+            Coupling::Subset { subset, .. } => subset == Subset::Random,
+            Coupling::Blocks { .. } => false,
+            Coupling::OnePlace { at_random } => at_random,
         }
     }
 }
@@ -180,15 +185,41 @@ struct Sweep<'a, 'o> {
     rng: &'a mut Rng,
 }
 
+impl Sweep<'_, '_> {
+    /// The sweep for a potential that is neither L1 nor L2: by the maximal coupling of all weights.
+    fn run_plain(self, potential: &Potential) -> Outcome<Counts> {
+        let Sweep { kernel, pair, offers, rng } = self;
+        let CoupledKernel { coupling, weights, next, order, .. } = kernel;
+        match *coupling {
+            Coupling::OnePlace { at_random } => {
+                let place = OnePlace::of(at_random);
+                make_moves::<_, Portable, 0, _>(potential, place, pair, offers, rng)
+            }
+            Coupling::Subset { size, subset } => {
+                let part = SomePlaces { size, subset, next, order, weights };
+                make_moves::<_, Portable, 0, _>(potential, part, pair, offers, rng)
+            }
+            Coupling::Blocks { size } => {
+                let block = Block { size, weights };
+                make_moves::<_, Portable, 0, _>(potential, block, pair, offers, rng)
+            }
+            Coupling::AllPlaces => {
+                make_moves::<_, Portable, 0, _>(potential, All(weights), pair, offers, rng)
+            }
+        }
+    }
+}
+
 impl Work for Sweep<'_, '_> {
     type Output = Outcome<Counts>;
 
     #[inline(always)]
-    fn run<S: Falloff, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
         let Sweep { kernel, pair, offers, rng } = self;
+        let potential = &S::default();
         let n = pair.n();
         let CoupledKernel {
-            choice,
+            coupling,
             soma,
             plain,
             weights,
@@ -199,20 +230,22 @@ impl Work for Sweep<'_, '_> {
             order,
             ..
         } = kernel;
-        match *choice {
-            KernelChoice::RanImwg => make_moves::<S, V, K, _>(OnePlace::Random, pair, offers, rng),
-            KernelChoice::SysImwg => make_moves::<S, V, K, _>(OnePlace::Next, pair, offers, rng),
-            KernelChoice::SomaSubset { size, subset } => {
-                let part = Part { size, subset, next, order, weights };
-                make_moves::<S, V, K, _>(part, pair, offers, rng)
+        match *coupling {
+            Coupling::OnePlace { at_random } => {
+                let place = OnePlace::of(at_random);
+                make_moves::<S, V, K, _>(potential, place, pair, offers, rng)
             }
-            KernelChoice::SomaBlocks { size } => {
-                let size = size.unwrap_or(SomaBlocks::usual_size(n));
-                make_moves::<S, V, K, _>(Bounded { size: Some(size), bounds }, pair, offers, rng)
+            Coupling::Subset { size, subset } => {
+                let part = SomePlaces { size, subset, next, order, weights };
+                make_moves::<S, V, K, _>(potential, part, pair, offers, rng)
             }
-            KernelChoice::Auto | KernelChoice::Soma => {
+            Coupling::Blocks { size } => {
+                let places = Bounded { size: Some(size), bounds };
+                make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
+            }
+            Coupling::AllPlaces => {
                 if *soma == Choice::Maximal {
-                    return make_moves::<S, V, K, _>(All(weights), pair, offers, rng);
+                    return make_moves::<S, V, K, _>(potential, All(weights), pair, offers, rng);
                 }
                 let strategy = match plain.choose::<S, V, K>(&pair.first) {
                     Strategy::Uniform
@@ -227,16 +260,16 @@ impl Work for Sweep<'_, '_> {
                 match strategy {
                     Strategy::Uniform => {
                         darts.begin::<V, K>(pair);
-                        make_moves::<S, V, K, _>(darts, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, darts, pair, offers, rng)
                     }
                     Strategy::Scan => {
                         let places = Bounded { size: None, bounds };
-                        make_moves::<S, V, K, _>(places, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
                     }
                     Strategy::Cells(_) => {
                         let places =
                             AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
-                        make_moves::<S, V, K, _>(places, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
                     }
                     // The sums along the line are one chain's; cells are for both.
                     Strategy::Ordered => {
@@ -244,9 +277,11 @@ impl Work for Sweep<'_, '_> {
                         plain.choose::<S, V, K>(&pair.first);
                         let places =
                             AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
-                        make_moves::<S, V, K, _>(places, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
                     }
-                    Strategy::Bins => make_moves::<S, V, K, _>(All(weights), pair, offers, rng),
+                    Strategy::Bins | Strategy::Boxes | Strategy::Weights => {
+                        make_moves::<S, V, K, _>(potential, All(weights), pair, offers, rng)
+                    }
                 }
             }
         }
@@ -254,8 +289,9 @@ impl Work for Sweep<'_, '_> {
 }
 
 #[inline(always)]
-fn make_moves<S: Falloff, V: Vector, const K: usize, P: Places>(
-    mut places: P,
+fn make_moves<P: Evaluate, V: Vector, const K: usize, T: Places<P>>(
+    potential: &P,
+    mut places: T,
     pair: &mut Pair,
     offers: &mut CoupledOffers<'_>,
     rng: &mut Rng,
@@ -263,16 +299,16 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, P: Places>(
     let n = pair.n();
     let relabels = places.relabels();
     let mut counts = Counts { moves: 2 * n as u64, ..Counts::default() };
-    let mut currents = currents::<S, V, K>(pair);
+    let mut currents = currents::<P, V, K>(potential, pair);
     let mut done = 0;
     while done < n {
         interrupt::check()?;
         let size = offers.draw(n - done, rng)?;
-        places.prepare::<S, V, K>(pair, offers, size);
+        places.prepare::<V, K>(pair, offers, size);
         for j in 0..size {
             let offer = offers.offer(j);
-            let at = Move { pair, currents, turn: done + j, offer };
-            let taken = taken::<S, V, K>(&mut places, &at, &mut counts.evaluations, rng);
+            let at = Move { potential, pair, currents, turn: done + j, offer };
+            let taken = taken::<P, V, K>(&mut places, &at, &mut counts.evaluations, rng);
             for side in 0..2 {
                 if let Some((_, cost)) = taken[side] {
                     currents[side] = cost;
@@ -280,7 +316,7 @@ fn make_moves<S: Falloff, V: Vector, const K: usize, P: Places>(
                 }
             }
             pair.put::<V, K>(&offer, taken.map(place), relabels);
-            places.moved::<S, V, K>(pair, taken, &offer);
+            places.moved::<V, K>(pair, taken, &offer);
         }
         done += size;
     }

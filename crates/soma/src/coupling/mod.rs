@@ -7,42 +7,29 @@
 //! posterior mean itself (Jacob, O'Leary and Atchade 2020).
 
 mod align;
-mod by_bounds;
-mod by_cells;
-mod by_darts;
-mod by_scan;
 mod chains;
-mod ensemble;
 #[cfg(test)]
 mod frozen;
-pub(crate) mod independence;
-mod index;
 mod kernel;
-mod laws;
-mod maximal;
 mod meetings;
-mod metropolis;
 #[cfg(test)]
 mod near;
 mod offers;
 mod pair;
-mod places;
 mod run;
-mod sharp;
+mod select;
 mod single;
 #[cfg(test)]
 mod testing;
 mod unbiased;
 mod update;
 
+pub use crate::distribution::{DirichletLaw, Law, StudentLaw, maximal};
+pub use crate::model::CoupledUpdate;
 pub use chains::CoupledChains;
 pub use kernel::{Choice, CoupledKernel};
-pub use laws::{DirichletLaw, StudentLaw};
-pub use maximal::{Law, maximal};
 pub use meetings::{Bound, Meetings, Rate};
 pub use pair::Pair;
 pub use run::{Functions, PILOT, PairRun, PairSettings, pilot, run_pair, run_pairs};
 pub use single::SinglePair;
 pub use unbiased::{Accumulator, Estimate, PosteriorMean, Window, posterior_means};
-pub use update::CoupledUpdate;
-pub(crate) use update::draw_pair;

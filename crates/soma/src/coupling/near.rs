@@ -9,11 +9,11 @@ use super::chains::CoupledChains;
 use super::frozen::{Frozen, WAYS, Way};
 use crate::chain::{Chain, Problem};
 use crate::kernel::KernelChoice;
-use crate::kernel::shape::{Absolute, Square};
 use crate::model::{NormalInverseGamma, Regression};
 use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::{Aggregate, Release, query};
 use crate::rng::{self, Rng};
+use crate::simd::cost::{L1, L2};
 
 const THETAS: [[f64; 4]; 2] = [[-1.79, -2.89, -0.66, 1.13], [-1.6, -2.7, -0.7, 1.3]];
 
@@ -112,7 +112,7 @@ fn places_follow_the_law_of_the_plain_kernel() {
     {
         let frozen = frozen(&regression(48, epsilon), apart, is_common, &mut rng);
         for way in WAYS {
-            let chance = frozen.chance::<Absolute>(way, 40_000, &mut rng);
+            let chance = frozen.chance::<L1>(way, 40_000, &mut rng);
             assert!(chance > 1e-6, "{way:?}, epsilon {epsilon}, {apart} apart: {chance}");
         }
     }
@@ -137,7 +137,7 @@ fn places_follow_the_law_at_the_limits() {
     ];
     for (name, frozen) in laplace {
         for way in WAYS {
-            let chance = frozen.chance::<Absolute>(way, 40_000, &mut rng);
+            let chance = frozen.chance::<L1>(way, 40_000, &mut rng);
             assert!(chance > 1e-6, "{name}, {way:?}: {chance}");
         }
     }
@@ -147,7 +147,7 @@ fn places_follow_the_law_at_the_limits() {
     ];
     for (name, frozen) in gaussian {
         for way in WAYS {
-            let chance = frozen.chance::<Square>(way, 40_000, &mut rng);
+            let chance = frozen.chance::<L2>(way, 40_000, &mut rng);
             assert!(chance > 1e-6, "{name} under Gaussian noise, {way:?}: {chance}");
         }
     }
@@ -169,7 +169,7 @@ fn places_agree_nearly_as_often_as_they_can() {
         for _ in 0..4 {
             let frozen = frozen(&regression(100, epsilon), apart, true, &mut rng);
             let shares = [0, 1].map(|side| {
-                let weights = frozen.weights::<Absolute>(side, 0..100).0;
+                let weights = frozen.weights::<L1>(side, 0..100).0;
                 let total: f64 = weights.iter().sum();
                 weights.into_iter().map(|w| w / total).collect::<Vec<f64>>()
             });
@@ -179,7 +179,7 @@ fn places_agree_nearly_as_often_as_they_can() {
                     continue;
                 }
                 let count = 10_000;
-                let moves = frozen.moves::<Absolute>(way, count, 40.0, &mut rng);
+                let moves = frozen.moves::<L1>(way, count, 40.0, &mut rng);
                 let same = moves.iter().filter(|[i, j]| i == j).count() as f64 / count as f64;
                 let error = (overlap * (1.0 - overlap) / count as f64).sqrt();
                 assert!(same < overlap + 4.5 * error, "{way:?}: {same}, at most {overlap}");

@@ -6,11 +6,12 @@ use rand::RngExt;
 use super::pair::Offer;
 use crate::error::Outcome;
 use crate::interrupt;
-use crate::kernel::exp::exp;
-use crate::kernel::records::copy_short;
-use crate::kernel::{BATCH, Batch, ModelOffers, Offers};
 use crate::model::Model;
+use crate::numeric::exp::exp;
+use crate::records::imputed::copy_short;
+use crate::records::{Batch, ModelOffers, Offers};
 use crate::release::Release;
+use crate::release::query::BATCH;
 use crate::rng::Rng;
 
 /// Offers to two chains: the same ones where their thetas are equal, and otherwise a maximal

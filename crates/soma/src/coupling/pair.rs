@@ -1,8 +1,8 @@
 //! The records of two chains, place beside place.
 
 use super::align::Aligner;
-use crate::kernel::Records;
-use crate::kernel::vector::{LANES, Vector};
+use crate::records::Records;
+use crate::simd::vector::{LANES, Vector};
 
 /// The records of two chains. A place is matched if both have the same record there.
 ///

@@ -1,17 +1,20 @@
 //! Two chains at fixed theta, one move of each at a time.
 
-use super::by_scan::{All, Weights};
-use super::metropolis::OnePlace;
+use std::sync::Arc;
+
 use super::offers::CoupledOffers;
 use super::pair::Pair;
-use super::places::{Move, currents, place, taken};
+use super::select::by_scan::{All, Weights};
+use super::select::one_place::OnePlace;
+use super::select::places::{Move, currents, place, taken};
 use crate::chain::Problem;
 use crate::error::Outcome;
-use crate::kernel::shape::{Absolute, Falloff, Square};
-use crate::kernel::vector::Portable;
-use crate::kernel::{Records, SingleKernel};
-use crate::release::mechanism::Shape;
+use crate::kernel::SingleKernel;
+use crate::records::Records;
+use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
+use crate::simd::cost::{L1, L2};
+use crate::simd::vector::Portable;
 
 /// A pair of record sets that share offers, places and uniforms move by move, as the paper's
 /// appendix couples them: SOMA by the maximal coupling of the two choices of a place, with the
@@ -24,7 +27,7 @@ use crate::rng::Rng;
 #[derive(Debug)]
 pub struct SinglePair<'a> {
     offers: CoupledOffers<'a>,
-    shape: Shape,
+    potential: Arc<Potential>,
     kernel: SingleKernel,
     pair: Pair,
     turn: usize,
@@ -41,7 +44,7 @@ impl<'a> SinglePair<'a> {
         let pair = Pair::new(Records::new(release, first)?, Records::new(release, second)?);
         Ok(SinglePair {
             offers: CoupledOffers::new(problem.model(), [theta, theta], release),
-            shape: release.mechanism().noise().shape(),
+            potential: release.potential().clone(),
             kernel,
             pair,
             turn: 0,
@@ -56,25 +59,27 @@ impl<'a> SinglePair<'a> {
             self.pair.first.refresh();
             self.pair.second.refresh();
         }
-        let taken = match self.shape {
-            Shape::Absolute => self.advance_shaped::<Absolute>(rng),
-            Shape::Square => self.advance_shaped::<Square>(rng),
+        let potential = self.potential.clone();
+        let taken = match potential.norm() {
+            Some(Norm::L1) => self.advance_with(&L1, rng),
+            Some(Norm::L2) => self.advance_with(&L2, rng),
+            None => self.advance_with(&*potential, rng),
         }?;
         self.turn = (self.turn + 1) % self.pair.n();
         self.moves += 1;
         Ok(taken)
     }
 
-    fn advance_shaped<S: Falloff>(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
+    fn advance_with<P: Evaluate>(&mut self, potential: &P, rng: &mut Rng) -> Outcome<[bool; 2]> {
         let SinglePair { offers, kernel, pair, turn, weights, .. } = self;
         offers.draw(1, rng)?;
         let offer = offers.offer(0);
-        let currents = currents::<S, Portable, 0>(pair);
-        let at = Move { pair, currents, turn: *turn, offer };
-        let mut one = |mut place| taken::<S, Portable, 0>(&mut place, &at, &mut 0, rng);
+        let currents = currents::<P, Portable, 0>(potential, pair);
+        let at = Move { potential, pair, currents, turn: *turn, offer };
+        let mut one = |mut place| taken::<P, Portable, 0>(&mut place, &at, &mut 0, rng);
         let (taken, relabel) = match kernel {
             SingleKernel::Soma => {
-                (taken::<S, Portable, 0>(&mut All(weights), &at, &mut 0, rng), true)
+                (taken::<P, Portable, 0>(&mut All(weights), &at, &mut 0, rng), true)
             }
             SingleKernel::RanImwg => (one(OnePlace::Random), false),
             SingleKernel::SysImwg => (one(OnePlace::Next), false),
@@ -96,11 +101,10 @@ impl<'a> SinglePair<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::kernel::{ModelOffers, SingleMoves};
+    use crate::kernel::SingleMoves;
     use crate::model::Normal;
+    use crate::records::ModelOffers;
     use crate::release::mechanism::{Mechanism, Noise};
     use crate::release::{Aggregate, Release, query};
     use crate::rng;
@@ -155,8 +159,8 @@ mod tests {
                     let mut single = SingleMoves::new(kernel);
                     let count = (0..moves)
                         .filter(|_| {
-                            let shape = Shape::Absolute;
-                            single.advance(&mut records, &mut offers, shape, &mut rng).unwrap()
+                            let potential = problem.release().potential();
+                            single.advance(&mut records, &mut offers, potential, &mut rng).unwrap()
                         })
                         .count();
                     let sum: f64 = records.all().iter().sum();

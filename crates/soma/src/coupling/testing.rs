@@ -11,9 +11,10 @@ use super::offers::CoupledOffers;
 use super::pair::Pair;
 use crate::chain::{Problem, Summary};
 use crate::error::Outcome;
-use crate::kernel::{KernelChoice, Records, Strategy, Subset};
+use crate::kernel::{KernelChoice, Strategy, Subset};
 use crate::model::Model;
-use crate::release::mechanism::{Mechanism, Noise, Shape};
+use crate::records::Records;
+use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::{Aggregate, Release, query};
 use crate::rng::{self, Rng};
 
@@ -202,7 +203,9 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
                         let mut pair = Pair::new(begin[0].clone(), begin[1].clone());
                         let mut coupled = coupled.clone();
                         let mut offers = CoupledOffers::new(problem.model(), thetas, release);
-                        coupled.sweep(&mut pair, &mut offers, Shape::Absolute, &mut rng).unwrap();
+                        coupled
+                            .sweep(&mut pair, &mut offers, release.potential(), &mut rng)
+                            .unwrap();
                         check_bookkeeping(&pair, release);
                         for (seen, records) in seen.iter_mut().zip(pair.records()) {
                             *seen.entry(read(records)).or_default() += 1.0;
@@ -282,7 +285,7 @@ fn equal_chains_stay_equal() {
             for _ in 0..2_000 {
                 let thetas = [&THETAS[0][..], &THETAS[0][..]];
                 let mut offers = CoupledOffers::new(problem.model(), thetas, release);
-                coupled.sweep(&mut pair, &mut offers, Shape::Absolute, &mut rng).unwrap();
+                coupled.sweep(&mut pair, &mut offers, release.potential(), &mut rng).unwrap();
                 assert_eq!(pair.distance(), 0, "{kernel:?}, {way}");
             }
         }

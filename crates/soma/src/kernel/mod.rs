@@ -4,183 +4,76 @@
 //!
 //! pi(x) = prod_i f(x_i | theta) * eta(s_dp | S(x))
 //!
-//! stays invariant. One move offers one record y, drawn from f, in the place of another. The
+//! stays invariant. One move proposes one record y, drawn from f, in the place of another. The
 //! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
+//!
+//! A new kernel is a file here and a row of the table below.
 
-mod aligned;
-mod blocks;
-mod codes;
-pub(crate) mod columns;
-pub(crate) mod exp;
-pub(crate) mod line;
-pub(crate) mod log;
-pub(crate) mod masses;
-mod offers;
-pub(crate) mod pages;
-mod ran_imwg;
-pub(crate) mod records;
-mod rough;
-mod scan;
-pub(crate) mod shape;
-mod single;
+mod counts;
+mod exchangeable;
+mod imwg;
+pub(crate) mod select;
+mod single_moves;
 pub(crate) mod soma;
-pub(crate) mod specialise;
-mod steps;
-mod subset;
-mod sys_imwg;
-mod target;
-pub(crate) mod vector;
-mod work;
+mod soma_blocks;
+mod soma_scan;
+mod soma_subset;
+mod table;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::soma::{Soma, Strategy};
-pub use blocks::SomaBlocks;
-pub(crate) use offers::BATCH;
-pub use offers::{Batch, ModelOffers, Offers};
-pub use ran_imwg::RanImwg;
-pub use records::Records;
-pub use scan::SomaScan;
-pub use single::{SingleKernel, SingleMoves};
-pub use subset::{SomaSubset, Subset};
-pub use sys_imwg::SysImwg;
-pub use target::{Target, TargetChain};
-
+pub use self::counts::Counts;
+use self::counts::SweepCost;
+pub use self::exchangeable::{Target, TargetChain};
+pub use self::imwg::{RanImwg, SysImwg};
+pub use self::select::Strategy;
+pub use self::single_moves::{SingleKernel, SingleMoves};
+pub use self::soma::Soma;
+pub use self::soma_blocks::SomaBlocks;
+pub use self::soma_scan::SomaScan;
+pub use self::soma_subset::{SomaSubset, Subset};
+use self::table::{Context, RecordKernel, kernels};
+pub use self::table::{Coupling, KernelOptions};
 use crate::error::{Invalid, Outcome};
-use crate::release::mechanism::Shape;
+pub use crate::records::{Batch, ModelOffers, Offers, Records};
+use crate::release::Potential;
 use crate::rng::Rng;
 
-/// What a sweep did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Records offered.
-    pub moves: u64,
-    /// Records taken.
-    pub accepted: u64,
-    /// Weights computed from a record's statistic.
-    pub evaluations: u64,
-}
-
-impl Counts {
-    /// The share of offers taken.
-    pub fn acceptance_rate(&self) -> f64 {
-        self.accepted as f64 / self.moves.max(1) as f64
+kernels! {
+    reference {
+        /// SOMA by a scan of all weights: the reference.
+        SomaScan => SomaScan
     }
-}
-
-impl std::ops::AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
-        self.moves += other.moves;
-        self.accepted += other.accepted;
-        self.evaluations += other.evaluations;
-    }
-}
-
-impl std::ops::Sub for Counts {
-    type Output = Counts;
-
-    fn sub(self, other: Counts) -> Counts {
-        Counts {
-            moves: self.moves - other.moves,
-            accepted: self.accepted - other.accepted,
-            evaluations: self.evaluations - other.evaluations,
-        }
-    }
-}
-
-/// A choice of kernel, as a user makes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KernelChoice {
-    /// The one of sys-imwg, soma and soma-blocks that warm-up finds to be worth most.
-    Auto,
-    /// SOMA on all records.
-    Soma,
+    /// SOMA on all records, at a cost that does not grow with n.
+    Soma => Soma,
     /// SOMA on `size` records at a time.
     SomaSubset {
-        /// How many records an offer is weighed against.
+        /// How many records a proposal is weighed against.
         size: usize,
         /// Which ones.
         subset: Subset,
-    },
+    } => SomaSubset,
     /// SOMA on consecutive blocks of records.
     SomaBlocks {
         /// How many records a block holds, if that is said.
         size: Option<usize>,
-    },
+    } => SomaBlocks,
     /// One record, chosen at random, at a time.
-    RanImwg,
+    RanImwg => RanImwg,
     /// One record at a time, in order.
-    SysImwg,
+    SysImwg => SysImwg,
 }
 
 impl KernelChoice {
-    /// The names of all kernels, as a user writes them.
-    pub const NAMES: [&'static str; 6] =
-        ["auto", "soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"];
-
-    /// This kernel; `soma` in the place of `auto`, where there is no warm-up to choose in.
+    /// This kernel; SOMA in the place of `auto`, where there is no warm-up to choose in.
     pub fn settled(self) -> Self {
         if self == KernelChoice::Auto { KernelChoice::Soma } else { self }
     }
 
-    /// The name, as a user writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            KernelChoice::Auto => "auto",
-            KernelChoice::Soma => "soma",
-            KernelChoice::SomaSubset { .. } => "soma-subset",
-            KernelChoice::SomaBlocks { .. } => "soma-blocks",
-            KernelChoice::RanImwg => "ran-imwg",
-            KernelChoice::SysImwg => "sys-imwg",
-        }
-    }
-
     /// Whether the kernel can work on `n` records.
     pub fn check(self, n: usize) -> Result<(), Invalid> {
-        match self {
-            KernelChoice::SomaSubset { size, .. } => SomaSubset::check(n, size),
-            KernelChoice::SomaBlocks { size } => SomaBlocks::new(n, size).map(|_| ()),
-            KernelChoice::Auto
-            | KernelChoice::Soma
-            | KernelChoice::RanImwg
-            | KernelChoice::SysImwg => Ok(()),
-        }
+        self.build(n).map(|_| ())
     }
-
-    /// The kernel at work on `n` records; [settled](KernelChoice::settled), since a kernel alone
-    /// has no warm-up.
-    pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
-        Ok(match self {
-            KernelChoice::Auto | KernelChoice::Soma => Kernel::Soma(Soma::new()),
-            KernelChoice::SomaSubset { size, subset } => {
-                Kernel::SomaSubset(SomaSubset::new(n, size, subset)?)
-            }
-            KernelChoice::SomaBlocks { size } => Kernel::SomaBlocks(SomaBlocks::new(n, size)?),
-            KernelChoice::RanImwg => Kernel::RanImwg(RanImwg::default()),
-            KernelChoice::SysImwg => Kernel::SysImwg(SysImwg::default()),
-        })
-    }
-}
-
-/// A kernel at work, with whatever it keeps from one sweep to the next.
-///
-/// One of them belongs to a whole chain, so that its size does not matter.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[allow(clippy::large_enum_variant)]
-pub enum Kernel {
-    /// SOMA, at a cost that does not grow with n.
-    Soma(Soma),
-    /// SOMA by a scan of all weights: the reference.
-    SomaScan(SomaScan),
-    /// SOMA on a subset of the records.
-    SomaSubset(SomaSubset),
-    /// SOMA on consecutive blocks of the records.
-    SomaBlocks(SomaBlocks),
-    /// Random-scan independent Metropolis within Gibbs.
-    RanImwg(RanImwg),
-    /// Systematic-scan independent Metropolis within Gibbs.
-    SysImwg(SysImwg),
 }
 
 impl Kernel {
@@ -189,23 +82,39 @@ impl Kernel {
         &mut self,
         records: &mut Records,
         offers: &mut dyn Offers,
-        shape: Shape,
+        potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         records.refresh();
-        match self {
-            Kernel::SomaBlocks(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::RanImwg(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::SysImwg(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::Soma(kernel) => kernel.sweep(records, offers, shape, rng),
-            Kernel::SomaScan(kernel) => match shape {
-                Shape::Absolute => kernel.sweep::<shape::Absolute>(records, offers, rng),
-                Shape::Square => kernel.sweep::<shape::Square>(records, offers, rng),
-            },
-            Kernel::SomaSubset(kernel) => match shape {
-                Shape::Absolute => kernel.sweep::<shape::Absolute>(records, offers, rng),
-                Shape::Square => kernel.sweep::<shape::Square>(records, offers, rng),
-            },
+        self.dispatch(Context { records, offers, potential, rng })
+    }
+
+    /// The work of a sweep that did `counts`, in passes over one record: counted and not clocked.
+    pub fn work(&self, counts: Counts) -> f64 {
+        self.sweep_cost(counts.moves as f64).of(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a user can say of a kernel comes back from its choice.
+    #[test]
+    fn choices_are_named_and_built() {
+        for name in KernelChoice::NAMES {
+            let takes = KernelChoice::options_of(name);
+            let options = KernelOptions {
+                subset: takes.contains(&"subset").then_some(7),
+                order: takes.contains(&"order").then_some(Subset::Cyclic),
+            };
+            let choice = KernelChoice::named(name, options, 20).unwrap();
+            assert_eq!((choice.name(), choice.options()), (name, options));
+            choice.build(20).unwrap();
         }
+        assert_eq!(KernelChoice::named("smoa", KernelOptions::default(), 20), None);
+        let candidates: Vec<_> =
+            KernelChoice::candidates(20).into_iter().map(|c| c.name()).collect();
+        assert_eq!(candidates, ["sys-imwg", "soma", "soma-blocks"]);
     }
 }

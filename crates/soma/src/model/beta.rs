@@ -3,12 +3,12 @@
 use rand_distr::Distribution;
 use statrs::function::beta::ln_beta;
 
-use super::beta_quantile::{BetaQuantile, TABLE_ROWS};
+use super::CoupledUpdate;
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
 use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Price, Transport};
-use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
+use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
 use crate::rng::Rng;
 
@@ -121,8 +121,8 @@ impl Model for Beta {
     }
 
     fn price(&self, n: usize) -> Price {
-        let stage = BetaQuantile::price(n);
-        Price { draw: 5.0, update: 0.7 + 380.0 / n as f64, ..stage }
+        let [build, inverse] = BetaQuantile::costs(n);
+        Price { draw: 5.0, update: 0.7 + 380.0 / n as f64, build, inverse }
     }
 
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {
@@ -183,8 +183,9 @@ mod tests {
 
     use super::*;
     use crate::model::testing::*;
+    use crate::release::mechanism::Noise;
     use crate::release::query::{Histogram, Mean};
-    use crate::release::{Aggregate, Mechanism, Query, mechanism::Noise};
+    use crate::release::{Aggregate, Mechanism, Query};
     use crate::rng::stream;
     use statrs::function::beta::beta_reg;
 

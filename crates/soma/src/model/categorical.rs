@@ -3,9 +3,10 @@
 use rand::RngExt;
 use statrs::function::gamma::ln_gamma;
 
+use super::CoupledUpdate;
 use super::Model;
 use super::dirichlet::sample_shares;
-use crate::coupling::{CoupledUpdate, DirichletLaw, draw_pair};
+use crate::distribution::{DirichletLaw, draw_pair};
 use crate::error::{Invalid, Outcome, listed, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -89,8 +90,8 @@ impl Model for Categorical {
     }
 
     fn check_release(&self, release: &Release) -> Result<(), Invalid> {
-        let (has, needs) = (self.prior.len(), release.query().dim());
-        if release.query().kind() == "categories" && has != needs {
+        let has = self.prior.len();
+        if let Some(needs) = release.query().categories().filter(|&needs| needs != has) {
             return Err(Invalid::new(
                 "model.prior.alpha",
                 "the model and the query have different categories",
@@ -149,7 +150,7 @@ impl Model for Categorical {
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let shares = release.plausible_means();
         let total: f64 = shares.iter().sum();
-        if release.query().kind() != "categories" || total <= 0.0 {
+        if release.query().categories().is_none() || total <= 0.0 {
             return self.sample_prior(theta, rng);
         }
         let n = 0.25 * release.worth();
@@ -172,8 +173,9 @@ mod tests {
     use super::*;
     use crate::chain::Problem;
     use crate::model::testing::*;
+    use crate::release::mechanism::Noise;
     use crate::release::query::Categories;
-    use crate::release::{Aggregate, Mechanism, mechanism::Noise};
+    use crate::release::{Aggregate, Mechanism};
     use crate::rng::stream;
 
     fn model() -> Categorical {

@@ -7,13 +7,14 @@ use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::{digamma, ln_gamma};
 
-use super::beta_quantile::{BetaQuantile, TABLE_ROWS};
+use super::CoupledUpdate;
 use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Price, Transport};
-use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, positive};
 use crate::interrupt;
+use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
+use crate::release::query::CoordinateMap;
 use crate::rng::Rng;
 
 /// A record is a composition x1 + ... + xD = 1 with density proportional to
@@ -174,7 +175,7 @@ impl Model for Dirichlet {
     /// worth, whose mean logarithms are those released, or those that the moments suggest.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let means = release.plausible_means();
-        let mut logs = if release.query().kind() == "log-sum" {
+        let mut logs = if release.query().coordinate_map() == Some(CoordinateMap::Log) {
             means
         } else if let Some(moments) = release.query().moments(&means) {
             let variances = moments.covariance.map(|c| c.diagonal().as_slice().to_vec());
@@ -189,13 +190,13 @@ impl Model for Dirichlet {
     }
 
     fn price(&self, n: usize) -> Price {
-        let stage = BetaQuantile::price(n);
+        let [build, inverse] = BetaQuantile::costs(n);
         let (shares, stages) = (self.priors.len() as f64, (self.priors.len() - 1) as f64);
         Price {
             draw: 1.2 * shares,
             update: (0.4 + 240.0 / n as f64) * shares,
-            build: stage.build * stages,
-            inverse: stage.inverse * stages,
+            build: build * stages,
+            inverse: inverse * stages,
         }
     }
 

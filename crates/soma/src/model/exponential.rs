@@ -6,8 +6,9 @@ use rand::RngExt;
 use rand_distr::Exp1;
 use statrs::function::erf::{erfc, erfc_inv};
 
+use super::CoupledUpdate;
 use super::{GammaPrior, Model, Price, Transport};
-use crate::coupling::{CoupledUpdate, maximal};
+use crate::distribution::maximal;
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -176,8 +177,9 @@ mod tests {
 
     use super::*;
     use crate::model::testing::*;
+    use crate::release::mechanism::Noise;
     use crate::release::query::Mean;
-    use crate::release::{Aggregate, Mechanism, mechanism::Noise};
+    use crate::release::{Aggregate, Mechanism};
     use crate::rng::stream;
 
     fn model() -> Exponential {

@@ -3,6 +3,7 @@
 use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::ln_gamma;
 
+use crate::distribution::Law;
 use crate::error::{Invalid, Outcome, positive};
 use crate::rng::Rng;
 
@@ -38,5 +39,17 @@ impl GammaPrior {
     /// The log density of log x, up to a constant.
     pub(super) fn log_density_free(&self, log_x: f64) -> f64 {
         self.shape * log_x - self.rate * log_x.exp()
+    }
+}
+
+impl Law for GammaPrior {
+    type Point = f64;
+
+    fn sample(&self, rng: &mut Rng) -> Outcome<f64> {
+        GammaPrior::sample(self, rng)
+    }
+
+    fn log_density(&self, x: &f64) -> f64 {
+        GammaPrior::log_density(self, *x)
     }
 }

@@ -1,8 +1,8 @@
 //! How a record is drawn given parameters theta, and how theta is drawn given records.
 
 mod beta;
-mod beta_quantile;
 mod categorical;
+mod coupled;
 mod dirichlet;
 mod exponential;
 mod gamma_prior;
@@ -22,6 +22,7 @@ use std::fmt::Debug;
 
 pub use beta::Beta;
 pub use categorical::Categorical;
+pub use coupled::CoupledUpdate;
 pub use dirichlet::Dirichlet;
 pub use exponential::Exponential;
 pub use gamma_prior::GammaPrior;
@@ -31,10 +32,9 @@ pub use price::Price;
 pub use regression::Regression;
 pub use uniform::Uniform;
 
-use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, finite};
-use crate::kernel::BATCH;
 use crate::release::Release;
+use crate::release::query::BATCH;
 use crate::rng::Rng;
 
 /// A model of one record, with a prior of its parameters theta.

@@ -8,7 +8,7 @@ use statrs::function::gamma::ln_gamma;
 
 use crate::error::{Invalid, Outcome, finite, listed, positive};
 use crate::interrupt;
-use crate::kernel::shape::outlasts;
+use crate::numeric::accept::is_below_exp_neg;
 use crate::rng::Rng;
 
 /// sigma2 ~ InverseGamma(shape, rate), with density proportional to
@@ -171,7 +171,7 @@ where
     }
 
     /// Draws theta from each of two laws, the same one as often as can be, by the rejection of
-    /// [`maximal`](crate::coupling::maximal). Returns whether it is the same.
+    /// [`maximal`](crate::distribution::maximal). Returns whether it is the same.
     ///
     /// All coordinates are coupled together. Taken one after the other, first the variance and then
     /// the coefficients given it, the two are equal less often: on the regression example with
@@ -196,7 +196,7 @@ where
             constant + bent + (a - b) * per_sigma2
         };
         laws[0].sample(first, rng)?;
-        if outlasts(-ratio(first), rng.random()) {
+        if is_below_exp_neg(rng.random(), -ratio(first)) {
             second.copy_from_slice(first);
             return Ok(true);
         }
@@ -204,7 +204,7 @@ where
             interrupt::check()?;
             laws[1].sample(second, rng)?;
             let ratio = ratio(second);
-            if ratio > 0.0 && !outlasts(ratio, rng.random()) {
+            if ratio > 0.0 && !is_below_exp_neg(rng.random(), ratio) {
                 return Ok(false);
             }
         }

@@ -5,8 +5,8 @@ use nalgebra::{Const, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
+use super::CoupledUpdate;
 use super::{Model, NormalInverseGamma, Price, Transport};
-use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -207,8 +207,9 @@ mod tests {
 
     use super::*;
     use crate::model::testing::*;
+    use crate::release::mechanism::Noise;
     use crate::release::query::{Histogram, Mean};
-    use crate::release::{Aggregate, Mechanism, Query, mechanism::Noise};
+    use crate::release::{Aggregate, Mechanism, Query};
     use crate::rng::stream;
 
     fn model() -> Normal {

@@ -8,9 +8,9 @@ use nalgebra::{Cholesky, Const, DMatrix, DefaultAllocator, Dim, Dyn, OMatrix, OV
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
+use super::CoupledUpdate;
 use super::nig::cholesky;
 use super::{Model, NormalInverseGamma, Transport};
-use crate::coupling::CoupledUpdate;
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;

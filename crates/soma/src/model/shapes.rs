@@ -8,8 +8,8 @@ use statrs::function::gamma::{digamma, ln_gamma};
 use super::GammaPrior;
 use super::rank_one::RankOne;
 use super::slice::slice_move;
-use crate::coupling::StudentLaw;
-use crate::coupling::independence;
+use crate::distribution::StudentLaw;
+use crate::distribution::independence;
 use crate::error::Outcome;
 use crate::rng::{self, Rng};
 

@@ -1,6 +1,8 @@
 //! What was published: a query's answer on confidential records, with noise.
 
+pub mod law;
 pub mod mechanism;
+pub mod potential;
 pub mod query;
 mod reach;
 
@@ -8,6 +10,7 @@ use std::sync::Arc;
 
 use crate::error::{Invalid, finite, listed};
 pub use mechanism::Mechanism;
+pub use potential::Potential;
 pub use query::Query;
 
 /// Whether the released values are sums or means over the records.
@@ -28,6 +31,7 @@ pub struct Release {
     aggregate: Aggregate,
     n: usize,
     values: Vec<f64>,
+    potential: Arc<Potential>,
 }
 
 /// How many values a release of `query` has, and of what. The labels of a query with very many are
@@ -72,7 +76,8 @@ impl Release {
             ));
         }
         mechanism.check(query.as_ref(), aggregate, &values)?;
-        Ok(Release { query, mechanism, aggregate, n, values })
+        let potential = Arc::new(mechanism.potential(&values));
+        Ok(Release { query, mechanism, aggregate, n, values, potential })
     }
 
     /// What the curator computed.
@@ -83,6 +88,11 @@ impl Release {
     /// The noise.
     pub fn mechanism(&self) -> &Mechanism {
         &self.mechanism
+    }
+
+    /// Minus the log density of the release as a function of the residual: all that a kernel sees.
+    pub fn potential(&self) -> &Arc<Potential> {
+        &self.potential
     }
 
     /// Sum or mean.

@@ -1,9 +1,7 @@
 //! Whether any data could have led to a release.
 
-use statrs::function::erf::erfc;
-
 use super::Release;
-use super::mechanism::Shape;
+use super::query::CoordinateMap;
 use crate::error::{Invalid, listed};
 
 /// Noise as large as this or larger comes by chance less often than once in 10^12 releases.
@@ -28,7 +26,7 @@ impl Release {
     /// do: its means may be out of reach where those of other records are not. Of other queries
     /// than means nothing is known.
     pub fn check_reach_of(&self, model: &str, ranges: &[(f64, f64)]) -> Result<(), Invalid> {
-        if self.query.kind() != "mean" {
+        if self.query.coordinate_map() != Some(CoordinateMap::Identity) {
             return Ok(());
         }
         let bounds = self.query.bounds();
@@ -53,15 +51,12 @@ impl Release {
         remedy: impl Fn() -> String,
     ) -> Result<(), Invalid> {
         let per_record = self.n as f64 / self.unit();
-        let shape = self.mechanism.noise().shape();
+        let law = self.mechanism.noise().law();
         let all = self.values.iter().zip(bounds).zip(self.mechanism.scales());
         for (k, ((&value, (low, high)), &scale)) in all.enumerate() {
             let (low, high) = (low * per_record, high * per_record);
             let outside = (low - value).max(value - high).max(0.0) / scale;
-            let tail = match shape {
-                Shape::Absolute => 0.5 * (-outside).exp(),
-                Shape::Square => 0.5 * erfc(outside / std::f64::consts::SQRT_2),
-            };
+            let tail = law.tail(outside);
             if tail * (self.values.len() as f64) < LEAST {
                 return Err(Invalid::new(
                     format!("values[{k}]"),

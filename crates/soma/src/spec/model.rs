@@ -97,7 +97,7 @@ fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Inval
     let query = release.query();
     let categories = query.bins().unwrap_or(query.dim());
     let model = Categorical::new(prior.numbers("alpha", categories)?);
-    let labelled = query.kind() == "categories" && query.dim() == categories;
+    let labelled = query.categories() == Some(categories);
     boxed(table, if labelled { model.map(|model| model.labelled(query.labels())) } else { model })
 }
 

@@ -3,7 +3,7 @@
 use super::value::{Table, choices};
 use crate::chain::{MovesChoice, Settings};
 use crate::error::Invalid;
-use crate::kernel::{KernelChoice, Subset};
+use crate::kernel::{KernelChoice, KernelOptions, Subset};
 
 /// What a spec, or a command line, says of a run. What is left out comes from elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,14 +30,7 @@ pub struct Sampler {
 
 impl From<&Settings> for Sampler {
     fn from(settings: &Settings) -> Self {
-        let (subset, order) = match settings.kernel {
-            KernelChoice::SomaSubset { size, subset } => (Some(size), Some(subset)),
-            KernelChoice::SomaBlocks { size } => (size, None),
-            KernelChoice::Auto
-            | KernelChoice::Soma
-            | KernelChoice::RanImwg
-            | KernelChoice::SysImwg => (None, None),
-        };
+        let KernelOptions { subset, order } = settings.kernel.options();
         Sampler {
             kernel: Some(settings.kernel.name()),
             subset,
@@ -54,9 +47,6 @@ impl From<&Settings> for Sampler {
 
 /// The most chains: a guard against slips of the keyboard.
 pub const MOST_CHAINS: u64 = 10_000;
-
-/// The size of a subset where none is given: about the width of a SIMD register.
-const SUBSET: usize = 16;
 
 impl Sampler {
     pub(super) fn read(table: &Table) -> Result<Self, Invalid> {
@@ -83,12 +73,9 @@ impl Sampler {
     /// This, with what `other` says in its place.
     pub fn overridden_by(self, other: Sampler) -> Sampler {
         let kernel = other.kernel.or(self.kernel);
-        // A subset belongs to the kernel that was named beside it.
-        let mine = if other.kernel.is_some_and(|name| name != "soma-subset") {
-            Sampler::default()
-        } else {
-            self
-        };
+        // Options belong to the kernel that was named beside them.
+        let is_another = other.kernel.is_some() && other.kernel != self.kernel;
+        let mine = if is_another { Sampler::default() } else { self };
         Sampler {
             kernel,
             subset: other.subset.or(mine.subset),
@@ -117,39 +104,59 @@ impl Sampler {
     }
 
     fn choice(self, n: usize) -> Result<Option<KernelChoice>, Invalid> {
-        if self.kernel == Some("soma-subset") {
-            return Ok(Some(KernelChoice::SomaSubset {
-                size: self.subset.unwrap_or(SUBSET.min(n)),
-                subset: self.order.unwrap_or(Subset::Random),
-            }));
-        }
-        if self.kernel == Some("soma-blocks") && self.order.is_none() {
-            return Ok(Some(KernelChoice::SomaBlocks { size: self.subset }));
-        }
-        let stray = self.subset.map(|_| "subset").or(self.order.map(|_| "order"));
-        if let Some(key) = stray {
+        let options = KernelOptions { subset: self.subset, order: self.order };
+        let takes = KernelChoice::options_of(self.kernel.unwrap_or_default());
+        if let Some(key) = options.given().find(|key| !takes.contains(key)) {
+            let others = KernelChoice::NAMES
+                .into_iter()
+                .filter(|name| KernelChoice::options_of(name).contains(&key))
+                .map(|name| format!("\"{name}\""));
+            let others: Vec<String> = others.collect();
             return Err(Invalid::new(
                 format!("sampler.{key}"),
-                "only the kernel soma-subset works on subsets",
+                format!("the kernel takes no {key}"),
                 self.kernel.unwrap_or("no kernel"),
-                format!("kernel = \"soma-subset\", or no {key}"),
+                format!("kernel = {}, or no {key}", others.join(" or ")),
             ));
         }
-        Ok(match self.kernel {
-            Some("auto") => Some(KernelChoice::Auto),
-            Some("soma") => Some(KernelChoice::Soma),
-            Some("ran-imwg") => Some(KernelChoice::RanImwg),
-            Some("sys-imwg") => Some(KernelChoice::SysImwg),
-            None => None,
-            Some(name) => {
-                let allowed = choices(name, &KernelChoice::NAMES);
-                return Err(Invalid::new(
-                    "sampler.kernel",
-                    "there is no such kernel",
-                    name,
-                    allowed,
-                ));
-            }
-        })
+        let Some(name) = self.kernel else { return Ok(None) };
+        let choice = KernelChoice::named(name, options, n).ok_or_else(|| {
+            let allowed = choices(name, &KernelChoice::NAMES);
+            Invalid::new("sampler.kernel", "there is no such kernel", name, allowed)
+        })?;
+        Ok(Some(choice))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel named again keeps its options; another one does not take them over.
+    #[test]
+    fn options_stay_with_their_kernel() {
+        let spec = Sampler { kernel: Some("soma-blocks"), subset: Some(8), ..Sampler::default() };
+        let named = |kernel| Sampler { kernel: Some(kernel), ..Sampler::default() };
+        let chosen = |sampler: Sampler| sampler.settings(20).unwrap().kernel;
+        let blocks = KernelChoice::SomaBlocks { size: Some(8) };
+        assert_eq!(chosen(spec), blocks);
+        assert_eq!(chosen(spec.overridden_by(Sampler::default())), blocks);
+        assert_eq!(chosen(spec.overridden_by(named("soma-blocks"))), blocks);
+        assert_eq!(chosen(spec.overridden_by(named("sys-imwg"))), KernelChoice::SysImwg);
+        let subset = KernelChoice::SomaSubset { size: 16, subset: Subset::Random };
+        assert_eq!(chosen(spec.overridden_by(named("soma-subset"))), subset);
+        // What a run was begun with is what it is resumed with.
+        let begun = Sampler::from(&spec.settings(20).unwrap());
+        assert_eq!(chosen(begun.overridden_by(named("soma-blocks"))), blocks);
+    }
+
+    #[test]
+    fn stray_options_are_refused() {
+        let stray = Sampler { kernel: Some("soma"), subset: Some(3), ..Sampler::default() };
+        let said = stray.settings(20).unwrap_err();
+        assert_eq!(said.field, "sampler.subset");
+        assert_eq!(said.allowed, "kernel = \"soma-subset\" or \"soma-blocks\", or no subset");
+        let stray = Sampler { order: Some(Subset::Cyclic), ..Sampler::default() };
+        assert_eq!(stray.settings(20).unwrap_err().field, "sampler.order");
     }
 }

@@ -98,7 +98,7 @@ fn moves_accept_as_often_as_they_should() {
     let mut rng = stream(22, 0);
     for _ in 0..40 {
         let state = State::random(&mut rng);
-        let shape = state.release.mechanism().noise().shape();
+        let potential = state.release.potential();
         let each: Vec<(f64, f64)> = state
             .offers
             .iter()
@@ -117,7 +117,7 @@ fn moves_accept_as_often_as_they_should() {
                 let mut records = Records::new(&state.release, state.records.clone()).unwrap();
                 let mut moves = SingleMoves::new(kernel);
                 let offers = &mut FewOffers(&state);
-                let one = moves.advance(&mut records, offers, shape, &mut rng).unwrap();
+                let one = moves.advance(&mut records, offers, potential, &mut rng).unwrap();
                 taken += f64::from(u8::from(one));
             }
             let rate = taken / f64::from(trials);

@@ -68,7 +68,7 @@ fn peskun_order_and_asymptotic_variances() {
 /// the number of offers taken exceeds what is expected.
 fn observed(toy: &Toy, law: &Law, expected: &Move, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>) {
     let (release, states) = (toy.release(), toy.states());
-    let shape = release.mechanism().noise().shape();
+    let potential = toy.potential();
     let mut rng = stream(seed, 0);
     let mut kernel = (law.build)(toy.n);
     let mut ends = vec![vec![0.0; states]; states];
@@ -76,7 +76,7 @@ fn observed(toy: &Toy, law: &Law, expected: &Move, seed: u64) -> (Vec<Vec<f64>>,
     for _ in 0..SWEEPS * states {
         let from = rng.random_range(0..states);
         let mut records = toy.records(&release, from);
-        let counts = kernel.sweep(&mut records, &mut ToyOffers(toy), shape, &mut rng).unwrap();
+        let counts = kernel.sweep(&mut records, &mut ToyOffers(toy), &potential, &mut rng).unwrap();
         assert_eq!(counts.moves, toy.n as u64);
         ends[from][toy.state_of(&records)] += 1.0;
         excess.push(counts.accepted as f64 - expected.acceptance[from]);

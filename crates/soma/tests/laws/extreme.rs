@@ -42,7 +42,6 @@ fn a_far_start_neither_freezes_nor_breaks() {
             for far in [1e6, 1e12] {
                 let n = 10;
                 let release = release(noise, n, far);
-                let shape = noise.shape();
                 let mut records = Records::new(&release, [0.1, 0.0].repeat(n)).unwrap();
                 let distance = |records: &Records| -> f64 {
                     records.residual().iter().map(|r| r.abs()).sum::<f64>() / far
@@ -53,8 +52,12 @@ fn a_far_start_neither_freezes_nor_breaks() {
                 let case = format!("{}, {noise:?}, {far} scales away", law.name);
                 let mut taken = 0;
                 for _ in 0..400 {
-                    let counts =
-                        kernel.sweep(&mut records, &mut Uniform(&release), shape, &mut rng);
+                    let counts = kernel.sweep(
+                        &mut records,
+                        &mut Uniform(&release),
+                        release.potential(),
+                        &mut rng,
+                    );
                     taken += counts.unwrap().accepted;
                     assert!(records.residual().iter().all(|r| r.is_finite()), "{case}");
                     assert!(records.all().iter().all(|x| (0.0..=1.0).contains(x)), "{case}");

@@ -20,6 +20,7 @@ pub struct Law {
 pub const ALL: &[Law] = &[
     Law { name: "soma", build: soma, places: all_places, reversible: true },
     Law { name: "soma, cells", build: soma_cells, places: all_places, reversible: true },
+    Law { name: "soma, boxes", build: soma_boxes, places: all_places, reversible: true },
     Law { name: "soma-blocks", build: blocks, places: block_of_two, reversible: false },
     Law { name: "soma-subset, random", build: random_pairs, places: any_pair, reversible: true },
     Law { name: "soma-subset, cyclic", build: cyclic_pairs, places: next_pair, reversible: false },
@@ -33,6 +34,10 @@ fn soma(n: usize) -> Kernel {
 
 fn soma_cells(_: usize) -> Kernel {
     Kernel::Soma(Soma::with_strategy(Strategy::Cells(3)))
+}
+
+fn soma_boxes(_: usize) -> Kernel {
+    Kernel::Soma(Soma::with_strategy(Strategy::Boxes))
 }
 
 fn blocks(n: usize) -> Kernel {

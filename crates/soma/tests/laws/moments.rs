@@ -94,14 +94,14 @@ fn quadrature(record: Record, n: usize, noise: Noise, scale: f64) -> [f64; 5] {
 /// The draws of the functions along a chain.
 fn draws(record: Record, release: &Release, law: &Law, seed: u64) -> Vec<Vec<f64>> {
     let n = release.n();
-    let shape = release.mechanism().noise().shape();
+    let potential = release.potential();
     let mut rng = stream(seed, 0);
     let mut records = Records::new(release, vec![0.5; n]).unwrap();
     let mut offers = RecordOffers { record, release };
     let mut kernel = (law.build)(n);
     let mut out = vec![Vec::new(); 5];
     for sweep in 0..60_000 {
-        kernel.sweep(&mut records, &mut offers, shape, &mut rng).unwrap();
+        kernel.sweep(&mut records, &mut offers, potential, &mut rng).unwrap();
         if sweep >= 100 {
             let values = functions(records.all());
             out.iter_mut().zip(values).for_each(|(column, value)| column.push(value));

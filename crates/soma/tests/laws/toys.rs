@@ -6,8 +6,9 @@ use rand::RngExt;
 use soma::Outcome;
 use soma::kernel::{Batch, Offers, Records};
 use soma::release::mechanism::{Mechanism, Noise};
+use soma::release::potential::{Block, Coordinate, Joint};
 use soma::release::query::Sensitivity;
-use soma::release::{Aggregate, Query, Release};
+use soma::release::{Aggregate, Potential, Query, Release};
 use soma::rng::Rng;
 
 /// What is counted of a category.
@@ -102,6 +103,27 @@ pub struct Toy {
     pub noise: Noise,
     pub scale: f64,
     pub released: Vec<f64>,
+    pub cost: Cost,
+}
+
+/// Where the cost of a residual comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cost {
+    /// From the noise.
+    Noise,
+    /// |r| in the first coordinate, and r^2 / 2 in the others.
+    Mixed,
+    /// log(1 + the sum of r^2): neither separable nor log-concave.
+    Heavy,
+}
+
+#[derive(Debug)]
+struct Heavy;
+
+impl Joint for Heavy {
+    fn cost(&self, residual: &[f64]) -> f64 {
+        residual.iter().map(|r| r * r).sum::<f64>().ln_1p()
+    }
 }
 
 impl Toy {
@@ -121,7 +143,15 @@ impl Toy {
                     };
                     let name = format!("{n} records, {statistic:?}, {}", noise.name());
                     let (f, query, scale) = (f.clone(), query.clone(), 0.4);
-                    all.push(Toy { name, n, f, query, noise, scale, released });
+                    let cost = Cost::Noise;
+                    all.push(Toy { name, n, f, query, noise, scale, released, cost });
+                }
+                let is_plain = |toy: &&Toy| toy.noise == Noise::Laplace && toy.n == 3;
+                if let Some(toy) = all.iter().rev().find(is_plain).filter(|_| n == 3).cloned() {
+                    for cost in [Cost::Mixed, Cost::Heavy] {
+                        let name = format!("{n} records, {statistic:?}, {cost:?}");
+                        all.push(Toy { name, cost, ..toy.clone() });
+                    }
                 }
             }
         }
@@ -133,6 +163,19 @@ impl Toy {
         let mechanism = Mechanism::new(self.noise, scales).unwrap();
         let query = Arc::new(self.query.clone());
         Release::new(query, mechanism, Aggregate::Sum, self.n, self.released.clone()).unwrap()
+    }
+
+    /// The potential of the toy, as a kernel sees it.
+    pub fn potential(&self) -> Arc<Potential> {
+        let k = self.query.dim();
+        let blocks = match self.cost {
+            Cost::Noise => return self.release().potential().clone(),
+            Cost::Mixed => (0..k)
+                .map(|c| Block::Coordinate(if c == 0 { Coordinate::L1 } else { Coordinate::L2 }))
+                .collect(),
+            Cost::Heavy => vec![Block::Joint(k, Arc::new(Heavy))],
+        };
+        Arc::new(Potential::new(blocks))
     }
 
     pub fn states(&self) -> usize {
@@ -156,16 +199,25 @@ impl Toy {
 
     /// eta(s_dp | S(x)), up to a constant, from the definition of the noise.
     pub fn eta(&self, records: &[usize]) -> f64 {
-        let mut cost = 0.0;
+        let (mut cost, mut squares) = (0.0, 0.0);
         for (k, released) in self.released.iter().enumerate() {
             let sum: f64 = records.iter().map(|&c| self.query.of(c)[k]).sum();
             let z = (released - sum) / self.scale;
+            squares += z * z;
             cost += match self.noise {
+                _ if self.cost == Cost::Mixed && k > 0 => 0.5 * z * z,
                 Noise::Laplace | Noise::DiscreteLaplace => z.abs(),
                 Noise::Gaussian | Noise::DiscreteGaussian => 0.5 * z * z,
+                // The probability that Laplace noise rounds to released - sum.
+                Noise::RoundedLaplace => {
+                    let (far, near) = (z.abs() + 0.5 / self.scale, z.abs() - 0.5 / self.scale);
+                    let tail = |z: f64| 0.5 * (-z).exp();
+                    let up_to = |z: f64| if z < 0.0 { 1.0 - tail(-z) } else { tail(z) };
+                    -(up_to(near) - up_to(far)).ln()
+                }
             };
         }
-        (-cost).exp()
+        if self.cost == Cost::Heavy { 1.0 / (1.0 + squares) } else { (-cost).exp() }
     }
 
     pub fn records(&self, release: &Release, state: usize) -> Records {

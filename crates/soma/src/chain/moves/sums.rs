@@ -57,8 +57,10 @@ pub(super) struct Scratch {
 }
 
 impl<'a> Sums<'a> {
-    /// `None` where the model is no function of noise, or the noise of n records has no frame.
+    /// `None` where the model is no function of noise, the noise of n records has no frame, or the
+    /// potential is not that of Laplace or Gaussian noise, which the moves that need this know.
     pub(super) fn new(problem: &'a Problem) -> Option<Self> {
+        problem.release().potential().norm()?;
         let model = problem.model().transport()?;
         let release = problem.release();
         let scales = release.sum_scales();

@@ -2,7 +2,8 @@
 
 use crate::chain::Problem;
 use crate::error::Outcome;
-use crate::kernel::{Records, pages};
+use crate::numeric::pages;
+use crate::records::Records;
 
 /// Records with their statistics and residual in noise units, to be taken or left.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +35,7 @@ impl Trial {
             &mut self.statistics,
             &mut self.residual,
         )?;
-        Ok(problem.release().mechanism().noise().shape().log_density(&self.residual))
+        Ok(problem.release().potential().log_density(&self.residual))
     }
 
     /// Puts the records of the last build in the place of the current ones.

@@ -1,12 +1,15 @@
 //! Which strategy a sweep takes.
 
-use super::ordered::MOST_RANGE;
-use super::partition::Part;
-use super::{Partition, Soma, Strategy};
-use crate::kernel::exp::exp;
-use crate::kernel::shape::Falloff;
-use crate::kernel::vector::Vector;
-use crate::kernel::{Counts, Records};
+use super::Strategy;
+use crate::kernel::Counts;
+use crate::kernel::select::cells::partition::LeafBox;
+use crate::kernel::select::cells::partition::Partition;
+use crate::kernel::select::ordered::MOST_RANGE;
+use crate::kernel::soma::Soma;
+use crate::numeric::exp::exp;
+use crate::records::Records;
+use crate::simd::cost::Cost;
+use crate::simd::vector::Vector;
 
 /// So many records stand in for offers, to see how many trials one would take.
 const OFFERS: usize = 32;
@@ -41,7 +44,7 @@ impl Soma {
     /// The strategy of this sweep. It depends on the records and on the number of sweeps made, and
     /// on nothing else, so that a chain that is taken up again goes on as it would have.
     #[inline(always)]
-    pub(crate) fn choose<S: Falloff, V: Vector, const K: usize>(
+    pub(crate) fn choose<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
     ) -> Strategy {
@@ -67,7 +70,8 @@ impl Soma {
             Some(strategy) if strategy != Strategy::Ordered => strategy,
             forced => {
                 self.envelope.fit::<V, K>(records);
-                let is_line = records.k() == 1 && !S::BENDS && self.envelope.width() <= MOST_RANGE;
+                let is_line =
+                    records.k() == 1 && !S::IS_CURVED && self.envelope.width() <= MOST_RANGE;
                 if forced.is_some() {
                     if is_line { Strategy::Ordered } else { Strategy::Scan }
                 } else {
@@ -88,7 +92,7 @@ impl Soma {
 
     /// Grows the cells of `strategy`, if there are any; they may turn out not to suit.
     #[inline(always)]
-    fn grow<S: Falloff, V: Vector, const K: usize>(
+    fn grow<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
         strategy: Strategy,
@@ -106,7 +110,7 @@ impl Soma {
     }
 
     /// Takes note of the trials of a sweep, where these say which strategy is best.
-    pub(super) fn count(&mut self, counts: Counts) {
+    pub(crate) fn count(&mut self, counts: Counts) {
         if self.forced.is_none() && self.strategy == Some(Strategy::Uniform) {
             let trials = counts.evaluations as f64 / counts.moves as f64;
             let before = self.counted.unwrap_or(trials);
@@ -119,10 +123,10 @@ impl Soma {
     /// Some of them are offered where the residual is as it stands, and most where it is as the noise
     /// may well make it: in a sweep it changes many times.
     #[inline(always)]
-    fn trials<S: Falloff, V: Vector, const K: usize>(
+    fn trials<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
-        parts: &[Part],
+        parts: &[LeafBox],
     ) -> f64 {
         let n = records.n();
         let (offers, weighed) = (OFFERS, WEIGHED.min(n));
@@ -150,7 +154,7 @@ impl Soma {
 
     /// The mean of what bounds the weights of an offer by way of `parts`.
     #[inline(always)]
-    fn bound<S: Falloff, V: Vector, const K: usize>(&self, parts: &[Part]) -> f64 {
+    fn bound<S: Cost, V: Vector, const K: usize>(&self, parts: &[LeafBox]) -> f64 {
         let (mut mass, mut looked_at) = (0.0, 0);
         for part in parts {
             let least = self.envelope.excess_in::<S, V, K>(&part.low, &part.high);

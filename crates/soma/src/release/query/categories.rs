@@ -54,6 +54,10 @@ impl Query for Categories {
         "categories"
     }
 
+    fn categories(&self) -> Option<usize> {
+        Some(self.labels.len())
+    }
+
     fn record_dim(&self) -> usize {
         1
     }

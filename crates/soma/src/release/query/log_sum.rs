@@ -1,8 +1,8 @@
 //! The logarithms of shares.
 
-use super::{Moments, Query, Sensitivity, box_sensitivity};
+use super::{CoordinateMap, Moments, Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval, positive};
-use crate::kernel::log::log_clamped;
+use crate::numeric::log::log_clamped;
 
 /// The logarithm of each share of a composition, the share clamped to \[low, high\] first:
 /// sums of these are what a Dirichlet model needs to know of its records.
@@ -35,6 +35,10 @@ impl LogSum {
 impl Query for LogSum {
     fn kind(&self) -> &'static str {
         "log-sum"
+    }
+
+    fn coordinate_map(&self) -> Option<CoordinateMap> {
+        Some(CoordinateMap::Log)
     }
 
     fn record_dim(&self) -> usize {

@@ -1,6 +1,8 @@
 //! Each coordinate of a record, clamped to its range.
 
-use super::{ClampedMoments, MomentTerm, Moments, Query, Sensitivity, box_sensitivity};
+use super::{
+    ClampedMoments, CoordinateMap, MomentTerm, Moments, Query, Sensitivity, box_sensitivity,
+};
 use crate::error::{Invalid, Outcome, interval};
 
 /// The sum or mean of the records, each coordinate clamped to a range of its own.
@@ -30,6 +32,10 @@ impl Mean {
 impl Query for Mean {
     fn kind(&self) -> &'static str {
         "mean"
+    }
+
+    fn coordinate_map(&self) -> Option<CoordinateMap> {
+        Some(CoordinateMap::Identity)
     }
 
     fn record_dim(&self) -> usize {

@@ -17,7 +17,10 @@ pub use mean::Mean;
 use nalgebra::DMatrix;
 
 use crate::error::Outcome;
-use crate::kernel::BATCH;
+
+/// How many records are handed to a model or a query at a time, unless it asks for more: few
+/// enough that they stay in the first-level cache.
+pub(crate) const BATCH: usize = 64;
 
 /// How far the sum of the statistics can move when one record is replaced by another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +78,18 @@ pub trait Query: Debug + Send + Sync {
         false
     }
 
+    /// The number of categories, where a record is the number of a category and the statistic counts
+    /// them all.
+    fn categories(&self) -> Option<usize> {
+        None
+    }
+
+    /// What coordinate k of the statistic is of coordinate k of the record, once that is clamped,
+    /// where it is a function of it alone.
+    fn coordinate_map(&self) -> Option<CoordinateMap> {
+        None
+    }
+
     /// The statistics as moments of clamped coordinates, where that is what they are: then their
     /// sums and the derivatives of these can be had quickly.
     fn clamped_moments(&self) -> Option<ClampedMoments> {
@@ -87,6 +102,15 @@ pub trait Query: Debug + Send + Sync {
         let _ = means;
         None
     }
+}
+
+/// What a statistic is of a clamped coordinate of the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CoordinateMap {
+    /// The coordinate itself.
+    Identity,
+    /// Its logarithm.
+    Log,
 }
 
 /// Statistics that are first and second moments of u_j = (x_j - centre_j) / half_width_j, each u_j

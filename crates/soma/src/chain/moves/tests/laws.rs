@@ -122,7 +122,12 @@ fn sweep_keeps_the_joint_law() {
             let release = at.problem.release();
             let mut kernel = KernelChoice::SysImwg.build(release.n())?;
             let mut offers = ModelOffers::new(at.problem.model(), &state.theta, release);
-            let counts = kernel.sweep(&mut state.records, &mut offers, at.shape(), rng)?;
+            let counts = kernel.sweep(
+                &mut state.records,
+                &mut offers,
+                at.problem.release().potential(),
+                rng,
+            )?;
             Ok(Tally::from(counts))
         }
 

@@ -1,9 +1,9 @@
 //! Records of a histogram.
 
-use super::*;
 use crate::kernel::SomaScan;
-use crate::kernel::vector::Portable;
+use crate::kernel::soma::tests::*;
 use crate::release::query::Histogram;
+use crate::simd::vector::Portable;
 
 /// A release of the histogram of numbers in [0, 1], with equal bins, as many as there are values.
 fn histogram(noise: Noise, scale: f64, n: usize, values: Vec<f64>) -> Release {
@@ -33,9 +33,9 @@ fn bins_have_the_law_of_the_scan() {
                     let mut offer = vec![0.0; 10];
                     offer[to] = records.unit(to);
                     let law = law_of(noise, &records, &offer);
-                    let shape = noise.shape();
+                    let norm = noise.law().norm();
                     let (counts, _) =
-                        frozen(Strategy::Bins, false, shape, &records, &offer, 20_000, &mut rng);
+                        frozen(Strategy::Bins, false, norm, &records, &offer, 20_000, &mut rng);
                     let off = distance(&counts, &law);
                     let case = (noise, epsilon, n, far, to);
                     assert!(off < 4.8, "{case:?}: {off} standard deviations off");
@@ -109,7 +109,8 @@ fn any_member_of_a_bin_is_replaced() {
             for _ in 0..SWEEPS {
                 let mut records = start.clone();
                 let mut offers = Marked::new(&records);
-                kernel.sweep(&mut records, &mut offers, noise.shape(), &mut rng).unwrap();
+                let potential = potential_of(noise, records.k());
+                kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
                 let mut kept = [0.0; GROUPS];
                 for &x in records.all() {
                     kept[offers.marked(x) * GROUPS / (2 * N)] += 1.0;
@@ -154,7 +155,8 @@ fn offers_go_to_the_places_that_they_go_to_by_the_scan() {
             let mut records = start.clone();
             let mut offers = Marked::new(&records);
             for _ in 0..2 {
-                kernel.sweep(&mut records, &mut offers, Shape::Absolute, &mut rng).unwrap();
+                let potential = l1(records.k());
+                kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
             }
             let kind: Vec<usize> = records.all().iter().map(|&x| offers.marked(x) / 3).collect();
             for i in 0..N {
@@ -192,12 +194,13 @@ fn bins_follow_the_records() {
         let mut offers = Marked::new(&records);
         let mut rng = rng::stream(13, 0);
         for _ in 0..3 {
-            kernel.sweep(&mut records, &mut offers, noise.shape(), &mut rng).unwrap();
+            let potential = potential_of(noise, records.k());
+            kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
         }
         let Kernel::Soma(soma) = &kernel else { unreachable!() };
-        match noise.shape() {
-            Shape::Absolute => soma.bins.check::<Absolute, Portable>(&records),
-            Shape::Square => soma.bins.check::<Square, Portable>(&records),
+        match noise.law().norm() {
+            Norm::L1 => soma.bins.check::<_, Portable>(&L1, &records),
+            Norm::L2 => soma.bins.check::<_, Portable>(&L2, &records),
         }
         let fresh = Records::new(&release, records.all().to_vec()).unwrap();
         (0..300).for_each(|i| assert_eq!(records.statistic(i), fresh.statistic(i)));

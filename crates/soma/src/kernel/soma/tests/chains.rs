@@ -1,7 +1,7 @@
 //! Whole chains, and what the kernel keeps from move to move.
 
-use super::*;
 use crate::kernel::SomaScan;
+use crate::kernel::soma::tests::*;
 
 /// How many batches of sweeps a chain is summed up in.
 const BATCHES: usize = 100;
@@ -18,7 +18,8 @@ pub(super) fn summaries(
     let mut batch = || {
         let mut sums = [0.0; 3];
         for _ in 0..100 {
-            let counts = kernel.sweep(&mut records, offers, Shape::Absolute, &mut rng).unwrap();
+            let potential = l1(records.k());
+            let counts = kernel.sweep(&mut records, offers, &potential, &mut rng).unwrap();
             let squares: f64 = records.all().iter().map(|x| x * x).sum();
             let terms = [counts.acceptance_rate(), records.residual()[0], squares];
             sums.iter_mut().zip(terms).for_each(|(s, t)| *s += t / 100.0);
@@ -95,7 +96,7 @@ fn cells_follow_the_records() {
             members.all(0).map(|(cell, slot)| members.place(cell, slot)).collect();
         places.sort_unstable();
         assert_eq!(places, (0..n).collect::<Vec<_>>());
-        soma.cells.check::<Absolute>(&records);
+        soma.cells.check::<L1>(&records);
     }
 }
 

@@ -1,6 +1,6 @@
 //! How many weights a move takes.
 
-use super::*;
+use crate::kernel::soma::tests::*;
 use crate::release::Query;
 use crate::release::query::Gram;
 
@@ -60,8 +60,8 @@ fn a_move_takes_few_weights_whatever_n_is() {
             let mut rng = rng::stream(12, 0);
             let mut counts = Counts::default();
             for _ in 0..5 {
-                let shape = Shape::Absolute;
-                counts += kernel.sweep(&mut records, &mut offers, shape, &mut rng).unwrap();
+                let potential = l1(records.k());
+                counts += kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
             }
             let each = counts.evaluations as f64 / counts.moves as f64;
             println!("epsilon {epsilon}, n = {n}: {each}");

@@ -1,8 +1,8 @@
 //! The law of a move on frozen states, strategy by strategy.
 
-use super::*;
-use crate::kernel::soma::ahead::FOUR;
-use crate::kernel::soma::members::Members;
+use crate::kernel::select::cells::ahead::FOUR;
+use crate::kernel::select::cells::members::Members;
+use crate::kernel::soma::tests::*;
 
 /// The law of a move is that of the scan: every strategy, noise and state.
 #[test]
@@ -37,9 +37,9 @@ fn every_strategy_has_the_law_of_the_scan() {
                         }
                         let (records, offer) = problem(noise, n, k, epsilon, state);
                         let law = law_of(noise, &records, &offer);
-                        let shape = noise.shape();
+                        let norm = noise.law().norm();
                         let (counts, _) =
-                            frozen(strategy, false, shape, &records, &offer, 10_000, &mut rng);
+                            frozen(strategy, false, norm, &records, &offer, 10_000, &mut rng);
                         let off = distance(&counts, &law);
                         worst = worst.max(off);
                         let case = (noise, epsilon, n, state, k, strategy);
@@ -71,8 +71,8 @@ fn common_cases_have_the_law_of_the_scan_to_many_draws() {
     for ((noise, epsilon, strategy), k) in common {
         let (records, offer) = problem(noise, n, k, epsilon, State::Typical);
         let law = law_of(noise, &records, &offer);
-        let shape = noise.shape();
-        let (counts, _) = frozen(strategy, false, shape, &records, &offer, 1_000_000, &mut rng);
+        let norm = noise.law().norm();
+        let (counts, _) = frozen(strategy, false, norm, &records, &offer, 1_000_000, &mut rng);
         let off = distance(&counts, &law);
         if off >= 5.0 {
             bad.push((noise, epsilon, strategy, n, off));
@@ -102,9 +102,9 @@ fn bounds_are_not_below_the_weights() {
             (9, Strategy::Cells(16)),
             (1, Strategy::Ordered),
         ] {
-            let step = match noise.shape() {
-                Shape::Absolute => LOSS,
-                Shape::Square => BEYOND - (BEYOND * BEYOND - 2.0 * LOSS).sqrt(),
+            let step = match noise.law().norm() {
+                Norm::L1 => LOSS,
+                Norm::L2 => BEYOND - (BEYOND * BEYOND - 2.0 * LOSS).sqrt(),
             };
             // The first coordinate tells them apart: that of the second is best replaced.
             let mut rows = vec![0.5; 2 * k];
@@ -118,8 +118,8 @@ fn bounds_are_not_below_the_weights() {
             // An offer like the first record: the release stays so far beyond.
             let offer = vec![0.5; k];
             let law = law_of(noise, &records, &offer);
-            let shape = noise.shape();
-            let (counts, _) = frozen(strategy, false, shape, &records, &offer, 2_000_000, &mut rng);
+            let norm = noise.law().norm();
+            let (counts, _) = frozen(strategy, false, norm, &records, &offer, 2_000_000, &mut rng);
             let off = distance(&counts, &law);
             println!("{noise:?} {k} {strategy:?}: {off}");
             if off >= 5.0 {
@@ -146,7 +146,7 @@ fn many_records_have_the_law_of_the_scan() {
         let (records, offer) = problem(noise, n, k, 10.0, State::Typical);
         let law = law_of(noise, &records, &offer);
         let (counts, _) =
-            frozen(strategy, false, noise.shape(), &records, &offer, 600_000, &mut rng);
+            frozen(strategy, false, noise.law().norm(), &records, &offer, 600_000, &mut rng);
         let sums = |all: &[f64]| all.chunks(32).map(|g| g.iter().sum()).collect::<Vec<f64>>();
         let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
         let (law, counts) = (sums(&law), sums(&counts));
@@ -166,9 +166,9 @@ fn far_offers_are_refused_as_by_the_scan() {
         let (records, mut offer) = problem(noise, n, 9, 30.0, State::Typical);
         offer[0] += off;
         let law = law_of(noise, &records, &offer);
-        let shape = noise.shape();
+        let norm = noise.law().norm();
         let (counts, _) =
-            frozen(Strategy::Cells(4), false, shape, &records, &offer, DRAWS, &mut rng);
+            frozen(Strategy::Cells(4), false, norm, &records, &offer, DRAWS, &mut rng);
         let (refused, expected) = (counts[n] as f64 / DRAWS as f64, law[n]);
         assert!((0.1..0.9).contains(&expected), "{noise:?}: {expected}");
         let off = (refused - expected) / (expected * (1.0 - expected) / DRAWS as f64).sqrt();
@@ -225,7 +225,7 @@ fn vector_and_portable_paths_agree() {
             let (records, offer) = problem(noise, 500, k, 10.0, State::Typical);
             let draw = |portable| {
                 let mut rng = rng::stream(8, 0);
-                frozen(strategy, portable, noise.shape(), &records, &offer, 20_000, &mut rng)
+                frozen(strategy, portable, noise.law().norm(), &records, &offer, 20_000, &mut rng)
             };
             assert_eq!(draw(false), draw(true), "{noise:?} {strategy:?}");
         }

@@ -1,6 +1,7 @@
 //! The kernel against the scan: what all tests of it need.
 
 mod bins;
+mod boxes;
 mod chains;
 mod counts;
 mod laws;
@@ -11,13 +12,13 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use super::*;
 use crate::kernel::Kernel;
-use crate::kernel::shape::{Absolute, Square, log_density, log_weight};
+use crate::kernel::soma::*;
 use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::query::Mean;
 use crate::release::{Aggregate, Release};
 use crate::rng;
+use crate::simd::cost::{L1, L2, log_density_with, log_weight_with};
 
 /// Many draws of the place that one offer takes, the records staying as they are.
 struct Frozen<'a> {
@@ -35,10 +36,10 @@ impl Work for Frozen<'_> {
     type Output = (Vec<u64>, u64);
 
     #[inline(always)]
-    fn run<S: Falloff, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
         let (mut candidates, mut outliers) = (Candidates::default(), Outliers::default());
-        let Soma { partition, ahead, columns, steps, cells, bins, order, envelope, .. } =
+        let Soma { partition, ahead, columns, quantised, cells, bins, order, envelope, .. } =
             &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
@@ -51,9 +52,9 @@ impl Work for Frozen<'_> {
                 );
                 self.draw::<S, V, K, _>(selector)
             }
-            Strategy::Scan if steps.suit_all::<S, V, K>(self.records) => {
-                let mut steps = std::mem::take(steps);
-                let selector = ScanSelector::new(&mut steps);
+            Strategy::Scan if quantised.suit_all::<S, V, K>(self.records) => {
+                let mut quantised = std::mem::take(quantised);
+                let selector = ScanSelector::new(&mut quantised);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Scan => {
@@ -81,7 +82,14 @@ impl Work for Frozen<'_> {
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Bins => {
-                (bins.frozen::<S, V>(self.records, self.statistic, self.draws, self.rng), 0)
+                let Frozen { records, statistic, draws, rng, .. } = self;
+                (bins.frozen::<S, V>(&S::default(), records, statistic, draws, rng), 0)
+            }
+            Strategy::Boxes | Strategy::Weights => {
+                let norm = if S::IS_CURVED { Norm::L2 } else { Norm::L1 };
+                let potential = Potential::of_norm(norm, self.records.k());
+                let Frozen { records, statistic, draws, rng, .. } = self;
+                Separable::default().frozen(&potential, records, statistic, draws, rng)
             }
         }
     }
@@ -89,7 +97,7 @@ impl Work for Frozen<'_> {
 
 impl Frozen<'_> {
     #[inline(always)]
-    fn draw<S: Falloff, V: Vector, const K: usize, T: Selector>(
+    fn draw<S: Cost, V: Vector, const K: usize, T: Selector>(
         mut self,
         mut selector: T,
     ) -> (Vec<u64>, u64) {
@@ -115,13 +123,15 @@ impl Frozen<'_> {
 }
 
 /// The exact probabilities that each place is taken, and, last, that the offer is refused.
-fn law<S: Falloff>(records: &Records, statistic: &[f64]) -> Vec<f64> {
-    let log = |i: usize| log_weight::<S>(records.residual(), records.statistic(i), statistic);
+fn law<S: Cost>(records: &Records, statistic: &[f64]) -> Vec<f64> {
+    let log = |i: usize| {
+        log_weight_with::<S, Portable, 0>(records.residual(), records.statistic(i), statistic)
+    };
     let logs: Vec<f64> = (0..records.n()).map(log).collect();
     let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
     let total: f64 = weights.iter().sum();
-    let current = (log_density::<S>(records.residual()) - top).exp();
+    let current = (log_density_with::<S, Portable, 0>(records.residual()) - top).exp();
     let taken = |w: &f64| w / total * (total / (total + (current - w).max(0.0))).min(1.0);
     let mut law: Vec<f64> = weights.iter().map(taken).collect();
     law.push((1.0 - law.iter().sum::<f64>()).max(0.0));
@@ -204,7 +214,7 @@ fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Rec
 fn frozen(
     strategy: Strategy,
     portable: bool,
-    shape: Shape,
+    norm: Norm,
     records: &Records,
     statistic: &[f64],
     draws: usize,
@@ -215,13 +225,25 @@ fn frozen(
     let arch = if portable { Arch::Scalar } else { Arch::new() };
     let k = records.k();
     let work = Frozen { soma: &mut soma, records, statistic, draws, taken, evaluations: 0, rng };
-    specialised(work, shape, k, arch)
+    match norm {
+        Norm::L1 => specialised::<_, L1>(work, k, arch),
+        Norm::L2 => specialised::<_, L2>(work, k, arch),
+    }
+}
+
+/// The potential of k coordinates of Laplace's family.
+fn l1(k: usize) -> Potential {
+    Potential::of_norm(Norm::L1, k)
+}
+
+fn potential_of(noise: Noise, k: usize) -> Potential {
+    Potential::of_norm(noise.law().norm(), k)
 }
 
 fn law_of(noise: Noise, records: &Records, statistic: &[f64]) -> Vec<f64> {
-    match noise.shape() {
-        Shape::Absolute => law::<Absolute>(records, statistic),
-        Shape::Square => law::<Square>(records, statistic),
+    match noise.law().norm() {
+        Norm::L1 => law::<L1>(records, statistic),
+        Norm::L2 => law::<L2>(records, statistic),
     }
 }
 
@@ -248,7 +270,7 @@ fn sweep(kernel: &mut Kernel, records: &mut Records, sweeps: usize, seed: u64) -
     let mut offers = Normals { k: records.k(), unit: records.unit(0) };
     let mut counts = Counts::default();
     for _ in 0..sweeps {
-        counts += kernel.sweep(records, &mut offers, Shape::Absolute, &mut rng).unwrap();
+        counts += kernel.sweep(records, &mut offers, &l1(records.k()), &mut rng).unwrap();
     }
     counts
 }

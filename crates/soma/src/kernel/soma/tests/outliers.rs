@@ -1,6 +1,6 @@
 //! Records that are tried apart from the others, and offers that are nearly always taken.
 
-use super::*;
+use crate::kernel::soma::tests::*;
 
 /// The list of outliers follows the records through replacements.
 #[test]
@@ -26,7 +26,7 @@ fn groups_off(
     let mut rng = rng::stream(21, 0);
     let law = law_of(Noise::Laplace, records, offer);
     let strategy = Strategy::Uniform;
-    let (counts, _) = frozen(strategy, false, Shape::Absolute, records, offer, draws, &mut rng);
+    let (counts, _) = frozen(strategy, false, Norm::L1, records, offer, draws, &mut rng);
     let groups = (0..records.n()).map(&group).max().unwrap() + 2;
     let (mut sums, mut seen) = (vec![0.0; groups], vec![0; groups]);
     for (i, (part, count)) in law.iter().zip(&counts).enumerate() {

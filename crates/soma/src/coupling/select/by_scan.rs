@@ -1,0 +1,211 @@
+//! SOMA on two chains by the maximal coupling of their choices of a place: the reference.
+
+use rand::RngExt;
+
+use super::index::{Coupled, TOGETHER};
+use super::places::{Choice, Move, Places};
+use crate::kernel::Subset;
+use crate::numeric::exp::exp;
+use crate::records::Records;
+use crate::release::potential::Evaluate;
+use crate::rng::Rng;
+use crate::simd::vector::Vector;
+
+/// Memory for the weights of both chains.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Weights {
+    weights: [Vec<f64>; 2],
+    totals: [f64; 2],
+    /// The cost of the heaviest, relative to which the weights are.
+    least: [f64; 2],
+    open: Vec<f64>,
+}
+
+/// All places.
+pub(crate) struct All<'a>(pub &'a mut Weights);
+
+impl<P: Evaluate> Places<P> for All<'_> {
+    #[inline(always)]
+    fn choose<V: Vector, const K: usize>(
+        &mut self,
+        at: &Move<'_, P>,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> [Choice; 2] {
+        self.0.choose::<P, V, K>(at, at.pair.n(), |slot| slot, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn takes<V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_, P>,
+        _: &mut u64,
+    ) -> bool {
+        self.0.takes(side, choice, uniform, at)
+    }
+}
+
+/// Some of the places: the same ones for both chains.
+pub(crate) struct SomePlaces<'a> {
+    pub size: usize,
+    pub subset: Subset,
+    /// Where the next cyclic subset starts.
+    pub next: &'a mut usize,
+    /// All places, shuffled from the front.
+    pub order: &'a mut [usize],
+    pub weights: &'a mut Weights,
+}
+
+impl<P: Evaluate> Places<P> for SomePlaces<'_> {
+    fn relabels(&self) -> bool {
+        self.subset == Subset::Random || self.order.len().is_multiple_of(self.size)
+    }
+
+    #[inline(always)]
+    fn choose<V: Vector, const K: usize>(
+        &mut self,
+        at: &Move<'_, P>,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> [Choice; 2] {
+        let SomePlaces { size, subset, next, order, weights } = self;
+        let (n, size) = (at.pair.n(), *size);
+        if *subset == Subset::Random {
+            for i in 0..size {
+                order.swap(i, rng.random_range(i..n));
+            }
+            let place = |slot: usize| order[slot];
+            return weights.choose::<P, V, K>(at, size, place, evaluations, rng);
+        }
+        let start = std::mem::replace(*next, (**next + size) % n);
+        let place = |slot: usize| if start + slot < n { start + slot } else { start + slot - n };
+        weights.choose::<P, V, K>(at, size, place, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn takes<V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_, P>,
+        _: &mut u64,
+    ) -> bool {
+        self.weights.takes(side, choice, uniform, at)
+    }
+}
+
+/// The places of the block whose turn it is.
+pub(crate) struct Block<'a> {
+    pub size: usize,
+    pub weights: &'a mut Weights,
+}
+
+impl<P: Evaluate> Places<P> for Block<'_> {
+    #[inline(always)]
+    fn choose<V: Vector, const K: usize>(
+        &mut self,
+        at: &Move<'_, P>,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> [Choice; 2] {
+        let start = at.turn - at.turn % self.size;
+        let size = self.size.min(at.pair.n() - start);
+        self.weights.choose::<P, V, K>(at, size, |slot| start + slot, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn takes<V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_, P>,
+        _: &mut u64,
+    ) -> bool {
+        self.weights.takes(side, choice, uniform, at)
+    }
+}
+
+impl Weights {
+    /// A place for each chain, of those of `size` slots.
+    #[inline(always)]
+    pub fn choose<P: Evaluate, V: Vector, const K: usize>(
+        &mut self,
+        at: &Move<'_, P>,
+        size: usize,
+        place: impl Fn(usize) -> usize + Copy,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> [Choice; 2] {
+        let Weights { weights, totals, least, open } = self;
+        let both = at.pair.records();
+        for side in 0..2 {
+            let (records, new) = (both[side], at.offer.statistics[side]);
+            (totals[side], least[side]) =
+                weigh::<P, V, K>(at.potential, records, size, place, new, &mut weights[side]);
+        }
+        *evaluations += 2 * size as u64;
+        let coupled = Coupled::new([&weights[0], &weights[1]], *totals);
+        let padded = weights[0].len();
+        let slots = coupled.slots::<V, _>(rng.random(), || {
+            open.clear();
+            open.extend((0..size).map(|slot| at.pair.open_from(place(slot))[0]));
+            open.resize(padded, 0.0);
+            &*open
+        });
+        let mut choices = [(0, 0.0); 2];
+        for side in 0..2 {
+            let chosen = place(slots[side]);
+            let (records, new) = (both[side], at.offer.statistics[side]);
+            let old = records.statistic_known::<K>(chosen);
+            choices[side] = (chosen, at.potential.cost_after::<V, K>(records.residual(), old, new));
+        }
+        choices
+    }
+
+    /// Whether W / (W + w_0 - w_i) is enough.
+    #[inline(always)]
+    fn takes<P>(&self, side: usize, (_, cost): Choice, uniform: f64, at: &Move<'_, P>) -> bool {
+        let (total, least) = (self.totals[side], self.least[side]);
+        // Beyond exp(600) an offer is refused all the same.
+        let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
+        short <= 0.0 || uniform * (total + short) < total
+    }
+}
+
+/// The weights of an offer at the first `size` places, relative to the largest of them, filled up
+/// with zeros. Returns their sum, and the cost of the largest.
+#[inline(always)]
+fn weigh<P: Evaluate, V: Vector, const K: usize>(
+    potential: &P,
+    records: &Records,
+    size: usize,
+    place: impl Fn(usize) -> usize,
+    statistic: &[f64],
+    weights: &mut Vec<f64>,
+) -> (f64, f64) {
+    let residual = records.residual();
+    weights.clear();
+    weights.resize(size.next_multiple_of(TOGETHER), f64::NEG_INFINITY);
+    let mut top = f64::NEG_INFINITY;
+    for (slot, weight) in weights[..size].iter_mut().enumerate() {
+        let old = records.statistic_known::<K>(place(slot));
+        *weight = -potential.cost_after::<V, K>(residual, old, statistic);
+        top = if *weight > top { *weight } else { top };
+    }
+    for weight in weights.iter_mut() {
+        *weight = exp(*weight - top);
+    }
+    // Four sums side by side need not wait for each other.
+    let mut sums = [0.0; 4];
+    for four in weights.chunks_exact(4) {
+        for (sum, weight) in sums.iter_mut().zip(four) {
+            *sum += weight;
+        }
+    }
+    ((sums[0] + sums[1]) + (sums[2] + sums[3]), -top)
+}

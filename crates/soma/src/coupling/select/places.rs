@@ -1,0 +1,110 @@
+//! How the places are chosen at which two chains take their offers.
+
+use rand::RngExt;
+
+use crate::coupling::offers::CoupledOffers;
+use crate::coupling::pair::{Offer, Pair};
+use crate::release::potential::Evaluate;
+use crate::rng::Rng;
+use crate::simd::vector::Vector;
+
+/// A place, and the cost of putting the offer there: minus the log weight.
+pub(crate) type Choice = (usize, f64);
+
+/// What a chain takes: its choice, if it takes the offer.
+pub(crate) type Taken = Option<Choice>;
+
+/// The place alone.
+#[inline(always)]
+pub(crate) fn place(taken: Taken) -> Option<usize> {
+    taken.map(|(place, _)| place)
+}
+
+/// What a residual costs as it stands, -log w_0, in both chains.
+#[inline(always)]
+pub(crate) fn currents<P: Evaluate, V: Vector, const K: usize>(
+    potential: &P,
+    pair: &Pair,
+) -> [f64; 2] {
+    pair.records().map(|records| potential.current_cost::<V, K>(records.residual()))
+}
+
+/// One move of both chains, to be made.
+pub(crate) struct Move<'a, P> {
+    pub potential: &'a P,
+    pub pair: &'a Pair,
+    /// What the residuals cost as they stand.
+    pub currents: [f64; 2],
+    /// The number of the move in its sweep.
+    pub turn: usize,
+    pub offer: Offer<'a>,
+}
+
+/// A coupling of the choices of a place. Each chain alone must choose and take as the plain kernel
+/// does.
+pub(crate) trait Places<P: Evaluate> {
+    /// Whether the second chain may be relabelled where both take the same offer.
+    fn relabels(&self) -> bool {
+        true
+    }
+
+    /// Looks at the first `size` offers of a batch.
+    #[inline(always)]
+    fn prepare<V: Vector, const K: usize>(
+        &mut self,
+        pair: &Pair,
+        offers: &CoupledOffers<'_>,
+        size: usize,
+    ) {
+        let _ = (pair, offers, size);
+    }
+
+    /// A place for each chain.
+    fn choose<V: Vector, const K: usize>(
+        &mut self,
+        at: &Move<'_, P>,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> [Choice; 2];
+
+    /// Whether the chain on this side takes the offer at the place that it has just chosen, as
+    /// `uniform`, which is the same for both, decides.
+    fn takes<V: Vector, const K: usize>(
+        &self,
+        side: usize,
+        choice: Choice,
+        uniform: f64,
+        at: &Move<'_, P>,
+        evaluations: &mut u64,
+    ) -> bool;
+
+    /// The offers that were taken are in their places, and the second chain is relabelled.
+    #[inline(always)]
+    fn moved<V: Vector, const K: usize>(
+        &mut self,
+        pair: &Pair,
+        taken: [Taken; 2],
+        offer: &Offer<'_>,
+    ) {
+        let _ = (pair, taken, offer);
+    }
+}
+
+/// Where each chain takes its offer.
+#[inline(always)]
+pub(crate) fn taken<P: Evaluate, V: Vector, const K: usize>(
+    places: &mut impl Places<P>,
+    at: &Move<'_, P>,
+    evaluations: &mut u64,
+    rng: &mut Rng,
+) -> [Taken; 2] {
+    let choices = places.choose::<V, K>(at, evaluations, rng);
+    let uniform: f64 = rng.random();
+    let mut taken = [None; 2];
+    for side in 0..2 {
+        if places.takes::<V, K>(side, choices[side], uniform, at, evaluations) {
+            taken[side] = Some(choices[side]);
+        }
+    }
+    taken
+}

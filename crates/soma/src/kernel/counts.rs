@@ -1,0 +1,67 @@
+//! What a sweep did, and what that costs.
+
+use serde::{Deserialize, Serialize};
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Records proposed.
+    pub moves: u64,
+    /// Proposals accepted.
+    pub accepted: u64,
+    /// Weights computed from a record's statistic.
+    pub evaluations: u64,
+}
+
+impl Counts {
+    /// The share of proposals accepted.
+    pub fn acceptance_rate(&self) -> f64 {
+        self.accepted as f64 / self.moves.max(1) as f64
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.moves += other.moves;
+        self.accepted += other.accepted;
+        self.evaluations += other.evaluations;
+    }
+}
+
+impl std::ops::Sub for Counts {
+    type Output = Counts;
+
+    fn sub(self, other: Counts) -> Counts {
+        Counts {
+            moves: self.moves - other.moves,
+            accepted: self.accepted - other.accepted,
+            evaluations: self.evaluations - other.evaluations,
+        }
+    }
+}
+
+/// The cost of a sweep, of a move and of a weight, in units of about ten nanoseconds: a record passed
+/// over once, built or looked at, with its statistic. Counted and not clocked, so that the same seed
+/// chooses the same kernel anywhere.
+///
+/// The costs were read off `soma bench --kernel draw,sys-imwg,soma,soma-blocks --epsilon 3,30`, on the
+/// regression (the histogram, for bins). They say nothing of how long a model takes to draw a record,
+/// which all kernels pay alike.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SweepCost {
+    pub(crate) sweep: f64,
+    pub(crate) a_move: f64,
+    pub(crate) weight: f64,
+}
+
+impl SweepCost {
+    pub(crate) fn new(sweep: f64, a_move: f64, weight: f64) -> Self {
+        SweepCost { sweep, a_move, weight }
+    }
+
+    /// The work of a sweep that did `counts`, in passes over one record.
+    pub(crate) fn of(self, counts: Counts) -> f64 {
+        let moves = counts.moves as f64;
+        self.sweep + self.a_move * moves + self.weight * counts.evaluations as f64
+    }
+}

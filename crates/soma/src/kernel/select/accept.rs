@@ -1,0 +1,287 @@
+//! Whether the chosen place is taken, without the sum of all weights.
+
+use rand::RngExt;
+
+use super::envelope::Envelope;
+use super::scan::columns::draw_by_cost;
+use crate::numeric::exp::{LOOSE, exp, exp_above};
+use crate::records::Records;
+use crate::rng::Rng;
+use crate::simd::cost::{Cost, costs_with};
+use crate::simd::vector::{Portable, Vector};
+
+/// A place drawn with probability w_i / W, and the cost of putting the offer there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Selected {
+    pub(crate) place: usize,
+    pub(crate) cost: f64,
+    /// The cell that the place is in, where there are cells, and its place among the members.
+    pub(crate) cell: usize,
+    pub(crate) slot: usize,
+}
+
+impl Selected {
+    /// A place, where there are no cells.
+    #[inline(always)]
+    pub(crate) fn at(place: usize, cost: f64) -> Self {
+        Selected { place, cost, cell: 0, slot: 0 }
+    }
+
+    /// A place drawn by weighing all records, where there are no cells.
+    pub(crate) fn by_weighing_all<S: Cost, const K: usize>(
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Self {
+        let rows = records.statistics().chunks_exact(records.k());
+        let (place, cost) = by_weighing_all::<S, K>(envelope, rows, evaluations, rng);
+        Selected::at(place, cost)
+    }
+}
+
+/// The largest exponent that is used: weights are only compared, so that more is no more.
+pub(crate) const MOST: f64 = 600.0;
+
+/// The test W / w_0 >= c with c = (1 - w_i / w_0) U / (1 - U), which decides a move to a place of
+/// less weight than w_0: it is W / (W + w_0 - w_i) >= U, solved for W.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Threshold {
+    uniform: f64,
+    /// One less the weight of the chosen place relative to w_0; 1 before that is known.
+    short: f64,
+    /// The cost of the residual as it stands.
+    current: f64,
+}
+
+impl Threshold {
+    /// Draws U, for a place that is not yet known: the test is then harder than it will be.
+    #[inline(always)]
+    pub(crate) fn draw(current: f64, rng: &mut Rng) -> Self {
+        Threshold::with(rng.random(), current)
+    }
+
+    /// The test with a given U.
+    #[inline(always)]
+    pub(crate) fn with(uniform: f64, current: f64) -> Self {
+        Threshold { uniform, short: 1.0, current }
+    }
+
+    /// The test for a place of cost `chosen`.
+    #[inline(always)]
+    pub(crate) fn for_place(self, chosen: f64) -> Self {
+        Threshold { short: 1.0 - exp(self.current - chosen), ..self }
+    }
+
+    /// The weight of a cost, relative to w_0.
+    #[inline(always)]
+    pub(crate) fn weight(&self, cost: f64) -> f64 {
+        exp((self.current - cost).min(MOST))
+    }
+
+    /// Whether a sum of weights of `total` is enough.
+    #[inline(always)]
+    pub(crate) fn is_met_by(&self, total: f64) -> bool {
+        total * (1.0 - self.uniform) >= self.short * self.uniform
+    }
+
+    /// Whether n weights are enough that are, on average or each, not below that of `cost`.
+    #[inline(always)]
+    pub(crate) fn is_met_by_all(&self, records: &Records, cost: f64) -> bool {
+        // A little is taken off for rounding.
+        self.is_met_by(records.n() as f64 * (1.0 - 1e-9) * self.weight(cost))
+    }
+
+    /// Adds up bounds of the weights from below, those of the records from `place` on and then of
+    /// the others, until they are enough.
+    #[inline(always)]
+    fn is_met_by_bounds<S: Cost, V: Vector, const K: usize>(
+        &self,
+        envelope: &Envelope,
+        records: &Records,
+        place: usize,
+        evaluations: &mut u64,
+    ) -> bool {
+        let k = if K == 0 { records.k() } else { K };
+        let (before, after) = records.statistics().split_at(place * k);
+        let (current, most) = (V::load(&[self.current; 4]), V::load(&[MOST; 4]));
+        let mut total = V::load(&[0.0; 4]);
+        for rows in after.chunks_exact(AT_ONCE * k).chain(before.chunks_exact(AT_ONCE * k)) {
+            for four in rows.chunks_exact(4 * k) {
+                let row = [&four[..k], &four[k..][..k], &four[2 * k..][..k], &four[3 * k..][..k]];
+                let costs = costs_with::<S, V, K>(envelope.apart(), row);
+                total = V::add(total, V::exp_above(V::min(V::sub(current, costs), most)));
+            }
+            *evaluations += AT_ONCE as u64;
+            // A little is taken off for rounding.
+            if self.is_met_by(V::total(total) * ((1.0 - 1e-9) / LOOSE)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Adds up weights until they are enough, or until what is left cannot make them enough.
+    /// `rows` are the statistics of all n records, each once; `most` is a bound of all weights.
+    #[inline(always)]
+    pub(crate) fn is_met_by_sum<'a, S: Cost, V: Vector, const K: usize>(
+        &self,
+        envelope: &Envelope,
+        n: usize,
+        rows: impl Iterator<Item = &'a [f64]>,
+        most: f64,
+        evaluations: &mut u64,
+    ) -> bool {
+        let (mut total, mut left) = (0.0, n as f64);
+        for row in rows {
+            *evaluations += 1;
+            total += self.weight(envelope.cost::<S, V, K>(row));
+            left -= 1.0;
+            if self.is_met_by(total) {
+                return true;
+            }
+            if !self.is_met_by(total + left * most) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// With so many records a sum of the weights is nearly always enough, and is first made of bounds.
+const MANY: usize = if cfg!(test) { 16 } else { 1024 };
+/// So many of them at a time.
+const AT_ONCE: usize = 16;
+
+/// With a chance of a doubt above this, a uniform number for each offer costs less than to draw when
+/// the next doubtful one comes.
+const OFTEN: f64 = 0.05;
+
+/// The acceptance where there is one box of all statistics.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OneBox {
+    /// The least cost that the box allows.
+    pub(crate) least: f64,
+    /// The probability that a bound of W / w_0 from below, which holds for all offers of the batch,
+    /// does not decide about one: that U is at least floor / (1 + floor).
+    doubt: f64,
+    /// How many offers come before the next one that it does not decide about, if that was drawn.
+    sure: u64,
+    is_drawn: bool,
+}
+
+impl OneBox {
+    /// Widens the box to hold all offers of the batch. A replacement moves the residual, and so,
+    /// unless it bends, the cost, by no more than the box is wide.
+    #[inline(always)]
+    pub(crate) fn prepare<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        statistics: &[f64],
+        envelope: &mut Envelope,
+        records: &Records,
+    ) {
+        envelope.widen_all::<V, K>(statistics);
+        envelope.divide_by_widths();
+        let least = exp(-envelope.width());
+        let floor = if S::IS_CURVED { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
+        self.doubt = 1.0 / (1.0 + floor);
+        (self.sure, self.is_drawn) = (0, false);
+    }
+
+    /// Draws how many offers come before the next doubtful one.
+    #[cold]
+    #[inline(never)]
+    fn draw(&mut self, rng: &mut Rng) {
+        self.sure = ((1.0 - rng.random::<f64>()).ln() / (-self.doubt).ln_1p()) as u64;
+        self.is_drawn = true;
+    }
+
+    /// U, for an offer that it may decide about. Where these are few, it is drawn for no others: how
+    /// many come before the next of them is a geometric variable.
+    #[inline(always)]
+    fn doubtful(&mut self, rng: &mut Rng) -> Option<f64> {
+        if self.doubt > OFTEN {
+            return Some(rng.random()).filter(|uniform| *uniform >= 1.0 - self.doubt);
+        }
+        if self.sure == 0 && !self.is_drawn {
+            self.draw(rng);
+        }
+        if self.sure > 0 {
+            self.sure -= 1;
+            return None;
+        }
+        self.is_drawn = false;
+        Some(1.0 - self.doubt * (1.0 - rng.random::<f64>()))
+    }
+
+    /// Whether the offer is put in the chosen place. What hardly ever fails comes first: a branch
+    /// that goes either way is dear.
+    #[inline(always)]
+    pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Selected,
+        current: f64,
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        let Some(uniform) = self.doubtful(rng) else { return true };
+        let threshold = Threshold::with(uniform, current);
+        let mean = envelope.mean_cost::<S, V, K>(records);
+        let below = exp_above((current - mean).min(MOST)) * (1.0 / LOOSE);
+        if threshold.is_met_by(records.n() as f64 * (1.0 - 1e-9) * below) || choice.cost <= current
+        {
+            return true;
+        }
+        let threshold = threshold.for_place(choice.cost);
+        if threshold.is_met_by_all(records, mean) {
+            return true;
+        }
+        if records.n() >= MANY
+            && threshold.is_met_by_bounds::<S, V, K>(envelope, records, choice.place, evaluations)
+        {
+            return true;
+        }
+        let places = (choice.place..records.n()).chain(0..choice.place);
+        let rows = places.map(|place| records.statistic_known::<K>(place));
+        let most = threshold.weight(self.least);
+        threshold.is_met_by_sum::<S, V, K>(envelope, records.n(), rows, most, evaluations)
+    }
+}
+
+/// One of `rows`, the statistics of all records, drawn with probability w_i / W by weighing all,
+/// for offers that few trials do not place. Trials are independent of each other, so that the law
+/// does not change if they are given up after a number that is fixed beforehand.
+#[cold]
+#[inline(never)]
+pub(crate) fn by_weighing_all<'a, S: Cost, const K: usize>(
+    envelope: &Envelope,
+    rows: impl Iterator<Item = &'a [f64]>,
+    evaluations: &mut u64,
+    rng: &mut Rng,
+) -> (usize, f64) {
+    let costs: Vec<f64> = rows.map(|row| envelope.cost::<S, Portable, K>(row)).collect();
+    *evaluations += costs.len() as u64;
+    draw_by_cost(&costs, rng)
+}
+
+/// The sum of the weights of `rows`, the statistics of all records, where that of a cost of `unit` is
+/// 1.
+#[cold]
+#[inline(never)]
+pub(crate) fn sum_of_weights<'a, S: Cost, const K: usize>(
+    envelope: &Envelope,
+    rows: impl Iterator<Item = &'a [f64]>,
+    unit: f64,
+    evaluations: &mut u64,
+) -> f64 {
+    let weight = |row| exp((unit - envelope.cost::<S, Portable, K>(row)).min(MOST));
+    rows.inspect(|_| *evaluations += 1).map(weight).sum()
+}
+
+/// After so many trials all records are weighed instead.
+#[inline(always)]
+pub(crate) fn most_trials(n: usize) -> usize {
+    64 + n / 4
+}

@@ -1,0 +1,47 @@
+//! Who stands in which bin, where all records are near in memory.
+
+use super::{Register, Replacement};
+use crate::records::{Batch, Records};
+use crate::rng::Rng;
+use crate::simd::prefetch::prefetch;
+
+/// The places of the members of each bin, in a list. The records follow the moves.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Near {
+    places: Vec<Vec<u32>>,
+}
+
+impl Register for Near {
+    #[inline(always)]
+    fn begin(&mut self, records: &Records, counts: &mut [i64]) {
+        self.places.resize(counts.len(), Vec::new());
+        self.places.iter_mut().for_each(Vec::clear);
+        for i in 0..records.n() {
+            self.places[records.bin(i)].push(i as u32);
+        }
+        counts.iter_mut().zip(&self.places).for_each(|(n, places)| *n = places.len() as i64);
+    }
+
+    #[inline(always)]
+    fn ask(&self, bin: usize, member: usize) {
+        prefetch(self.places[bin].as_ptr().wrapping_add(member));
+    }
+
+    /// Finds all places first, so that they come from memory together.
+    #[inline(always)]
+    fn replace(&mut self, pending: &mut Vec<Replacement>, batch: &Batch, records: &mut Records) {
+        for replacement in pending.iter_mut() {
+            let Replacement { from, to, member, .. } = *replacement;
+            let place = self.places[from as usize].swap_remove(member as usize);
+            self.places[to as usize].push(place);
+            records.prefetch_binned(place as usize);
+            replacement.member = place;
+        }
+        for Replacement { to, offer, member, .. } in pending.drain(..) {
+            records.put_in_bin(member as usize, batch.record(offer as usize), to as usize);
+        }
+    }
+
+    #[inline(always)]
+    fn end(&mut self, _: &mut Records, _: &mut Rng) {}
+}

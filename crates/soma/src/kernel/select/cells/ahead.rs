@@ -1,0 +1,121 @@
+//! Members drawn ahead of their use.
+
+use rand::{Rng as _, RngExt};
+
+use super::members::Members;
+use crate::rng::Rng;
+
+/// So many candidates are looked at together, so many members of a cell are drawn ahead.
+pub(crate) const FOUR: usize = 4;
+
+/// For each cell four members, drawn uniformly and independently of all else, that will be looked at
+/// when the cell is drawn next, so that they can be on their way from memory before that.
+///
+/// They stay uniform over the members as these change: a member that leaves is replaced by a
+/// fresh draw, and one that comes takes the place of each with probability one over the number of
+/// members. One that was looked at, but decided nothing, can be looked at again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ahead {
+    next: Vec<Four>,
+}
+
+/// Four numbers, two to a word, so that what is written is read in the same pieces: a read of two
+/// that were written one by one would have to wait for both to reach the cache.
+#[derive(Debug, Clone, Copy, Default)]
+struct Four([u64; 2]);
+
+impl Four {
+    #[inline(always)]
+    fn of(numbers: [u32; FOUR]) -> Self {
+        let [a, b, c, d] = numbers.map(u64::from);
+        Four([a | b << 32, c | d << 32])
+    }
+
+    #[inline(always)]
+    fn all(self) -> [u32; FOUR] {
+        let Four([low, high]) = self;
+        [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+    }
+
+    /// Without the first, and with another last.
+    #[inline(always)]
+    fn followed_by(self, last: u32) -> Self {
+        let Four([low, high]) = self;
+        Four([low >> 32 | high << 32, high >> 32 | u64::from(last) << 32])
+    }
+}
+
+impl Ahead {
+    /// Draws for all cells.
+    pub(crate) fn start(&mut self, members: &Members, rng: &mut Rng) {
+        self.next.clear();
+        for cell in 0..members.groups() {
+            let mut draw = || members.draw(cell, rng);
+            self.next.push(Four::of([draw(), draw(), draw(), draw()]));
+        }
+    }
+
+    /// The next member of `cell`, or the one that comes `after` so many others.
+    #[inline(always)]
+    pub(crate) fn peek(&self, cell: usize, after: usize) -> u32 {
+        self.next[cell].all()[after % FOUR]
+    }
+
+    /// The next member of `cell` has decided something, and is used up.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
+        let next = &mut self.next[cell];
+        *next = next.followed_by(members.draw(cell, rng));
+    }
+
+    /// Member `slot` has left `cell`, and the last one, if it was another, has its slot now.
+    #[inline(always)]
+    pub(crate) fn left(&mut self, (cell, slot): (usize, usize), members: &Members, rng: &mut Rng) {
+        let (slot, last) = (slot as u32, members.len(cell) as u32);
+        let mut all = self.next[cell].all();
+        let mut is_among = false;
+        for next in all {
+            is_among |= (next == slot) | (next == last);
+        }
+        if is_among {
+            for next in &mut all {
+                if *next == slot {
+                    *next = members.draw(cell, rng);
+                } else if *next == last {
+                    *next = slot;
+                }
+            }
+            self.next[cell] = Four::of(all);
+        }
+    }
+
+    /// A member has come to `cell`, at the end.
+    #[inline(always)]
+    pub(crate) fn came(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
+        // It replaces any with a chance below four in their number: the first bits of a uniform number
+        // mostly say that it does not.
+        let (len, word) = (members.len(cell) as u32, rng.next_u32());
+        if u64::from(word) * u64::from(len) < (FOUR as u64) << 32 {
+            self.replace_some(cell, word, len, rng);
+        }
+    }
+
+    /// Puts the last of `len` members in the place of each with probability one in `len`. A uniform
+    /// number that begins with `bits` says which is the first.
+    #[cold]
+    #[inline(never)]
+    fn replace_some(&mut self, cell: usize, bits: u32, len: u32, rng: &mut Rng) {
+        let uniform = (f64::from(bits) + rng.random::<f64>()) / (1u64 << 32) as f64;
+        let (mut none_yet, mut is_first) = (1.0, true);
+        let mut all = self.next[cell].all();
+        for next in &mut all {
+            none_yet *= 1.0 - 1.0 / f64::from(len);
+            let replaces =
+                if is_first { uniform < 1.0 - none_yet } else { rng.random_range(0..len) == 0 };
+            if replaces {
+                (*next, is_first) = (len - 1, false);
+            }
+        }
+        self.next[cell] = Four::of(all);
+    }
+}

@@ -1,0 +1,177 @@
+//! A binary space partition of the statistics.
+
+use serde::{Deserialize, Serialize};
+
+use crate::records::Records;
+
+/// So many records for each cell, at most, are looked at to place the cuts.
+const SAMPLE: usize = 48;
+/// By how much a cell may lie deeper than in a tree that is even: finding the cell of a statistic
+/// takes as many steps as the deepest.
+const DEEPER: usize = 1;
+
+/// A tree of cuts, each along one coordinate, whose leaves are the cells.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Partition {
+    /// The cuts, the first of them the root, and then the cells, which lead to themselves.
+    nodes: Vec<Node>,
+    cells: usize,
+    depth: usize,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Node {
+    pub(crate) at: f64,
+    pub(crate) coordinate: u32,
+    /// Where to go on at or below the cut, and above it.
+    pub(crate) next: [u16; 2],
+}
+
+impl Partition {
+    /// Cuts space into at most `cells` cells, one after the other, each time where that lowers the
+    /// expected number of trials the most. Returned with the cells that hold the records that were
+    /// looked at.
+    pub(crate) fn grow(records: &Records, cells: usize) -> (Self, Vec<LeafBox>) {
+        let n = records.n();
+        let sample = (cells * SAMPLE).min(n);
+        let members = (0..sample).map(|j| (j * n / sample) as u32).collect();
+        let deepest = cells.next_power_of_two().trailing_zeros() as usize + DEEPER;
+        let mut leaves = vec![Leaf::new(records, members, None, deepest)];
+        let mut nodes: Vec<Node> = Vec::with_capacity(2 * cells);
+        while leaves.len() < cells {
+            let gain = |&leaf: &usize| leaves[leaf].cut.as_ref().map_or(0.0, |cut| cut.gain);
+            let best = (0..leaves.len()).max_by(|a, b| gain(a).total_cmp(&gain(b)));
+            let Some(best) = best.filter(|best| gain(best) > 0.0) else { break };
+            let Leaf { members, parent, left, cut } = leaves.swap_remove(best);
+            let Some(Cut { coordinate, at, .. }) = cut else { break };
+            let node = nodes.len();
+            link(&mut nodes, parent, node);
+            nodes.push(Node { at, coordinate: coordinate as u32, next: [0, 0] });
+            let is_below = |&&i: &&u32| records.statistic(i as usize)[coordinate] <= at;
+            let (below, above): (Vec<u32>, Vec<u32>) = members.iter().partition(is_below);
+            leaves.push(Leaf::new(records, below, Some((node, 0)), left - 1));
+            leaves.push(Leaf::new(records, above, Some((node, 1)), left - 1));
+        }
+        let depth = leaves.iter().map(|leaf| deepest - leaf.left).max().unwrap_or(0);
+        for leaf in &leaves {
+            let node = nodes.len();
+            link(&mut nodes, leaf.parent, node);
+            nodes.push(Node { at: 0.0, coordinate: 0, next: [node as u16; 2] });
+        }
+        let parts = leaves.iter().map(|leaf| LeafBox::of(records, &leaf.members)).collect();
+        (Partition { nodes, cells: leaves.len(), depth }, parts)
+    }
+
+    /// The number of cells.
+    pub(crate) fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// How many cuts lead to a cell, at most.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The cuts, the first of them the root, and then the cells, which lead to themselves.
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+}
+
+/// Lets `parent`, a node and which of its two ways, lead to `node`.
+fn link(nodes: &mut [Node], parent: Option<(usize, usize)>, node: usize) {
+    if let Some((parent, side)) = parent {
+        nodes[parent].next[side] = node as u16;
+    }
+}
+
+/// A cell while the tree grows, with the best cut that could be made through it.
+struct Leaf {
+    members: Vec<u32>,
+    parent: Option<(usize, usize)>,
+    /// How many cuts may still be made below one another.
+    left: usize,
+    cut: Option<Cut>,
+}
+
+struct Cut {
+    coordinate: usize,
+    at: f64,
+    gain: f64,
+}
+
+impl Leaf {
+    fn new(
+        records: &Records,
+        members: Vec<u32>,
+        parent: Option<(usize, usize)>,
+        left: usize,
+    ) -> Self {
+        let cut = if left > 0 { best_cut(records, &members) } else { None };
+        Leaf { members, parent, left, cut }
+    }
+}
+
+/// The cut, at the middle of the box or at the mean, that lowers the expected trials the most.
+fn best_cut(records: &Records, members: &[u32]) -> Option<Cut> {
+    let k = records.k();
+    let rows = || members.iter().map(|&i| records.statistic(i as usize));
+    let mut whole = LeafBox::new(k);
+    let mut means = vec![0.0; k];
+    for row in rows() {
+        whole.add(row);
+        means.iter_mut().zip(row).for_each(|(m, t)| *m += t / members.len() as f64);
+    }
+    let mut best: Option<Cut> = None;
+    for coordinate in 0..k {
+        for at in [0.5 * (whole.low[coordinate] + whole.high[coordinate]), means[coordinate]] {
+            let mut parts = [LeafBox::new(k), LeafBox::new(k)];
+            for row in rows() {
+                parts[usize::from(row[coordinate] > at)].add(row);
+            }
+            let gain = whole.trials() - parts[0].trials() - parts[1].trials();
+            let most = best.as_ref().map_or(0.0, |cut| cut.gain);
+            if gain > most && parts.iter().all(|part| part.count > 0) {
+                best = Some(Cut { coordinate, at, gain });
+            }
+        }
+    }
+    best
+}
+
+/// A part of a cell: how many records, and the box around them.
+pub(crate) struct LeafBox {
+    pub(crate) count: usize,
+    pub(crate) low: Vec<f64>,
+    pub(crate) high: Vec<f64>,
+}
+
+impl LeafBox {
+    fn new(k: usize) -> Self {
+        LeafBox { count: 0, low: vec![f64::INFINITY; k], high: vec![f64::NEG_INFINITY; k] }
+    }
+
+    fn of(records: &Records, members: &[u32]) -> Self {
+        let mut part = LeafBox::new(records.k());
+        members.iter().for_each(|&i| part.add(records.statistic(i as usize)));
+        part
+    }
+
+    fn add(&mut self, row: &[f64]) {
+        self.count += 1;
+        for ((low, high), &t) in self.low.iter_mut().zip(&mut self.high).zip(row) {
+            *low = if t < *low { t } else { *low };
+            *high = if t > *high { t } else { *high };
+        }
+    }
+
+    /// What the part adds to the trials: a member is drawn as often as the box says, which is more
+    /// than its due by about the exponential of half the width of the box.
+    pub(crate) fn trials(&self) -> f64 {
+        let width: f64 = self.low.iter().zip(&self.high).map(|(low, high)| high - low).sum();
+        match self.count {
+            0 => 0.0,
+            count => count as f64 * (0.4 * width).min(20.0).exp(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Places drawn by a scan of bounds of all weights.
+
+pub(crate) mod columns;
+pub(crate) mod quantised;
+mod single_precision;
+
+use self::columns::Scanned;
+use super::Selector;
+use super::accept::Selected;
+use super::envelope::Envelope;
+use crate::records::Records;
+use crate::rng::Rng;
+use crate::simd::cost::Cost;
+use crate::simd::vector::Vector;
+
+/// Draws a place with probability w_i / W by bounds of all weights.
+pub(crate) struct ScanSelector<'a, T> {
+    scanned: &'a mut T,
+}
+
+impl<'a, T: Scanned> ScanSelector<'a, T> {
+    /// All records have been loaded.
+    #[inline(always)]
+    pub(crate) fn new(scanned: &'a mut T) -> Self {
+        ScanSelector { scanned }
+    }
+}
+
+impl<T: Scanned> Selector for ScanSelector<'_, T> {
+    #[inline(always)]
+    fn select<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        offer: &[f64],
+        current: f64,
+        _: &mut Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Selected {
+        let (place, cost) =
+            self.scanned.select::<S, V, K>(records, offer, current, evaluations, rng);
+        Selected::at(place, cost)
+    }
+
+    #[inline(always)]
+    fn accepts<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Selected,
+        current: f64,
+        _: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        self.scanned.accepts::<S, V, K>(records, choice.cost, current, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn replaced<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Selected,
+        _: usize,
+        new: &[f64],
+        _: &mut Envelope,
+        _: &mut Rng,
+    ) {
+        self.scanned.replace::<V, K>(choice.place, new);
+    }
+}

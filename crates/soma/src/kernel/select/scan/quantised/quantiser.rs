@@ -1,0 +1,185 @@
+//! Statistics in whole steps.
+
+use std::ops::Range;
+
+use crate::numeric::most;
+use crate::records::Records;
+use crate::simd::cost::{L1, known};
+use crate::simd::vector::{LANES, Vector};
+
+/// A step is 1/256 of a factor 2 of the weight: costs in steps are the bits of a float, with 8 bits
+/// of mantissa.
+pub(crate) const STEP: f64 = std::f64::consts::LN_2 / 256.0;
+/// Statistics of one coordinate are no farther from the origin than this, and those of all no
+/// farther together than that, in steps, so that no whole number comes to its end.
+const FARTHEST: [f64; 2] = [16_000.0, 28_000.0];
+/// The reach is so many times what it has to be for all records, or for some, of which there are so
+/// many, so that hardly any is beyond it.
+const MARGIN: f64 = 1.5;
+const SOME: usize = 64;
+/// So many records are laid side by side at a time.
+const TOGETHER: usize = 8;
+
+/// Where statistics are counted from, and how far they reach.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Quantiser {
+    /// An origin amid the statistics, of which none is farther than the reach; zeros follow.
+    origin: Vec<f64>,
+    reach: Vec<f64>,
+    /// Whether a whole number may have come to its end: then costs in steps mean nothing.
+    is_wide: bool,
+    /// A statistic on its way into the columns.
+    entry: Vec<i16>,
+}
+
+impl Quantiser {
+    /// Whether a whole number may have come to its end.
+    #[inline(always)]
+    pub(crate) fn is_wide(&self) -> bool {
+        self.is_wide
+    }
+
+    /// Takes the means of `records` as the origin, and nothing within reach.
+    pub(crate) fn centre(&mut self, records: &Records) {
+        let k = records.k();
+        let padded = k.next_multiple_of(4);
+        self.origin.clear();
+        self.origin.extend((0..k).map(|c| records.mean(c)));
+        self.origin.resize(padded, 0.0);
+        self.reach.clear();
+        self.reach.resize(padded, 0.0);
+        self.entry.resize(padded, 0);
+    }
+
+    /// Takes some of the records within reach.
+    #[inline(always)]
+    pub(crate) fn probe<V: Vector, const K: usize>(&mut self, records: &Records) {
+        let (n, k) = (records.n(), if K == 0 { records.k() } else { K });
+        let some = SOME.min(n);
+        let mut c = 0;
+        while c < k {
+            let origin = V::load(&self.origin[c..]);
+            let mut far = V::load(&[0.0; 4]);
+            for j in 0..some {
+                let row = records.statistic_known::<K>(j * n / some);
+                far = V::max(V::cost::<L1>(V::sub(V::load_some(&row[c..]), origin)), far);
+            }
+            V::store(&mut self.reach[c..], far);
+            c += 4;
+        }
+        self.allow();
+    }
+
+    /// Takes more within reach than there is now.
+    pub(crate) fn allow(&mut self) {
+        self.reach.iter_mut().for_each(|reach| *reach *= MARGIN);
+        self.measure();
+    }
+
+    /// Sees whether statistics are too far apart.
+    fn measure(&mut self) {
+        let farthest = self.reach.iter().copied().fold(0.0, most);
+        let all: f64 = self.reach.iter().sum();
+        self.is_wide = farthest > FARTHEST[0] * STEP || all > FARTHEST[1] * STEP;
+    }
+
+    /// Takes a statistic within reach.
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self, statistic: &[f64]) {
+        for ((reach, t), origin) in self.reach.iter_mut().zip(statistic).zip(&self.origin) {
+            *reach = most(*reach, (t - origin).abs());
+        }
+        self.measure();
+    }
+
+    /// Lays the statistics of the records in `places`, which may have to be taken within reach, out
+    /// in columns. After the last record there are others like it, up to a multiple of eight.
+    #[inline(always)]
+    pub(crate) fn lay_out<V: Vector, const K: usize>(
+        &mut self,
+        records: &Records,
+        places: Range<usize>,
+        columns: &mut [i16],
+    ) {
+        let k = if K == 0 { records.k() } else { K };
+        let padded = k.next_multiple_of(4);
+        let (origin, reach) = (&self.origin[..padded], &mut self.reach[..padded]);
+        let (mut c, mut beyond) = (0, 0);
+        while c < k {
+            let from = V::load(&origin[c..]);
+            let mut far = V::load(&[0.0; 4]);
+            let mut first = 0;
+            while first < places.len() {
+                let mut values = [from; TOGETHER];
+                for (j, value) in values.iter_mut().enumerate() {
+                    let place = (places.start + first + j).min(places.end - 1);
+                    let row = records.statistic_known::<K>(place);
+                    let t = V::sub(V::load_some(&row[c..]), from);
+                    far = V::max(V::cost::<L1>(t), far);
+                    *value = V::mul(t, V::load(&[1.0 / STEP; 4]));
+                }
+                let at = first / LANES * LANES * k + c * LANES + first % LANES;
+                V::turn_steps(&mut columns[at..], (k - c).min(4), values);
+                first += TOGETHER;
+            }
+            let before = V::load(&reach[c..]);
+            beyond |= V::below(before, far);
+            V::store(&mut reach[c..], V::max(far, before));
+            c += 4;
+        }
+        if beyond != 0 {
+            self.measure();
+        }
+    }
+
+    /// A statistic in steps, which may have to be taken within reach.
+    #[inline(always)]
+    pub(crate) fn enter<V: Vector, const K: usize>(&mut self, statistic: &[f64]) -> &[i16] {
+        let statistic = known::<K>(statistic);
+        let padded = statistic.len().next_multiple_of(4);
+        let (origin, reach) = (&self.origin[..padded], &self.reach[..padded]);
+        let entry = &mut self.entry[..padded];
+        let (mut c, mut beyond) = (0, 0);
+        while c < statistic.len() {
+            let t = V::sub(V::load_some(&statistic[c..]), V::load(&origin[c..]));
+            beyond |= V::below(V::load(&reach[c..]), V::cost::<L1>(t));
+            V::steps(&mut entry[c..], V::mul(t, V::load(&[1.0 / STEP; 4])));
+            c += 4;
+        }
+        if beyond != 0 {
+            self.widen(statistic);
+        }
+        &self.entry[..statistic.len()]
+    }
+
+    /// Takes an offer: `apart` is to be the residual less its statistic, and `aim` the same plus the
+    /// origin, brought within reach, in steps. Returns what all pay alike for being out of reach.
+    #[inline(always)]
+    pub(crate) fn aim<V: Vector, const K: usize>(
+        &self,
+        residual: &[f64],
+        offer: &[f64],
+        apart: &mut [f64],
+        aim: &mut [i16],
+    ) -> f64 {
+        let residual = known::<K>(residual);
+        let k = residual.len();
+        let (offer, padded) = (&offer[..k], k.next_multiple_of(4));
+        let (origin, reach) = (&self.origin[..padded], &self.reach[..padded]);
+        let (apart, aim) = (&mut apart[..padded], &mut aim[..padded]);
+        let zero = V::load(&[0.0; 4]);
+        let (mut paid, mut c) = (zero, 0);
+        while c < k {
+            let away = V::sub(V::load_some(&residual[c..]), V::load_some(&offer[c..]));
+            V::store(&mut apart[c..], away);
+            let all = V::add(away, V::load(&origin[c..]));
+            let far = V::load(&reach[c..]);
+            let inside = V::max(V::min(all, far), V::sub(zero, far));
+            paid = V::add(paid, V::cost::<L1>(V::sub(all, inside)));
+            V::steps(&mut aim[c..], V::mul(inside, V::load(&[1.0 / STEP; 4])));
+            c += 4;
+        }
+        V::total(paid)
+    }
+}

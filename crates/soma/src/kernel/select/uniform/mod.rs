@@ -1,0 +1,201 @@
+//! Places drawn uniformly and kept under one bound of all weights.
+
+pub(crate) mod candidates;
+pub(crate) mod outliers;
+
+use self::candidates::{Candidates, LEFT};
+use self::outliers::{OutlierTrial, Outliers};
+use super::Selector;
+use super::accept::{OneBox, Selected, most_trials};
+use super::envelope::Envelope;
+use crate::numeric::accept::is_below_exp_neg;
+use crate::records::Records;
+use crate::rng::Rng;
+use crate::simd::cost::{Cost, costs_with};
+use crate::simd::vector::Vector;
+
+/// Statistics of fewer bytes than this are near enough not to be asked for ahead.
+const NEAR: usize = 1 << 18;
+/// How many candidates are looked at together.
+const FOUR: usize = 4;
+
+/// Draws a place uniformly and keeps it with probability w_i / w_up, where w_up is the weight at
+/// the point of the box where each coordinate comes nearest to the release: then the place kept
+/// has probability w_i / W, whatever W is. The number of trials has mean n w_up / W. Where a few
+/// records make the box wide, they are tried apart; see [`Outliers`].
+///
+/// Four candidates are looked at together, and the first that is kept is taken: to look at each by
+/// itself would be to guess, and to guess wrong, whether it is kept.
+#[derive(Debug)]
+pub(crate) struct UniformSelector<'a> {
+    candidates: &'a mut Candidates,
+    outliers: &'a mut Outliers,
+    near: bool,
+    one: OneBox,
+}
+
+impl<'a> UniformSelector<'a> {
+    #[inline(always)]
+    pub(crate) fn begin<V: Vector, const K: usize>(
+        candidates: &'a mut Candidates,
+        outliers: &'a mut Outliers,
+        envelope: &mut Envelope,
+        records: &Records,
+        rng: &mut Rng,
+    ) -> Self {
+        outliers.begin::<V, K>(records, envelope);
+        candidates.begin(records.n(), outliers.are_apart(), rng);
+        let near = size_of_val(records.statistics()) < NEAR;
+        let selector = UniformSelector { candidates, outliers, near, one: OneBox::default() };
+        selector.ask_for::<LEFT, K>(records);
+        selector
+    }
+
+    /// Asks for the last `COUNT` of the next candidates from memory, if they are far.
+    #[inline(always)]
+    fn ask_for<const COUNT: usize, const K: usize>(&self, records: &Records) {
+        if !self.near {
+            for &place in self.candidates.coming::<COUNT>() {
+                records.prefetch_statistic::<K>(place as usize);
+            }
+        }
+    }
+
+    /// Candidate `at + j` is kept, and those from `at` on were not.
+    #[inline(always)]
+    fn keep<const K: usize>(
+        &mut self,
+        at: usize,
+        j: usize,
+        cost: f64,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Selected {
+        let choice = Selected::at(self.candidates.places[at + j] as usize, cost);
+        self.use_up::<K>(j + 1, records, rng);
+        *evaluations += j as u64 + 1;
+        choice
+    }
+
+    /// So many candidates are used up, four at most. Four are asked for, though it be again: how
+    /// many are new is a matter of chance, on which a loop that is taken so many times would wait.
+    #[inline(always)]
+    fn use_up<const K: usize>(&mut self, count: usize, records: &Records, rng: &mut Rng) {
+        self.candidates.use_up(count, rng);
+        self.ask_for::<FOUR, K>(records);
+    }
+}
+
+impl Selector for UniformSelector<'_> {
+    #[inline(always)]
+    fn defers(&self) -> bool {
+        !self.near
+    }
+
+    #[inline(always)]
+    fn prepare<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        statistics: &[f64],
+        envelope: &mut Envelope,
+        records: &Records,
+    ) {
+        self.one.prepare::<S, V, K>(statistics, envelope, records);
+    }
+
+    #[inline(always)]
+    fn select<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        offer: &[f64],
+        _: f64,
+        envelope: &mut Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> Selected {
+        envelope.offer::<V, K>(records.residual(), offer);
+        // A copy of what a short statistic is compared with need not be read from memory.
+        let mut copy = [0.0; K];
+        for k in 0..K {
+            copy[k] = records.residual()[k] - offer[k];
+        }
+        let apart = if 0 < K && K < 4 { &copy[..] } else { envelope.apart() };
+        self.one.least = envelope.least_cost_at::<S, V, K>(apart);
+        let split = self.outliers.split::<S, V, K>(self.one.least, apart);
+        let least = split.least;
+        'trials: for _ in 0..most_trials(records.n()) / FOUR {
+            let at = self.candidates.next();
+            let places = &self.candidates.places[at..at + FOUR];
+            let row = |j: usize| records.row_of_its_own::<K>(places[j] as usize);
+            let costs = costs_with::<S, V, K>(apart, [row(0), row(1), row(2), row(3)]);
+            let excess = V::sub(costs, V::load(&[least; 4]));
+            let (surely, perhaps) = self.candidates.keep::<V>(at, excess);
+            let comes_later = self.candidates.come_later::<V>(at, split.mass);
+            let mut all = [0.0; FOUR];
+            V::store(&mut all, costs);
+            // Nearly always the first that is perhaps kept is, and no other trial comes before it:
+            // then its place is not waited for until that is known.
+            let first = perhaps.trailing_zeros() as usize % FOUR;
+            if (surely >> first) & 1 == 1 && comes_later & ((2 << first) - 1) == 0 {
+                return self.keep::<K>(at, first, all[first], records, evaluations, rng);
+            }
+            let mut undecided = perhaps | comes_later;
+            while undecided != 0 {
+                let j = undecided.trailing_zeros() as usize % FOUR;
+                if (comes_later >> j) & 1 == 1 {
+                    let (candidate, state) = ((&*self.candidates, at + j), (&*envelope, records));
+                    let trial =
+                        self.outliers.try_before::<S, K>(candidate, split, state, evaluations, rng);
+                    match trial {
+                        OutlierTrial::Next => {}
+                        kept_or_given_up => {
+                            // What was asked of this candidate is used up, and so it is too.
+                            self.use_up::<K>(j + 1, records, rng);
+                            *evaluations += j as u64;
+                            let OutlierTrial::Kept(choice) = kept_or_given_up else {
+                                break 'trials;
+                            };
+                            return choice;
+                        }
+                    }
+                }
+                let is_kept = (surely >> j) & 1 == 1
+                    || ((perhaps >> j) & 1 == 1
+                        && is_below_exp_neg(self.candidates.uniform(at + j, rng), all[j] - least));
+                if is_kept {
+                    return self.keep::<K>(at, j, all[j], records, evaluations, rng);
+                }
+                undecided &= undecided - 1;
+            }
+            self.use_up::<K>(FOUR, records, rng);
+            *evaluations += FOUR as u64;
+        }
+        Selected::by_weighing_all::<S, K>(envelope, records, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn accepts<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Selected,
+        current: f64,
+        envelope: &Envelope,
+        records: &Records,
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> bool {
+        self.one.accepts::<S, V, K>(choice, current, envelope, records, evaluations, rng)
+    }
+
+    #[inline(always)]
+    fn replaced<S: Cost, V: Vector, const K: usize>(
+        &mut self,
+        choice: &Selected,
+        _: usize,
+        new: &[f64],
+        _: &mut Envelope,
+        _: &mut Rng,
+    ) {
+        // The box of all holds the offer already.
+        self.outliers.came::<V, K>(choice.place, new);
+    }
+}

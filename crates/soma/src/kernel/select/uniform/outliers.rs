@@ -1,0 +1,222 @@
+//! Records that stand apart from the others, so that one box of all would be loose.
+
+use rand::RngExt;
+
+use super::candidates::Candidates;
+use crate::kernel::select::accept::{Selected, most_trials};
+use crate::kernel::select::envelope::Envelope;
+use crate::kernel::select::envelope::is_outside;
+use crate::numeric::exp::{exp, exp_above};
+use crate::records::Records;
+use crate::rng::Rng;
+use crate::simd::cost::Cost;
+use crate::simd::vector::{Portable, Vector};
+
+/// The core is the box of so many records, or of one in [`SPARSE`] if these are fewer.
+const SAMPLED: usize = 512;
+const SPARSE: usize = 8;
+/// Of fewer records none are set apart.
+const FEWEST: usize = if cfg!(test) { 2 * SPARSE } else { 1024 };
+/// So many records are looked at together; the first of them say whether it is worth it.
+const AT_ONCE: usize = 4096;
+/// By how much narrower, in noise units, the core has to be than the box of all, to be worth it.
+const GAIN: f64 = if cfg!(test) { 0.0 } else { 0.15 };
+/// The most that a bound of all weights exceeds that of the core by, as an exponent: where it would
+/// be more the core's is raised.
+const MOST_APART: f64 = 30.0;
+
+/// A box of nearly all records, the core, and a list of those outside it.
+///
+/// Let b be a bound of the weights in the core, and w_up one of all. A weight w_i is the sum of
+/// min(w_i, b) and of max(w_i - b, 0), which is zero but for records of the list. A trial is of the
+/// first kind with a probability proportional to n b: any place, kept with probability
+/// min(w_i, b) / b. It is of the second with one proportional to w_up - b times the length of the
+/// list: a place of the list, kept with probability max(w_i - b, 0) / (w_up - b). So place i is kept
+/// with a probability proportional to w_i. It takes (n b + (w_up - b) listed) / W trials on average:
+/// few outliers cost little, wherever they are.
+///
+/// A place stays in the list when a record of the core comes to it: it is never kept then.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outliers {
+    core: Envelope,
+    /// The edges of the core, coordinate after coordinate, four times.
+    edges: [Vec<f64>; 2],
+    is_used: bool,
+    listed: Vec<u32>,
+    /// Whether each place is in the list, 64 in a word.
+    marks: Vec<u64>,
+    per_n: f64,
+}
+
+/// How trials are made for one offer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Split {
+    /// The cost of a weight b.
+    pub(crate) least: f64,
+    /// What trials of the second kind have, if those of the first have 1: not less than the
+    /// probability of the second.
+    pub(crate) mass: f64,
+    /// w_up / b.
+    most: f64,
+}
+
+/// What has come of trials of the second kind.
+pub(crate) enum OutlierTrial {
+    /// A place was kept.
+    Kept(Selected),
+    /// The next trial is of the first kind.
+    Next,
+    /// There were too many.
+    GivenUp,
+}
+
+impl Outliers {
+    /// Makes `all` the box of all records, and finds a core and who is outside it, so many rows at
+    /// a time that they stay near.
+    #[inline(always)]
+    pub(crate) fn begin<V: Vector, const K: usize>(
+        &mut self,
+        records: &Records,
+        all: &mut Envelope,
+    ) {
+        let (n, k) = (records.n(), if K == 0 { records.k() } else { K });
+        all.clear(k);
+        self.is_used = false;
+        self.listed.clear();
+        let mut start = 0;
+        for (part, rows) in records.statistics().chunks(AT_ONCE * k).enumerate() {
+            all.widen_all::<V, K>(rows);
+            if part == 0 && n >= FEWEST {
+                self.find_core::<V, K>(records);
+                self.is_used = all.width() - self.core.width() > GAIN;
+            }
+            if self.is_used {
+                self.list::<V, K>(start, rows);
+            }
+            start += AT_ONCE;
+        }
+    }
+
+    /// Whether any are tried apart in this sweep.
+    #[inline(always)]
+    pub(crate) fn are_apart(&self) -> bool {
+        self.is_used
+    }
+
+    /// The box of records that stand for all.
+    #[inline(always)]
+    fn find_core<V: Vector, const K: usize>(&mut self, records: &Records) {
+        let n = records.n();
+        let sampled = SAMPLED.min(n / SPARSE);
+        self.core.clear(records.k());
+        for j in 0..sampled {
+            self.core.widen::<V, K>(records.row_of_its_own::<K>(j * n / sampled));
+        }
+        for (edges, core) in self.edges.iter_mut().zip([self.core.low(), self.core.high()]) {
+            edges.clear();
+            (0..4).for_each(|_| edges.extend(core));
+        }
+        self.marks.clear();
+        self.marks.resize(n.div_ceil(64), 0);
+        self.per_n = 1.0 / n as f64;
+    }
+
+    /// Lists the records outside the core, whose statistics are `rows` from place `start` on. Four
+    /// rows are looked at together.
+    #[inline(always)]
+    fn list<V: Vector, const K: usize>(&mut self, start: usize, rows: &[f64]) {
+        let edges = std::mem::take(&mut self.edges);
+        let width = if K == 0 { edges[0].len() } else { 4 * K };
+        let (low, high) = (&edges[0][..width], &edges[1][..width]);
+        for (four, few) in rows.chunks(width).enumerate() {
+            let (mut outside, mut c) = (u32::from(few.len() < width), 0);
+            while c < width && few.len() == width {
+                let numbers = V::load(&few[c..]);
+                outside |= V::below(numbers, V::load(&low[c..]));
+                outside |= V::below(V::load(&high[c..]), numbers);
+                c += 4;
+            }
+            if outside != 0 {
+                for (j, row) in few.chunks_exact(width / 4).enumerate() {
+                    self.came::<V, K>(start + 4 * four + j, row);
+                }
+            }
+        }
+        self.edges = edges;
+    }
+
+    /// A record with this statistic has come to a place.
+    #[inline(always)]
+    pub(crate) fn came<V: Vector, const K: usize>(&mut self, place: usize, statistic: &[f64]) {
+        if self.is_used && is_outside::<V, K>(self.core.low(), self.core.high(), statistic) {
+            let (word, bit) = (&mut self.marks[place / 64], 1 << (place % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                self.listed.push(place as u32);
+            }
+        }
+    }
+
+    /// How trials are made for an offer that leaves the residual `apart` to a record with statistic
+    /// zero, where no record costs less than `least`.
+    #[inline(always)]
+    pub(crate) fn split<S: Cost, V: Vector, const K: usize>(
+        &self,
+        least: f64,
+        apart: &[f64],
+    ) -> Split {
+        if !self.is_used {
+            return Split { least, mass: 0.0, most: 1.0 };
+        }
+        let in_core = self.core.least_cost_at::<S, V, K>(apart);
+        let gap = (in_core - least).min(MOST_APART);
+        let most = exp_above(gap);
+        let mass = self.listed.len() as f64 * self.per_n * (most - 1.0);
+        Split { least: least + gap, mass, most }
+    }
+
+    /// Makes trials of the second kind, as many as come before candidate `at`, which perhaps some
+    /// do.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn try_before<S: Cost, const K: usize>(
+        &self,
+        (candidates, at): (&Candidates, usize),
+        split: Split,
+        (envelope, records): (&Envelope, &Records),
+        evaluations: &mut u64,
+        rng: &mut Rng,
+    ) -> OutlierTrial {
+        let apart = split.mass / (1.0 + split.mass);
+        if !candidates.comes_later(at, apart, rng) {
+            return OutlierTrial::Next;
+        }
+        for _ in 0..most_trials(records.n()) {
+            *evaluations += 1;
+            let place = self.listed[rng.random_range(0..self.listed.len())] as usize;
+            let cost = envelope.cost::<S, Portable, K>(records.row_of_its_own::<K>(place));
+            if rng.random::<f64>() * (split.most - 1.0) < exp(split.least - cost) - 1.0 {
+                return OutlierTrial::Kept(Selected::at(place, cost));
+            }
+            if rng.random::<f64>() >= apart {
+                return OutlierTrial::Next;
+            }
+        }
+        OutlierTrial::GivenUp
+    }
+
+    /// Every record outside the core is in the list, and no place is twice.
+    #[cfg(test)]
+    pub(crate) fn check(&self, records: &Records) {
+        let mut listed = self.listed.clone();
+        listed.sort_unstable();
+        listed.dedup();
+        assert_eq!(listed.len(), self.listed.len(), "a place is in the list twice");
+        let (low, high) = (self.core.low(), self.core.high());
+        for place in 0..records.n() {
+            let is_out = is_outside::<Portable, 0>(low, high, records.statistic(place));
+            assert!(!is_out || listed.binary_search(&(place as u32)).is_ok(), "{place} is missing");
+        }
+        assert!(self.is_used && !listed.is_empty() && listed.len() < records.n());
+    }
+}

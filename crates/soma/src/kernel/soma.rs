@@ -1,0 +1,284 @@
+//! SOMA at a cost that does not grow with the number of records.
+
+mod choose;
+#[cfg(test)]
+mod tests;
+
+use pulp::Arch;
+use serde::{Deserialize, Serialize};
+
+use super::KernelChoice;
+use super::counts::{Counts, SweepCost};
+use super::select::bins::Bins;
+use super::select::cells::CellSelector;
+use super::select::cells::ahead::Ahead;
+use super::select::cells::boxes::Cells;
+use super::select::cells::partition::Partition;
+use super::select::envelope::Envelope;
+use super::select::ordered::{Order, OrderedSelector};
+use super::select::scan::ScanSelector;
+use super::select::scan::columns::{Columns, Scanned};
+use super::select::scan::quantised::Quantised;
+use super::select::separable::Separable;
+use super::select::uniform::UniformSelector;
+use super::select::uniform::candidates::Candidates;
+use super::select::uniform::outliers::Outliers;
+use super::select::{Selector, Strategy, bins};
+use super::table::{Context, Coupling, KernelOptions, RecordKernel};
+use crate::error::{Invalid, Outcome};
+use crate::records::proposals::Batches;
+use crate::records::{Batch, Offers, Records};
+use crate::release::potential::{Norm, Potential};
+use crate::rng::Rng;
+use crate::simd::cost::{Cost, L1, L2, log_density_with};
+use crate::simd::specialise::{Work, specialised};
+use crate::simd::vector::{Portable, Vector};
+
+/// What a bound of one record's weight costs where those of all are computed side by side.
+const BOUND: f64 = 0.03;
+
+/// SOMA on all records, with the transition law of [`SomaScan`](super::SomaScan), which makes the
+/// same moves by weighing every record.
+///
+/// A place is drawn with probability w_i / W by rejection under a bound of the weights, which
+/// needs no W; and whether it is taken is decided by bounds of W, or by as many terms of the sum as
+/// it takes. So a move costs a handful of weights, however many records there are. Which
+/// [`Strategy`] is taken is decided now and then at the start of a sweep, by counting.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Soma {
+    forced: Option<Strategy>,
+    strategy: Option<Strategy>,
+    partition: Partition,
+    sweeps: u64,
+    /// Trials a move in the last sweeps, where these say which strategy is best.
+    #[serde(default)]
+    counted: Option<f64>,
+    /// The trials that a uniformly drawn place was thought to take, when the choice was made last.
+    #[serde(skip)]
+    trials: f64,
+    #[serde(skip)]
+    cells: Cells,
+    #[serde(skip)]
+    ahead: Ahead,
+    #[serde(skip)]
+    candidates: Candidates,
+    #[serde(skip)]
+    outliers: Outliers,
+    #[serde(skip)]
+    columns: Columns,
+    #[serde(skip)]
+    quantised: Quantised,
+    #[serde(skip)]
+    bins: Bins,
+    #[serde(skip)]
+    order: Order,
+    #[serde(skip)]
+    separable: Separable,
+    #[serde(skip)]
+    envelope: Envelope,
+    #[serde(skip)]
+    batch: Batch,
+}
+
+impl Soma {
+    /// The kernel; it chooses how places are drawn.
+    pub fn new() -> Self {
+        Soma::default()
+    }
+
+    /// The kernel with places drawn as `strategy` says. [`Strategy::Bins`] is for queries with
+    /// bins, and they have no other; [`Strategy::Ordered`] is for a single statistic under Laplace
+    /// noise, and there is a scan in its place where it does not suit.
+    pub fn with_strategy(strategy: Strategy) -> Self {
+        Soma { forced: Some(strategy), ..Soma::default() }
+    }
+
+    /// The cells of the last sweep by way of cells.
+    pub(crate) fn partition(&self) -> &Partition {
+        &self.partition
+    }
+
+    /// About how many trials a uniformly drawn place takes; 0 where that was not looked at.
+    pub(crate) fn usual_trials(&self) -> f64 {
+        self.trials
+    }
+
+    /// How places were drawn in the last sweep.
+    pub fn strategy(&self) -> Option<Strategy> {
+        self.strategy
+    }
+
+    /// The moves of a sweep for a potential that is neither L1 nor L2: under its bounds over boxes
+    /// where it has them, and otherwise by weighing all records.
+    fn make_plain_moves(
+        &mut self,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        potential: &Potential,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        let batches = Batches::new(records.n(), offers, &mut self.batch);
+        if !potential.is_separable() || self.forced == Some(Strategy::Weights) {
+            self.strategy = Some(Strategy::Weights);
+            return self.separable.weigh_all(potential, records, batches, rng);
+        }
+        if records.bins().is_some() {
+            self.strategy = Some(Strategy::Bins);
+            return bins::make_moves::<_, Portable>(
+                &mut self.bins,
+                potential,
+                records,
+                batches,
+                rng,
+            );
+        }
+        self.strategy = Some(Strategy::Boxes);
+        self.separable.make_moves(potential, records, batches, rng)
+    }
+}
+
+impl RecordKernel for Soma {
+    const NAME: &'static str = "soma";
+    const AUTO_RANK: Option<usize> = Some(1);
+
+    fn choice(_: KernelOptions, _: usize) -> KernelChoice {
+        KernelChoice::Soma
+    }
+
+    fn build(_: KernelChoice, _: usize) -> Result<Self, Invalid> {
+        Ok(Soma::new())
+    }
+
+    fn cost(&self, n: f64) -> SweepCost {
+        match self.strategy {
+            Some(Strategy::Scan) => SweepCost::new(10.0, 8.2 + BOUND * n, 1.0),
+            Some(Strategy::Cells(_)) => SweepCost::new(100.0, 18.0, 1.5),
+            Some(Strategy::Bins) => SweepCost::new(10.0, 4.0, 1.0),
+            Some(Strategy::Ordered) => SweepCost::new(20.0, 9.0, 1.0),
+            Some(Strategy::Boxes) => SweepCost::new(100.0, 60.0, 2.0),
+            Some(Strategy::Weights) => SweepCost::new(5.0, 5.0, 2.0),
+            Some(Strategy::Uniform) | None => SweepCost::new(10.0, 4.5, 0.7),
+        }
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::AllPlaces
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
+        let k = records.k();
+        let is_plain = matches!(self.forced, Some(Strategy::Boxes | Strategy::Weights));
+        let Some(norm) = potential.norm().filter(|_| !is_plain) else {
+            return self.make_plain_moves(records, offers, potential, rng);
+        };
+        let moves = Moves { soma: self, records, offers, rng };
+        let counts = match norm {
+            Norm::L1 => specialised::<_, L1>(moves, k, Arch::new())?,
+            Norm::L2 => specialised::<_, L2>(moves, k, Arch::new())?,
+        };
+        self.count(counts);
+        Ok(counts)
+    }
+}
+
+struct Moves<'a> {
+    soma: &'a mut Soma,
+    records: &'a mut Records,
+    offers: &'a mut dyn Offers,
+    rng: &'a mut Rng,
+}
+
+impl Work for Moves<'_> {
+    type Output = Outcome<Counts>;
+
+    #[inline(always)]
+    fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
+        let Moves { soma, records, offers, rng } = self;
+        let strategy = soma.choose::<S, V, K>(records);
+        let Soma { partition, ahead, columns, quantised, cells, .. } = soma;
+        let Soma { candidates, outliers, bins, order, envelope, batch, .. } = soma;
+        let batches = Batches::new(records.n(), offers, batch);
+        match strategy {
+            Strategy::Uniform => {
+                let selector =
+                    UniformSelector::begin::<V, K>(candidates, outliers, envelope, records, rng);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Scan if quantised.suit_all::<S, V, K>(records) => {
+                let selector = ScanSelector::new(quantised);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Scan => {
+                columns.load::<V, K>(records, 0..records.n());
+                let selector = ScanSelector::new(columns);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Cells(_) => {
+                let cells = (cells, ahead);
+                let selector =
+                    CellSelector::begin::<S, V, K>(cells, partition, records, envelope, rng);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Ordered => {
+                let selector = OrderedSelector::begin::<V, K>(order, records, envelope);
+                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
+            }
+            Strategy::Bins => bins::make_moves::<S, V>(bins, &S::default(), records, batches, rng),
+            Strategy::Boxes | Strategy::Weights => {
+                unreachable!("made by make_plain_moves")
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn make_moves<S: Cost, V: Vector, const K: usize, T: Selector>(
+    mut selector: T,
+    envelope: &mut Envelope,
+    records: &mut Records,
+    mut batches: Batches,
+    rng: &mut Rng,
+) -> Outcome<Counts> {
+    let mut counts = Counts { moves: batches.moves(), ..Counts::default() };
+    let mut current = -log_density_with::<S, V, K>(records.residual());
+    let mut pending: Vec<(usize, usize)> = Vec::new();
+    // Whether statistics are put into the records only when the batch is done.
+    let mut are_late = false;
+    while let Some(places) = batches.next(rng)? {
+        selector.prepare::<S, V, K>(batches.batch().statistics(), envelope, records);
+        for j in 0..places.len() {
+            let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
+            let evaluations = &mut counts.evaluations;
+            let choice =
+                selector.select::<S, V, K>(t, current, envelope, records, evaluations, rng);
+            if !selector.accepts::<S, V, K>(&choice, current, envelope, records, evaluations, rng) {
+                continue;
+            }
+            if selector.defers() {
+                match selector.old::<K>(&choice) {
+                    Some(old) => {
+                        records.shift_residual::<V, K>(old, t);
+                        records.prefetch_statistic::<K>(choice.place);
+                        are_late = true;
+                    }
+                    None => records.replace_statistic::<V, K>(choice.place, t),
+                }
+                records.prefetch_record(choice.place);
+                pending.push((choice.place, j));
+            } else {
+                records.replace_known::<V, K>(choice.place, y, t);
+            }
+            selector.replaced::<S, V, K>(&choice, j, t, envelope, rng);
+            current = choice.cost;
+            counts.accepted += 1;
+        }
+        for (place, j) in pending.drain(..) {
+            if are_late {
+                records.put_statistic::<K>(place, batches.batch().statistic(j));
+            }
+            records.put_record(place, batches.batch().record(j));
+        }
+    }
+    Ok(counts)
+}

@@ -1,0 +1,131 @@
+//! SOMA on m of the n records at a time.
+
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use super::KernelChoice;
+use super::counts::{Counts, SweepCost};
+use super::soma_scan::soma_move;
+use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
+use crate::error::{Invalid, Outcome};
+use crate::records::proposals::for_each_offer;
+use crate::records::{Batch, Offers, Records};
+use crate::release::potential::{Evaluate, Norm};
+use crate::rng::Rng;
+use crate::simd::cost::{L1, L2};
+
+/// Which records an offer is weighed against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subset {
+    /// A fresh random subset for each move.
+    Random,
+    /// The next m in order, around and around.
+    Cyclic,
+}
+
+/// The size of a subset where none is given: about the width of a SIMD register.
+const SIZE: usize = 16;
+
+/// SOMA with the weights of a subset M of the records only.
+///
+/// Reversible with respect to pi for each M (the paper's Lemma on m components), hence for a
+/// random M that does not depend on the state; a cyclic M leaves pi invariant. A move costs m
+/// weights.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SomaSubset {
+    size: usize,
+    subset: Subset,
+    next: usize,
+    order: Vec<usize>,
+    #[serde(skip)]
+    weights: Vec<f64>,
+}
+
+impl SomaSubset {
+    /// The kernel on subsets of `size` of the `n` records.
+    pub fn new(n: usize, size: usize, subset: Subset) -> Result<Self, Invalid> {
+        let size = some_of(n, size, "the subset must hold some of the records")?;
+        let order = match subset {
+            Subset::Random => (0..n).collect(),
+            Subset::Cyclic => Vec::new(),
+        };
+        Ok(SomaSubset { size, subset, next: 0, order, weights: Vec::new() })
+    }
+
+    fn make_moves(
+        &mut self,
+        potential: &impl Evaluate,
+        records: &mut Records,
+        offers: &mut dyn Offers,
+        rng: &mut Rng,
+    ) -> Outcome<Counts> {
+        let n = records.n();
+        let mut accepted = 0;
+        for_each_offer(n, offers, &mut Batch::default(), rng, |_, y, t, rng| {
+            let place = match self.subset {
+                Subset::Cyclic => {
+                    let start = self.next;
+                    self.next = (start + self.size) % n;
+                    let among = (start..start + self.size).map(|i| i % n);
+                    soma_move(potential, records, among, t, &mut self.weights, rng)
+                }
+                Subset::Random => {
+                    for i in 0..self.size {
+                        self.order.swap(i, rng.random_range(i..n));
+                    }
+                    let among = self.order[..self.size].iter().copied();
+                    soma_move(potential, records, among, t, &mut self.weights, rng)
+                }
+            };
+            if let Some(i) = place {
+                records.replace(i, y, t);
+                accepted += 1;
+            }
+        })?;
+        Ok(Counts { moves: n as u64, accepted, evaluations: (n * self.size) as u64 })
+    }
+}
+
+impl RecordKernel for SomaSubset {
+    const NAME: &'static str = "soma-subset";
+    const OPTIONS: &'static [&'static str] = &["subset", "order"];
+
+    fn choice(options: KernelOptions, n: usize) -> KernelChoice {
+        KernelChoice::SomaSubset {
+            size: options.subset.unwrap_or(SIZE.min(n)),
+            subset: options.order.unwrap_or(Subset::Random),
+        }
+    }
+
+    fn options(choice: KernelChoice) -> KernelOptions {
+        match choice {
+            KernelChoice::SomaSubset { size, subset } => {
+                KernelOptions { subset: Some(size), order: Some(subset) }
+            }
+            _ => KernelOptions::default(),
+        }
+    }
+
+    fn build(choice: KernelChoice, n: usize) -> Result<Self, Invalid> {
+        let KernelOptions { subset, order } = Self::options(choice);
+        SomaSubset::new(n, subset.unwrap_or(SIZE.min(n)), order.unwrap_or(Subset::Random))
+    }
+
+    fn cost(&self, _: f64) -> SweepCost {
+        SweepCost::new(5.0, 10.0, 1.2)
+    }
+
+    fn coupling(&self) -> Coupling {
+        Coupling::Subset { size: self.size, subset: self.subset }
+    }
+
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
+        let Context { records, offers, potential, rng } = at;
+        match potential.norm() {
+            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
+            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
+            None => self.make_moves(potential, records, offers, rng),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What a kernel has to say of itself, and what is made of the table of all kernels.
+
+use super::counts::{Counts, SweepCost};
+use super::{KernelChoice, Subset};
+use crate::error::{Invalid, Outcome};
+use crate::records::{Offers, Records};
+use crate::release::Potential;
+use crate::rng::Rng;
+
+/// What a sweep works on.
+pub(crate) struct Context<'a> {
+    /// The records, whose residual is up to date.
+    pub(crate) records: &'a mut Records,
+    /// Where proposals come from.
+    pub(crate) offers: &'a mut dyn Offers,
+    /// Minus the log density of the release.
+    pub(crate) potential: &'a Potential,
+    /// The random stream.
+    pub(crate) rng: &'a mut Rng,
+}
+
+/// A kernel: a file with an implementation of this, and a row of the table in `kernel/mod.rs`.
+pub(crate) trait RecordKernel: Sized {
+    /// The name, as a user writes it.
+    const NAME: &'static str;
+
+    /// The options that it takes, by the names of [`KernelOptions`].
+    const OPTIONS: &'static [&'static str] = &[];
+
+    /// Its rank among the kernels that `auto` tries, if it is one of them.
+    const AUTO_RANK: Option<usize> = None;
+
+    /// The choice of this kernel with these options on `n` records.
+    fn choice(options: KernelOptions, n: usize) -> KernelChoice;
+
+    /// The options that say the same as a choice of this kernel.
+    fn options(choice: KernelChoice) -> KernelOptions {
+        let _ = choice;
+        KernelOptions::default()
+    }
+
+    /// The kernel of a choice of it at work on `n` records.
+    fn build(choice: KernelChoice, n: usize) -> Result<Self, Invalid>;
+
+    /// n moves.
+    fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts>;
+
+    /// What a sweep of `n` moves costs.
+    fn cost(&self, n: f64) -> SweepCost;
+
+    /// How it is coupled.
+    fn coupling(&self) -> Coupling;
+}
+
+/// The options of kernels, as a user gives them. A kernel takes some of them or none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KernelOptions {
+    /// The size of a subset or of a block.
+    pub subset: Option<usize>,
+    /// Which records are in the subset.
+    pub order: Option<Subset>,
+}
+
+impl KernelOptions {
+    /// The names of the options that are given.
+    pub fn given(self) -> impl Iterator<Item = &'static str> {
+        let subset = self.subset.map(|_| "subset");
+        subset.into_iter().chain(self.order.map(|_| "order"))
+    }
+}
+
+/// Which places a move chooses among: all that a coupling of two chains has to know of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coupling {
+    /// All places.
+    AllPlaces,
+    /// So many places, drawn at random or the next ones in order.
+    Subset {
+        /// How many.
+        size: usize,
+        /// Which ones.
+        subset: Subset,
+    },
+    /// The places of the block whose turn it is.
+    Blocks {
+        /// How many records a block holds.
+        size: usize,
+    },
+    /// One place: drawn at random, or the next in order.
+    OnePlace {
+        /// Whether it is drawn at random.
+        at_random: bool,
+    },
+}
+
+/// What `auto` is called.
+pub(super) const AUTO: &str = "auto";
+
+/// Makes the table of kernels from rows `Variant { fields } => Type`: the choice of a kernel, the
+/// kernel at work, and their names, from what each says of itself as a [`RecordKernel`]. The
+/// reference has no choice: users do not run it.
+macro_rules! kernels {
+    (
+        reference { $(#[$reference_doc:meta])* $reference:ident => $reference_kernel:ty }
+        $($(#[$doc:meta])* $variant:ident $({ $($(#[$of:meta])* $field:ident: $type:ty,)* })?
+            => $kernel:ty,)*
+    ) => {
+        /// A choice of kernel, as a user makes it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum KernelChoice {
+            /// The one of the candidates that warm-up finds to be worth most.
+            Auto,
+            $($(#[$doc])* $variant $({ $($(#[$of])* $field: $type,)* })?,)*
+        }
+
+        impl KernelChoice {
+            /// The names of all kernels, as a user writes them.
+            pub const NAMES: [&'static str; 1 + [$(stringify!($variant)),*].len()] =
+                [table::AUTO, $(<$kernel as RecordKernel>::NAME),*];
+
+            /// The name, as a user writes it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    KernelChoice::Auto => table::AUTO,
+                    $(KernelChoice::$variant $({ $($field: _),* })? => {
+                        <$kernel as RecordKernel>::NAME
+                    })*
+                }
+            }
+
+            /// The options that the kernel called `name` takes, by name; none if there is no such one.
+            pub fn options_of(name: &str) -> &'static [&'static str] {
+                match name {
+                    $(<$kernel as RecordKernel>::NAME => <$kernel as RecordKernel>::OPTIONS,)*
+                    _ => &[],
+                }
+            }
+
+            /// The kernel called `name` with `options`, on `n` records; `None` if there is no such
+            /// one.
+            pub fn named(name: &str, options: KernelOptions, n: usize) -> Option<Self> {
+                match name {
+                    table::AUTO => Some(KernelChoice::Auto),
+                    $(<$kernel as RecordKernel>::NAME => {
+                        Some(<$kernel as RecordKernel>::choice(options, n))
+                    })*
+                    _ => None,
+                }
+            }
+
+            /// The kernels that `auto` tries on `n` records, in their order.
+            pub(crate) fn candidates(n: usize) -> Vec<Self> {
+                let ranked = [$((
+                    <$kernel as RecordKernel>::AUTO_RANK,
+                    <$kernel as RecordKernel>::choice(KernelOptions::default(), n),
+                )),*];
+                let mut ranked: Vec<_> =
+                    ranked.into_iter().filter_map(|(rank, choice)| Some((rank?, choice))).collect();
+                ranked.sort_by_key(|(rank, _)| *rank);
+                ranked.into_iter().map(|(_, choice)| choice).collect()
+            }
+
+            /// The kernel at work on `n` records; [settled](KernelChoice::settled), since a kernel
+            /// alone has no warm-up.
+            pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
+                Ok(match self.settled() {
+                    KernelChoice::Auto => unreachable!("settled"),
+                    $(KernelChoice::$variant $({ $($field: _),* })? => {
+                        Kernel::$variant(<$kernel as RecordKernel>::build(self, n)?)
+                    })*
+                })
+            }
+
+            /// The options that say the same.
+            pub fn options(self) -> KernelOptions {
+                match self {
+                    KernelChoice::Auto => KernelOptions::default(),
+                    $(KernelChoice::$variant $({ $($field: _),* })? => {
+                        <$kernel as RecordKernel>::options(self)
+                    })*
+                }
+            }
+        }
+
+        /// A kernel at work, with whatever it keeps from one sweep to the next.
+        ///
+        /// One of them belongs to a whole chain, so that its size does not matter.
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        #[allow(clippy::large_enum_variant)]
+        pub enum Kernel {
+            $($(#[$doc])* $variant($kernel),)*
+            $(#[$reference_doc])* $reference($reference_kernel),
+        }
+
+        impl Kernel {
+            fn dispatch(&mut self, at: Context<'_>) -> Outcome<Counts> {
+                match self {
+                    $(Kernel::$variant(kernel) => kernel.sweep(at),)*
+                    Kernel::$reference(kernel) => kernel.sweep(at),
+                }
+            }
+
+            fn sweep_cost(&self, n: f64) -> SweepCost {
+                match self {
+                    $(Kernel::$variant(kernel) => kernel.cost(n),)*
+                    Kernel::$reference(kernel) => kernel.cost(n),
+                }
+            }
+
+            /// How it is coupled.
+            pub fn coupling(&self) -> Coupling {
+                match self {
+                    $(Kernel::$variant(kernel) => kernel.coupling(),)*
+                    Kernel::$reference(kernel) => kernel.coupling(),
+                }
+            }
+        }
+    };
+}
+pub(super) use kernels;
+
+/// `size` if it is a number of some of the `n` records, and otherwise an error that says `problem`.
+pub(super) fn some_of(n: usize, size: usize, problem: &str) -> Result<usize, Invalid> {
+    if size < 1 || size > n {
+        let allowed = format!("a whole number from 1 to n = {n}");
+        return Err(Invalid::new("subset", problem, size, allowed));
+    }
+    Ok(size)
+}

@@ -1,0 +1,21 @@
+//! Numerics that no crate has in the form that the inner loops need: exp and log with known error
+//! bounds, the beta quantile, aligned and huge-page arrays.
+
+pub(crate) mod accept;
+pub(crate) mod aligned;
+pub(crate) mod beta_quantile;
+pub(crate) mod exp;
+pub(crate) mod log;
+pub(crate) mod pages;
+
+/// The smaller of two numbers, neither of them NaN: one instruction.
+#[inline(always)]
+pub(crate) fn least(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// The larger of two numbers, neither of them NaN: one instruction.
+#[inline(always)]
+pub(crate) fn most(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}

@@ -1,0 +1,34 @@
+//! Bins as numbers, for statistics that are the indicator of one.
+
+/// Up to so many bins, the bin of a record is kept in the place of its statistic.
+pub(crate) const MOST_CODES: usize = 255;
+
+/// The bin of a statistic that is the indicator of one; its length if it is in none.
+#[inline(always)]
+pub(crate) fn bin(statistic: &[f64]) -> usize {
+    let mut bin = statistic.len();
+    for (b, &t) in statistic.iter().enumerate() {
+        bin = if t != 0.0 { b } else { bin };
+    }
+    bin
+}
+
+/// The indicators of all bins, and of none, in noise units.
+pub(crate) fn indicators(units: &[f64]) -> Vec<f64> {
+    let k = units.len();
+    let mut rows = vec![0.0; (k + 1) * k];
+    units.iter().enumerate().for_each(|(b, unit)| rows[b * k + b] = *unit);
+    rows
+}
+
+/// How often each code occurs.
+pub(crate) fn counts(codes: &[u8]) -> [u32; MOST_CODES + 1] {
+    // In four parts, since the count of a code that comes twice in a row has to be waited for.
+    let mut parts = [[0u32; MOST_CODES + 1]; 4];
+    let mut fours = codes.chunks_exact(4);
+    for four in &mut fours {
+        (0..4).for_each(|part| parts[part][usize::from(four[part])] += 1);
+    }
+    fours.remainder().iter().for_each(|&code| parts[0][usize::from(code)] += 1);
+    std::array::from_fn(|code| parts.iter().map(|part| part[code]).sum())
+}

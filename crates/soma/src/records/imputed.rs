@@ -1,0 +1,449 @@
+//! The imputed records, and beside each its statistic.
+
+use super::codes::{MOST_CODES, bin, counts, indicators};
+use crate::error::Outcome;
+use crate::numeric::aligned::Aligned;
+use crate::numeric::pages;
+use crate::release::query::BATCH;
+use crate::release::{Query, Release};
+use crate::simd::prefetch::{prefetch, prefetch_row};
+use crate::simd::vector::{Portable, Vector};
+
+/// n records with their statistics, in flat arrays, row after row.
+///
+/// Where a statistic is the indicator of one of not too many bins, the different statistics are
+/// kept once, and of each record the number of its own.
+///
+/// Statistics, and the residual (released minus the sum of the statistics), are kept in units of
+/// the noise scale: then all that a kernel needs of the noise is its shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Records {
+    n: usize,
+    per_n: f64,
+    bins: Option<usize>,
+    units: Vec<f64>,
+    d: usize,
+    k: usize,
+    records: Vec<f64>,
+    statistics: Vec<f64>,
+    /// Which row of `statistics` is that of each record; empty if each has a row of its own.
+    codes: Vec<u8>,
+    target: Vec<f64>,
+    residual: Aligned<f64>,
+}
+
+/// Whether of each record the number of its bin is kept instead of its statistic.
+pub(crate) fn is_coded(query: &dyn Query) -> bool {
+    query.bins().is_some() && query.dim() <= MOST_CODES
+}
+
+impl Records {
+    /// The `given` records under `release`.
+    pub fn new(release: &Release, given: Vec<f64>) -> Outcome<Self> {
+        let (n, d, k) = (release.n(), release.query().record_dim(), release.query().dim());
+        assert_eq!(given.len(), n * d, "n records of length {d}");
+        let (mut records, mut statistics) = (pages::with_room(n * d), Vec::new());
+        records.extend(given);
+        let scales = release.sum_scales();
+        let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
+        let units: Vec<f64> = scales.iter().map(|b| 1.0 / b).collect();
+        let coded = is_coded(release.query().as_ref());
+        if coded {
+            statistics = indicators(&units);
+        } else {
+            pages::resize(&mut statistics, n * k);
+        }
+        let mut all = Records {
+            n,
+            per_n: 1.0 / n as f64,
+            bins: release.query().bins(),
+            d,
+            k,
+            records,
+            statistics,
+            codes: vec![0; if coded { n } else { 0 }],
+            units,
+            residual: Aligned::copy_of(&target),
+            target,
+        };
+        all.recompute(release)?;
+        Ok(all)
+    }
+
+    /// Puts other records in the place of all.
+    pub fn set_all(&mut self, release: &Release, records: &[f64]) -> Outcome {
+        self.records.copy_from_slice(records);
+        self.recompute(release)
+    }
+
+    /// The statistics of `records`, as many as there are here, and what their residual would be,
+    /// both in noise units.
+    pub(crate) fn weigh(
+        &self,
+        release: &Release,
+        records: &[f64],
+        statistics: &mut [f64],
+        residual: &mut Vec<f64>,
+    ) -> Outcome {
+        release.query().statistics(records, statistics)?;
+        to_noise_units(&release.sum_scales(), statistics);
+        residual.clone_from(&self.target);
+        subtract_rows(statistics, residual);
+        Ok(())
+    }
+
+    /// Exchanges all records for others, with their statistics and residual as
+    /// [`weigh`](Records::weigh) gave them.
+    pub(crate) fn exchange(
+        &mut self,
+        records: &mut Vec<f64>,
+        statistics: &mut Vec<f64>,
+        residual: &[f64],
+    ) {
+        assert_eq!((records.len(), statistics.len()), (self.n * self.d, self.n * self.k));
+        std::mem::swap(&mut self.records, records);
+        if self.codes.is_empty() {
+            std::mem::swap(&mut self.statistics, statistics);
+        } else {
+            self.encode(0, statistics);
+        }
+        self.residual.copy_from_slice(residual);
+    }
+
+    /// Recomputes all statistics and the residual from the records.
+    fn recompute(&mut self, release: &Release) -> Outcome {
+        let scales = release.sum_scales();
+        if self.codes.is_empty() {
+            release.query().statistics(&self.records, &mut self.statistics)?;
+            to_noise_units(&scales, &mut self.statistics);
+        } else {
+            // As many at a time as stay near.
+            let size = release.query().batch_size().max(BATCH);
+            let mut statistics = vec![0.0; size * self.k];
+            for start in (0..self.n).step_by(size) {
+                let count = size.min(self.n - start);
+                let statistics = &mut statistics[..count * self.k];
+                let records = &self.records[start * self.d..][..count * self.d];
+                release.query().statistics(records, statistics)?;
+                self.encode(start, statistics);
+            }
+        }
+        self.refresh();
+        Ok(())
+    }
+
+    /// Takes the bins of consecutive records, from `start` on, from their statistics.
+    fn encode(&mut self, start: usize, statistics: &[f64]) {
+        let rows = statistics.chunks_exact(self.k);
+        for (code, row) in self.codes[start..].iter_mut().zip(rows) {
+            *code = bin(row) as u8;
+        }
+    }
+
+    /// The length of a record.
+    pub(crate) fn d(&self) -> usize {
+        self.d
+    }
+
+    /// Rewrites records in ways that their statistics do not feel.
+    pub(crate) fn rewrite(&mut self, rewrite: impl FnOnce(&mut [f64])) {
+        rewrite(&mut self.records);
+    }
+
+    /// The length of a statistic.
+    pub(crate) fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The number of different statistics, if a statistic is the indicator of a bin.
+    pub(crate) fn bins(&self) -> Option<usize> {
+        self.bins
+    }
+
+    /// What 1 in coordinate k of a statistic is in noise units.
+    #[inline(always)]
+    pub(crate) fn unit(&self, k: usize) -> f64 {
+        self.units[k]
+    }
+
+    /// The number of records.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// All records, row after row.
+    pub fn all(&self) -> &[f64] {
+        &self.records
+    }
+
+    /// All statistics in noise units, row after row; of a query with bins nothing but the
+    /// different ones may be kept, in the order of the bins and with that of no bin last.
+    pub fn statistics(&self) -> &[f64] {
+        &self.statistics
+    }
+
+    /// The row of the statistic of record i.
+    #[inline(always)]
+    fn row(&self, i: usize) -> usize {
+        if self.codes.is_empty() { i } else { usize::from(self.codes[i]) }
+    }
+
+    /// The bin of record i, of a query with bins; K if it is in none.
+    #[inline(always)]
+    pub(crate) fn bin(&self, i: usize) -> usize {
+        if self.codes.is_empty() { bin(self.statistic(i)) } else { usize::from(self.codes[i]) }
+    }
+
+    /// What was released of coordinate k of the sum, in noise units.
+    pub(crate) fn target(&self, k: usize) -> f64 {
+        self.target[k]
+    }
+
+    /// Record i.
+    pub fn record(&self, i: usize) -> &[f64] {
+        &self.records[i * self.d..][..self.d]
+    }
+
+    /// The statistic of record i, in noise units.
+    #[inline]
+    pub fn statistic(&self, i: usize) -> &[f64] {
+        &self.statistics[self.row(i) * self.k..][..self.k]
+    }
+
+    /// The same where the compiler knows the length of a statistic, K (0 if it does not).
+    #[inline(always)]
+    pub(crate) fn statistic_known<const K: usize>(&self, i: usize) -> &[f64] {
+        let k = if K == 0 { self.k } else { K };
+        &self.statistics[self.row(i) * k..][..k]
+    }
+
+    /// The same where each record has a row of its own, that is unless there are bins.
+    #[inline(always)]
+    pub(crate) fn row_of_its_own<const K: usize>(&self, i: usize) -> &[f64] {
+        let k = if K == 0 { self.k } else { K };
+        &self.statistics[i * k..][..k]
+    }
+
+    /// Asks for the statistic of record i from memory, to be looked at or replaced soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_statistic<const K: usize>(&self, i: usize) {
+        let k = if K == 0 { self.k } else { K };
+        prefetch_row(self.statistics.as_ptr().wrapping_add(i * k), k);
+    }
+
+    /// Asks for record i from memory, to be replaced soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_record(&self, i: usize) {
+        prefetch_row(self.records.as_ptr().wrapping_add(i * self.d), self.d);
+    }
+
+    /// The mean of coordinate k of the statistics, in noise units.
+    #[inline(always)]
+    pub(crate) fn mean(&self, k: usize) -> f64 {
+        (self.target[k] - self.residual[k]) * self.per_n
+    }
+
+    /// All that was released, in noise units.
+    #[inline(always)]
+    pub(crate) fn targets(&self) -> &[f64] {
+        &self.target
+    }
+
+    /// Released minus sum, in noise units.
+    #[inline]
+    pub fn residual(&self) -> &[f64] {
+        &self.residual
+    }
+
+    /// Puts a record with its statistic (in noise units) in the place of record i.
+    #[inline]
+    pub fn replace(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
+        self.replace_known::<Portable, 0>(i, record, statistic);
+    }
+
+    /// The same where the compiler knows the length of a statistic, K (0 if it does not).
+    #[inline(always)]
+    pub(crate) fn replace_known<V: Vector, const K: usize>(
+        &mut self,
+        i: usize,
+        record: &[f64],
+        statistic: &[f64],
+    ) {
+        self.replace_statistic::<V, K>(i, statistic);
+        self.put_record(i, record);
+    }
+
+    /// Puts a statistic in the place of that of record i, whose record is to follow.
+    #[inline(always)]
+    pub(crate) fn replace_statistic<V: Vector, const K: usize>(
+        &mut self,
+        i: usize,
+        statistic: &[f64],
+    ) {
+        let k = if K == 0 { self.k } else { K };
+        let row = self.row(i);
+        shift::<V, K>(&mut self.residual, &self.statistics[row * k..][..k], statistic);
+        self.put_statistic::<K>(i, statistic);
+    }
+
+    /// The residual follows a statistic that is replaced by another.
+    #[inline(always)]
+    pub(crate) fn shift_residual<V: Vector, const K: usize>(&mut self, old: &[f64], new: &[f64]) {
+        shift::<V, K>(&mut self.residual, old, new);
+    }
+
+    /// Asks for record i and its bin from memory, to be replaced soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_binned(&self, i: usize) {
+        prefetch(self.records.as_ptr().wrapping_add(i * self.d));
+        if self.codes.is_empty() {
+            prefetch_row(self.statistics.as_ptr().wrapping_add(i * self.k), self.k);
+        } else {
+            prefetch(self.codes.as_ptr().wrapping_add(i));
+        }
+    }
+
+    /// Puts a record of a bin, K if it is in none, in the place of record i; the residual stays as
+    /// it is.
+    #[inline(always)]
+    pub(crate) fn put_in_bin(&mut self, i: usize, record: &[f64], bin: usize) {
+        self.put_record(i, record);
+        self.set_bin(i, bin);
+    }
+
+    /// The residual where each bin has so many members.
+    pub(crate) fn set_residual_of_bins(&mut self, members: impl Iterator<Item = i64>) {
+        for (b, members) in members.take(self.k).enumerate() {
+            self.residual[b] = self.target[b] - members as f64 * self.units[b];
+        }
+    }
+
+    /// The bins of all records, where nothing else of their statistics is kept; K for none.
+    pub(crate) fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+
+    /// Whether of statistics nothing but the bins is kept.
+    pub(crate) fn has_codes(&self) -> bool {
+        !self.codes.is_empty()
+    }
+
+    /// All records, row after row, and their bins, where nothing else of their statistics is kept.
+    /// The residual stays as it is.
+    pub(crate) fn binned_mut(&mut self) -> (&mut [f64], &mut [u8]) {
+        (&mut self.records, &mut self.codes)
+    }
+
+    /// The statistic of record i becomes the indicator of a bin.
+    #[inline(always)]
+    fn set_bin(&mut self, i: usize, bin: usize) {
+        if !self.codes.is_empty() {
+            self.codes[i] = bin as u8;
+            return;
+        }
+        let row = &mut self.statistics[i * self.k..][..self.k];
+        row.fill(0.0);
+        if bin < self.k {
+            row[bin] = self.units[bin];
+        }
+    }
+
+    /// Puts a record in the place of record i, whose statistic is put there too.
+    #[inline(always)]
+    pub(crate) fn put_record(&mut self, i: usize, record: &[f64]) {
+        copy_short(&mut self.records[i * self.d..][..self.d], record);
+    }
+
+    /// Puts a statistic in the place of that of record i; the residual stays as it is.
+    #[inline(always)]
+    pub(crate) fn put_statistic<const K: usize>(&mut self, i: usize, statistic: &[f64]) {
+        let k = if K == 0 { self.k } else { K };
+        if self.codes.is_empty() {
+            self.statistics[i * k..][..k].copy_from_slice(&statistic[..k]);
+        } else {
+            self.codes[i] = bin(&statistic[..k]) as u8;
+        }
+    }
+
+    /// Exchanges the places of two records.
+    pub fn swap(&mut self, i: usize, j: usize) {
+        swap_rows(&mut self.records, self.d, i, j);
+        if self.codes.is_empty() {
+            swap_rows(&mut self.statistics, self.k, i, j);
+        } else {
+            self.codes.swap(i, j);
+        }
+    }
+
+    /// Recomputes the residual from the statistics: replaced one by one, it drifts in floating
+    /// point.
+    pub fn refresh(&mut self) {
+        self.residual.copy_from_slice(&self.target);
+        if self.codes.is_empty() {
+            return subtract_rows(&self.statistics, &mut self.residual);
+        }
+        for ((r, unit), count) in self.residual.iter_mut().zip(&self.units).zip(counts(&self.codes))
+        {
+            *r -= f64::from(count) * unit;
+        }
+    }
+}
+
+/// Adds to `residual` what is left when `new` is taken from `old`.
+#[inline(always)]
+fn shift<V: Vector, const K: usize>(residual: &mut [f64], old: &[f64], new: &[f64]) {
+    let k = if K == 0 { residual.len() } else { K };
+    let (residual, old, new) = (&mut residual[..k], &old[..k], &new[..k]);
+    let mut c = 0;
+    while c + 4 <= k {
+        let change = V::sub(V::load(&old[c..]), V::load(&new[c..]));
+        let shifted = V::add(V::load(&residual[c..]), change);
+        V::store(&mut residual[c..], shifted);
+        c += 4;
+    }
+    while c < k {
+        residual[c] += old[c] - new[c];
+        c += 1;
+    }
+}
+
+/// Exchanges two rows of length `k`.
+fn swap_rows(rows: &mut [f64], k: usize, i: usize, j: usize) {
+    let (i, j) = (i.min(j), i.max(j));
+    if i < j {
+        let (before, after) = rows.split_at_mut(j * k);
+        before[i * k..][..k].swap_with_slice(&mut after[..k]);
+    }
+}
+
+/// Subtracts each row from `residual`.
+fn subtract_rows(rows: &[f64], residual: &mut [f64]) {
+    for row in rows.chunks_exact(residual.len()) {
+        for (r, t) in residual.iter_mut().zip(row) {
+            *r -= t;
+        }
+    }
+}
+
+/// Brings each row of `statistics` into units of the noise scales of the sum.
+pub(crate) fn to_noise_units(scales: &[f64], statistics: &mut [f64]) {
+    if scales.iter().all(|&scale| scale == scales[0]) {
+        let unit = 1.0 / scales[0];
+        return statistics.iter_mut().for_each(|t| *t *= unit);
+    }
+    for row in statistics.chunks_exact_mut(scales.len()) {
+        row.iter_mut().zip(scales).for_each(|(t, scale)| *t *= 1.0 / scale);
+    }
+}
+
+/// Copies a record: most are short, and then a loop that the compiler unrolls is faster than a
+/// general copy.
+#[inline(always)]
+pub(crate) fn copy_short(to: &mut [f64], from: &[f64]) {
+    match (to, from) {
+        ([a], [x]) => *a = *x,
+        ([a, b], [x, y]) => (*a, *b) = (*x, *y),
+        ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
+        (to, from) => to.copy_from_slice(from),
+    }
+}

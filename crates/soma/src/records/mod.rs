@@ -1,0 +1,8 @@
+//! The imputed records with their statistics, and the proposals that come in their places.
+
+pub(crate) mod codes;
+pub(crate) mod imputed;
+pub(crate) mod proposals;
+
+pub use imputed::Records;
+pub use proposals::{Batch, ModelOffers, Offers};

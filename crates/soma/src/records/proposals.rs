@@ -1,0 +1,308 @@
+//! Where a kernel's offers come from.
+
+use std::ops::Range;
+
+use super::imputed::to_noise_units;
+use crate::error::{Invalid, Outcome};
+use crate::interrupt;
+use crate::model::Model;
+use crate::release::Release;
+use crate::release::query::BATCH;
+use crate::rng::Rng;
+
+/// Offered records with their statistics in noise units, in flat arrays, row after row.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    d: usize,
+    k: usize,
+    records: Vec<f64>,
+    statistics: Vec<f64>,
+}
+
+impl Batch {
+    /// Room for `size` records of length `d` with statistics of length `k`.
+    pub fn resize(&mut self, size: usize, d: usize, k: usize) {
+        (self.d, self.k) = (d, k);
+        self.records.resize(size * d, 0.0);
+        self.statistics.resize(size * k, 0.0);
+    }
+
+    /// Record j.
+    #[inline(always)]
+    pub fn record(&self, j: usize) -> &[f64] {
+        &self.records[j * self.d..][..self.d]
+    }
+
+    /// The statistic of record j.
+    #[inline(always)]
+    pub fn statistic(&self, j: usize) -> &[f64] {
+        &self.statistics[j * self.k..][..self.k]
+    }
+
+    /// All statistics, row after row.
+    pub(crate) fn statistics(&self) -> &[f64] {
+        &self.statistics
+    }
+
+    /// All records, row after row.
+    pub(crate) fn records(&self) -> &[f64] {
+        &self.records
+    }
+
+    /// All records and all statistics, to be filled.
+    pub fn parts_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.records, &mut self.statistics)
+    }
+}
+
+/// A source of offers. theta does not change in a sweep, so that offers can be drawn many at a
+/// time: the only indirect calls of a sweep are here, one for each batch.
+pub trait Offers {
+    /// Puts `size` fresh offers into `batch`.
+    fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome;
+
+    /// Puts `size` fresh offers into `batch`, and into `bins` the bin of each in the place of its
+    /// statistic. Returns false, and has drawn none, where nothing but the statistics says them.
+    fn fill_binned(
+        &mut self,
+        size: usize,
+        batch: &mut Batch,
+        bins: &mut [u32],
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
+        let _ = (size, batch, bins, rng);
+        Ok(false)
+    }
+
+    /// How many offers are best drawn at a time.
+    fn batch_size(&self) -> usize {
+        BATCH
+    }
+}
+
+/// Offers drawn from a model at theta.
+#[derive(Debug)]
+pub struct ModelOffers<'a> {
+    model: &'a dyn Model,
+    theta: &'a [f64],
+    release: &'a Release,
+    scales: Vec<f64>,
+}
+
+impl<'a> ModelOffers<'a> {
+    /// Offers of `model` at `theta`, for `release`.
+    pub fn new(model: &'a dyn Model, theta: &'a [f64], release: &'a Release) -> Self {
+        ModelOffers { model, theta, release, scales: release.sum_scales() }
+    }
+
+    /// Computes the statistics of the records in `batch`.
+    pub(crate) fn complete(&self, batch: &mut Batch) -> Outcome {
+        let (records, statistics) = batch.parts_mut();
+        self.release.query().statistics(records, statistics)?;
+        to_noise_units(&self.scales, statistics);
+        Ok(())
+    }
+}
+
+impl Offers for ModelOffers<'_> {
+    fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
+        batch.resize(size, self.release.query().record_dim(), self.release.query().dim());
+        self.model.propose(self.theta, batch.parts_mut().0, rng)?;
+        self.complete(batch)
+    }
+
+    fn fill_binned(
+        &mut self,
+        size: usize,
+        batch: &mut Batch,
+        bins: &mut [u32],
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
+        let query = self.release.query();
+        if !query.bins_of(&[], &mut []) {
+            return Ok(false);
+        }
+        batch.resize(size, query.record_dim(), query.dim());
+        self.model.propose(self.theta, batch.parts_mut().0, rng)?;
+        let is_said = query.bins_of(batch.records(), bins);
+        let (k, most) = (query.dim(), bins.iter().copied().max().unwrap_or(0));
+        if is_said && most as usize > k {
+            return Err(Invalid::new(
+                "query",
+                format!("a {} query put a record into a bin that there is not", query.kind()),
+                format!("bin {most}"),
+                format!("bins from 0 to {}, and {k} for a record in none", k - 1),
+            )
+            .into());
+        }
+        Ok(is_said)
+    }
+
+    fn batch_size(&self) -> usize {
+        self.model.batch_size().max(self.release.query().batch_size())
+    }
+}
+
+/// The offers of a sweep, which are drawn in batches.
+pub(crate) struct Batches<'a> {
+    offers: &'a mut dyn Offers,
+    batch: &'a mut Batch,
+    size: usize,
+    done: usize,
+    moves: usize,
+}
+
+impl<'a> Batches<'a> {
+    /// `moves` offers, drawn into `batch`.
+    pub(crate) fn new(moves: usize, offers: &'a mut dyn Offers, batch: &'a mut Batch) -> Self {
+        let size = offers.batch_size().max(1);
+        Batches { offers, batch, size, done: 0, moves }
+    }
+
+    /// Draws the next batch: its place among the moves, until all are made.
+    pub(crate) fn next(&mut self, rng: &mut Rng) -> Outcome<Option<Range<usize>>> {
+        if self.done == self.moves {
+            return Ok(None);
+        }
+        interrupt::check()?;
+        let start = self.done;
+        self.done = self.moves.min(start + self.size);
+        self.offers.fill(self.done - start, self.batch, rng)?;
+        Ok(Some(start..self.done))
+    }
+
+    /// The same for offers with bins in the place of statistics, where that can be had: returned
+    /// is how many offers there are, and whether their bins are in `bins`.
+    pub(crate) fn next_binned(
+        &mut self,
+        bins: &mut Vec<u32>,
+        rng: &mut Rng,
+    ) -> Outcome<Option<(usize, bool)>> {
+        if self.done == self.moves {
+            return Ok(None);
+        }
+        interrupt::check()?;
+        let count = self.size.min(self.moves - self.done);
+        bins.resize(count, 0);
+        if self.offers.fill_binned(count, self.batch, bins, rng)? {
+            self.done += count;
+            return Ok(Some((count, true)));
+        }
+        Ok(self.next(rng)?.map(|places| (places.len(), false)))
+    }
+
+    /// How many offers there are in all.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves as u64
+    }
+
+    /// The batch that was drawn last.
+    #[inline(always)]
+    pub(crate) fn batch(&self) -> &Batch {
+        self.batch
+    }
+}
+
+/// Calls `step` with each of `moves` offers, which are drawn in batches.
+pub(crate) fn for_each_offer(
+    moves: usize,
+    offers: &mut dyn Offers,
+    batch: &mut Batch,
+    rng: &mut Rng,
+    mut step: impl FnMut(usize, &[f64], &[f64], &mut Rng),
+) -> Outcome {
+    let mut batches = Batches::new(moves, offers, batch);
+    while let Some(places) = batches.next(rng)? {
+        let start = places.start;
+        for i in places {
+            let (y, t) = (batches.batch().record(i - start), batches.batch().statistic(i - start));
+            step(i, y, t, rng);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::kernel::KernelChoice;
+    use crate::model::Uniform;
+    use crate::records::Records;
+    use crate::release::Aggregate;
+    use crate::release::mechanism::{Mechanism, Noise};
+    use crate::release::query::{Query, Sensitivity};
+    use crate::rng;
+
+    /// Two bins, and records that are said to be in bin number `.0`.
+    #[derive(Debug)]
+    struct Misplaced(u32);
+
+    impl Query for Misplaced {
+        fn kind(&self) -> &'static str {
+            "misplaced"
+        }
+
+        fn record_dim(&self) -> usize {
+            1
+        }
+
+        fn dim(&self) -> usize {
+            2
+        }
+
+        fn statistics(&self, _: &[f64], out: &mut [f64]) -> Outcome {
+            out.chunks_exact_mut(2).for_each(|row| row.copy_from_slice(&[1.0, 0.0]));
+            Ok(())
+        }
+
+        fn bounds(&self) -> Vec<(f64, f64)> {
+            vec![(0.0, 1.0); 2]
+        }
+
+        fn sensitivity(&self) -> Sensitivity {
+            Sensitivity { l1: 2.0, l2: 2.0_f64.sqrt() }
+        }
+
+        fn labels(&self) -> Vec<String> {
+            ["a", "b"].map(String::from).to_vec()
+        }
+
+        fn bins(&self) -> Option<usize> {
+            Some(2)
+        }
+
+        fn bins_of(&self, _: &[f64], out: &mut [u32]) -> bool {
+            out.fill(self.0);
+            true
+        }
+    }
+
+    /// A query of one's own that names a bin that there is not ends the sweep with an error.
+    #[test]
+    fn bins_that_there_are_not_are_refused() {
+        for (bin, is_one) in [(0, true), (2, true), (3, false), (u32::MAX, false)] {
+            let mechanism = Mechanism::new(Noise::Laplace, vec![1.0; 2]).unwrap();
+            let values = vec![20.0, 0.0];
+            let query = Arc::new(Misplaced(bin));
+            let release = Release::new(query, mechanism, Aggregate::Sum, 20, values).unwrap();
+            let model = Uniform::new(vec![(0.0, 1.0)]).unwrap();
+            let mut records = Records::new(&release, vec![0.5; 20]).unwrap();
+            let mut kernel = KernelChoice::Soma.build(20).unwrap();
+            let mut offers = ModelOffers::new(&model, &[], &release);
+            let mut rng = rng::stream(1, 0);
+            match kernel.sweep(&mut records, &mut offers, release.potential(), &mut rng) {
+                Ok(_) => assert!(is_one, "{bin}"),
+                Err(error) => {
+                    assert!(!is_one, "{error}");
+                    let said = format!(
+                        "query: a misplaced query put a record into a bin that there is not \
+                         (given: bin {bin}). Allowed: bins from 0 to 1, and 2 for a record in none."
+                    );
+                    assert_eq!(error.to_string(), said);
+                }
+            }
+        }
+    }
+}

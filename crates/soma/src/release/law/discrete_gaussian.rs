@@ -1,0 +1,121 @@
+//! Discrete Gaussian noise: whole numbers with probability proportional to exp(-r^2 / (2 s^2))
+//! (Canonne, Kamath and Steinke 2020).
+
+use rand::RngExt;
+
+use super::{Law, discrete_laplace};
+use crate::release::potential::{Coordinate, Norm};
+use crate::rng::Rng;
+
+/// Discrete Gaussian noise; the scale is its parameter s, not its standard deviation.
+#[derive(Debug)]
+pub(super) struct DiscreteGaussian;
+
+impl Law for DiscreteGaussian {
+    fn name(&self) -> &'static str {
+        "discrete-gaussian"
+    }
+
+    fn log_density(&self, scale: f64, published: f64, truth: f64) -> f64 {
+        log_probability(scale, published - truth)
+    }
+
+    fn sample(&self, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
+        truth + sample(scale, rng)
+    }
+
+    fn variance(&self, scale: f64) -> f64 {
+        scale * scale
+    }
+
+    fn is_discrete(&self) -> bool {
+        true
+    }
+
+    fn norm(&self) -> Norm {
+        Norm::L2
+    }
+
+    fn coordinate(&self, _: f64, _: f64) -> Coordinate {
+        Coordinate::L2
+    }
+}
+
+/// The log probability; minus infinity off the whole numbers.
+pub(super) fn log_probability(scale: f64, residual: f64) -> f64 {
+    if residual.fract() != 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    let z = residual / scale;
+    -0.5 * z * z - log_normaliser(scale)
+}
+
+/// The log of sum over whole r of exp(-r^2 / (2 s^2)): summed directly for a small scale, and in
+/// its dual form (Poisson summation), which then converges as fast, for a large one.
+fn log_normaliser(scale: f64) -> f64 {
+    use std::f64::consts::PI;
+    let theta = |rate: f64| {
+        let terms = (1..).map(|r| (-rate * (r * r) as f64).exp());
+        1.0 + 2.0 * terms.take_while(|&term| term > 1e-20).sum::<f64>()
+    };
+    if scale < 0.4 {
+        theta(0.5 / (scale * scale)).ln()
+    } else {
+        (scale * (2.0 * PI).sqrt()).ln() + theta(2.0 * PI * PI * scale * scale).ln()
+    }
+}
+
+/// Rejection from the discrete Laplace of scale t = floor(s) + 1 (the paper's Algorithm 3).
+pub(super) fn sample(scale: f64, rng: &mut Rng) -> f64 {
+    let t = scale.floor() + 1.0;
+    loop {
+        let y = discrete_laplace::sample(t, rng);
+        // In units of the scale: the square of a tiny scale would be zero.
+        let excess = y.abs() / scale - scale / t;
+        if rng.random::<f64>() < (-0.5 * excess * excess).exp() {
+            return y;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::law::testing::{assert_frequencies, assert_sums_to_one};
+    use crate::rng::stream;
+
+    /// On both sides of the change from the direct sum to its dual, and far from it.
+    #[test]
+    fn probabilities_sum_to_one() {
+        for scale in [1e-200, 1e-3, 0.1, 0.399999, 0.4, 0.41, 1.0, 7.3, 300.0] {
+            assert_sums_to_one(scale, 40.0, log_probability);
+        }
+    }
+
+    #[test]
+    fn the_two_forms_of_the_normaliser_agree() {
+        let direct = |scale: f64| {
+            let terms = (1..200).map(|r| (-0.5 * (r as f64 / scale).powi(2)).exp());
+            (1.0 + 2.0 * terms.sum::<f64>()).ln()
+        };
+        for scale in [0.2, 0.39, 0.41, 0.8, 3.0, 12.0] {
+            assert!((log_normaliser(scale) - direct(scale)).abs() < 1e-13, "{scale}");
+        }
+    }
+
+    #[test]
+    fn tails_are_finite_and_fall_by_the_square() {
+        for scale in [0.01, 1.0, 1e6] {
+            let far = log_probability(scale, 1e9) - log_probability(scale, 0.0);
+            assert!((far / (-0.5 * (1e9 / scale).powi(2)) - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(log_probability(1.0, 0.5), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn draws_have_the_probabilities() {
+        for scale in [1e-200, 0.3, 0.9, 2.5, 40.0] {
+            assert_frequencies(scale, sample, log_probability, &mut stream(1, 0));
+        }
+    }
+}

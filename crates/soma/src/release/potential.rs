@@ -1,0 +1,329 @@
+//! Minus the log density of the release as a function of the summed statistics: all that a kernel
+//! knows of the release.
+//!
+//! It is a function of the residual, published minus true in units of the noise scale. What was
+//! published is known when the potential is made, so that a law whose density is not a function of
+//! the residual alone (clamped, censored, suppressed) fits as well.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::simd::cost::{self, Cost};
+use crate::simd::vector::Vector;
+
+/// The cost of a coordinate as a function of its residual, for laws that are neither L1 nor L2.
+/// Convex: the law is log-concave in the true answer. Where it is not, see [`Joint`].
+pub trait Curve: Debug + Send + Sync {
+    /// Minus the log density, up to a constant.
+    fn cost(&self, residual: f64) -> f64;
+
+    /// The residual at which the cost is least; it may be infinite.
+    fn mode(&self) -> f64 {
+        0.0
+    }
+}
+
+/// The cost of several coordinates together, of which nothing is known but its value.
+pub trait Joint: Debug + Send + Sync {
+    /// Minus the log density, up to a constant.
+    fn cost(&self, residual: &[f64]) -> f64;
+}
+
+/// The potential of one coordinate.
+#[derive(Debug, Clone)]
+pub enum Coordinate {
+    /// |r|: Laplace, continuous or discrete.
+    L1,
+    /// r^2 / 2: Gaussian, continuous or discrete.
+    L2,
+    /// Any other log-concave law.
+    Curve(Arc<dyn Curve>),
+}
+
+impl Coordinate {
+    /// Minus the log density of a residual, up to a constant.
+    #[inline]
+    pub fn cost(&self, residual: f64) -> f64 {
+        match self {
+            Coordinate::L1 => residual.abs(),
+            Coordinate::L2 => 0.5 * residual * residual,
+            Coordinate::Curve(curve) => curve.cost(residual),
+        }
+    }
+
+    /// The least and the largest cost of residuals from `low` to `high`. The cost is convex: it is
+    /// least at the point nearest to its mode, and largest at an end.
+    #[inline]
+    pub fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
+        let mode = match self {
+            Coordinate::L1 | Coordinate::L2 => 0.0,
+            Coordinate::Curve(curve) => curve.mode(),
+        };
+        let nearest = if mode > low { mode.min(high) } else { low };
+        (self.cost(nearest), self.cost(low).max(self.cost(high)))
+    }
+}
+
+/// A norm: what a sensitivity is measured in, and the potential of a family of laws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Norm {
+    /// Sum of absolute values: Laplace's family.
+    L1,
+    /// Euclidean: Gauss's family.
+    L2,
+}
+
+/// Some coordinates of the release, in order.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// One coordinate.
+    Coordinate(Coordinate),
+    /// So many coordinates that are weighed together.
+    Joint(usize, Arc<dyn Joint>),
+}
+
+/// Minus the log density of the release, up to a constant: a sum over blocks of coordinates.
+#[derive(Debug, Clone)]
+pub struct Potential {
+    blocks: Vec<Block>,
+    norm: Option<Norm>,
+    separable: bool,
+}
+
+impl Potential {
+    /// The potential made of these blocks, which stand one after the other.
+    pub fn new(blocks: Vec<Block>) -> Self {
+        let all = |is: fn(&Block) -> bool| !blocks.is_empty() && blocks.iter().all(is);
+        let norm = if all(|block| matches!(block, Block::Coordinate(Coordinate::L1))) {
+            Some(Norm::L1)
+        } else if all(|block| matches!(block, Block::Coordinate(Coordinate::L2))) {
+            Some(Norm::L2)
+        } else {
+            None
+        };
+        let separable = blocks.iter().all(|block| matches!(block, Block::Coordinate(_)));
+        Potential { blocks, norm, separable }
+    }
+
+    /// `k` coordinates of the same norm.
+    pub fn of_norm(norm: Norm, k: usize) -> Self {
+        let coordinate = match norm {
+            Norm::L1 => Coordinate::L1,
+            Norm::L2 => Coordinate::L2,
+        };
+        Potential::new(vec![Block::Coordinate(coordinate); k])
+    }
+
+    /// The norm that this is, if all coordinates have the same: then there are fast paths, and the
+    /// noise is a Gaussian or a scale mixture of them.
+    pub fn norm(&self) -> Option<Norm> {
+        self.norm
+    }
+
+    /// Whether this is a sum over coordinates: then costs can be bounded over boxes.
+    pub fn is_separable(&self) -> bool {
+        self.separable
+    }
+
+    /// The potential of coordinate c, where this is a sum over them.
+    #[inline]
+    pub fn coordinate(&self, c: usize) -> Option<&Coordinate> {
+        match &self.blocks[c] {
+            Block::Coordinate(coordinate) if self.separable => Some(coordinate),
+            _ => None,
+        }
+    }
+
+    /// Minus the log density of a residual, up to a constant.
+    pub fn cost(&self, residual: &[f64]) -> f64 {
+        match self.norm {
+            Some(Norm::L1) => residual.iter().map(|r| r.abs()).sum(),
+            Some(Norm::L2) => 0.5 * residual.iter().map(|r| r * r).sum::<f64>(),
+            None => {
+                let (mut total, mut at) = (0.0, 0);
+                for block in &self.blocks {
+                    at += match block {
+                        Block::Coordinate(coordinate) => {
+                            total += coordinate.cost(residual[at]);
+                            1
+                        }
+                        Block::Joint(len, joint) => {
+                            total += joint.cost(&residual[at..at + len]);
+                            *len
+                        }
+                    };
+                }
+                total
+            }
+        }
+    }
+
+    /// The log density of a residual, up to a constant.
+    pub fn log_density(&self, residual: &[f64]) -> f64 {
+        -self.cost(residual)
+    }
+
+    /// The cost of the residual `apart + old`.
+    pub(crate) fn cost_apart(&self, apart: &[f64], old: &[f64]) -> f64 {
+        self.cost_of(apart.len(), |c| apart[c] + old[c])
+    }
+
+    /// The cost of the residual whose coordinates are `residual(c)`.
+    fn cost_of(&self, k: usize, residual: impl Fn(usize) -> f64) -> f64 {
+        if self.separable {
+            let coordinates = self.blocks.iter().enumerate();
+            return coordinates
+                .map(|(c, block)| match block {
+                    Block::Coordinate(coordinate) => coordinate.cost(residual(c)),
+                    Block::Joint(..) => 0.0,
+                })
+                .sum();
+        }
+        const SHORT: usize = 32;
+        if k <= SHORT {
+            let mut all = [0.0; SHORT];
+            (0..k).for_each(|c| all[c] = residual(c));
+            return self.cost(&all[..k]);
+        }
+        self.cost(&(0..k).map(residual).collect::<Vec<f64>>())
+    }
+}
+
+/// A potential as an inner loop evaluates it: [`L1`](cost::L1) and [`L2`](cost::L2) in vectors V for
+/// statistics of a length K that the compiler knows (0 if it does not), and any other [`Potential`].
+pub(crate) trait Evaluate {
+    /// Whether the cost of a coordinate is |r|.
+    const IS_L1: bool;
+
+    /// The cost of one coordinate, where the potential is a sum over them.
+    fn coordinate_cost(&self, c: usize, residual: f64) -> f64;
+
+    /// The cost of a residual: -log w_0.
+    fn current_cost<V: Vector, const K: usize>(&self, residual: &[f64]) -> f64;
+
+    /// The cost after a record with statistic `new` has replaced one with `old`: -log w_i.
+    fn cost_after<V: Vector, const K: usize>(
+        &self,
+        residual: &[f64],
+        old: &[f64],
+        new: &[f64],
+    ) -> f64;
+}
+
+impl<S: Cost> Evaluate for S {
+    const IS_L1: bool = !S::IS_CURVED;
+
+    #[inline(always)]
+    fn coordinate_cost(&self, _: usize, residual: f64) -> f64 {
+        S::cost(residual)
+    }
+
+    #[inline(always)]
+    fn current_cost<V: Vector, const K: usize>(&self, residual: &[f64]) -> f64 {
+        -cost::log_density_with::<S, V, K>(residual)
+    }
+
+    #[inline(always)]
+    fn cost_after<V: Vector, const K: usize>(
+        &self,
+        residual: &[f64],
+        old: &[f64],
+        new: &[f64],
+    ) -> f64 {
+        -cost::log_weight_with::<S, V, K>(residual, old, new)
+    }
+}
+
+impl Evaluate for Potential {
+    const IS_L1: bool = false;
+
+    fn coordinate_cost(&self, c: usize, residual: f64) -> f64 {
+        self.coordinate(c).map_or(0.0, |coordinate| coordinate.cost(residual))
+    }
+
+    fn current_cost<V: Vector, const K: usize>(&self, residual: &[f64]) -> f64 {
+        self.cost(residual)
+    }
+
+    fn cost_after<V: Vector, const K: usize>(
+        &self,
+        residual: &[f64],
+        old: &[f64],
+        new: &[f64],
+    ) -> f64 {
+        self.cost_of(residual.len(), |c| residual[c] + old[c] - new[c])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::cost::{L1, L2};
+    use crate::simd::vector::Portable;
+
+    #[derive(Debug)]
+    struct Range;
+
+    impl Joint for Range {
+        fn cost(&self, residual: &[f64]) -> f64 {
+            let most = residual.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            most - residual.iter().copied().fold(f64::INFINITY, f64::min)
+        }
+    }
+
+    #[derive(Debug)]
+    struct Slope;
+
+    impl Curve for Slope {
+        fn cost(&self, residual: f64) -> f64 {
+            residual.exp()
+        }
+
+        fn mode(&self) -> f64 {
+            f64::NEG_INFINITY
+        }
+    }
+
+    /// All ways to evaluate a potential agree, and blocks stand in their order.
+    #[test]
+    fn costs_agree() {
+        let (old, new) = ([1.0, 0.0, 2.0], [0.0, 1.0, 0.5]);
+        let residual = [0.25, -3.0, 1.5];
+        let after: Vec<f64> = (0..3).map(|c| residual[c] + old[c] - new[c]).collect();
+        for (norm, fast) in [
+            (Norm::L1, L1.cost_after::<Portable, 3>(&residual, &old, &new)),
+            (Norm::L2, L2.cost_after::<Portable, 3>(&residual, &old, &new)),
+        ] {
+            let potential = Potential::of_norm(norm, 3);
+            assert_eq!(potential.norm(), Some(norm));
+            assert!((potential.cost(&after) - fast).abs() < 1e-12);
+            let slow = potential.cost_after::<Portable, 0>(&residual, &old, &new);
+            assert!((slow - fast).abs() < 1e-12);
+        }
+        let joint: Arc<dyn Joint> = Arc::new(Range);
+        let blocks = vec![Block::Coordinate(Coordinate::L2), Block::Joint(2, joint)];
+        let potential = Potential::new(blocks);
+        assert_eq!((potential.norm(), potential.is_separable()), (None, false));
+        let expected = 0.5 * after[0] * after[0] + (after[1] - after[2]).abs();
+        assert!((potential.cost(&after) - expected).abs() < 1e-12);
+        let slow = potential.cost_after::<Portable, 0>(&residual, &old, &new);
+        assert!((slow - expected).abs() < 1e-12);
+    }
+
+    /// No residual of an interval costs less or more than its bounds, which are attained.
+    #[test]
+    fn bounds_hold_over_intervals() {
+        for coordinate in [Coordinate::L1, Coordinate::L2, Coordinate::Curve(Arc::new(Slope))] {
+            for (low, high) in [(-2.0, -1.0), (-1.5, 0.5), (0.0, 0.0), (0.5, 3.0)] {
+                let (least, most) = coordinate.bounds(low, high);
+                let costs: Vec<f64> = (0..=1000)
+                    .map(|j| coordinate.cost(low + (high - low) * f64::from(j) / 1000.0))
+                    .collect();
+                let found = costs.iter().copied().fold(f64::INFINITY, f64::min);
+                assert!(least <= found && found < least + 1e-2, "{coordinate:?} {low} {high}");
+                let found = costs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                assert!((most - found).abs() < 1e-12);
+            }
+        }
+    }
+}
