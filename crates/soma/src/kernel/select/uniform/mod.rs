@@ -16,6 +16,8 @@ use crate::simd::vector::Vector;
 
 /// Statistics of fewer bytes than this are near enough not to be asked for ahead.
 const NEAR: usize = 1 << 18;
+/// From so many records on, sums of weights are first made of bounds.
+pub(crate) const MANY: usize = 1024;
 /// How many candidates are looked at together.
 const FOUR: usize = 4;
 
@@ -41,12 +43,13 @@ impl<'a> UniformSelector<'a> {
         outliers: &'a mut Outliers,
         envelope: &mut Envelope,
         records: &Records,
+        many: usize,
         rng: &mut Rng,
     ) -> Self {
         outliers.begin::<V, K>(records, envelope);
         candidates.begin(records.n(), outliers.are_apart(), rng);
         let near = size_of_val(records.statistics()) < NEAR;
-        let selector = UniformSelector { candidates, outliers, near, one: OneBox::default() };
+        let selector = UniformSelector { candidates, outliers, near, one: OneBox::new(many) };
         selector.ask_for::<LEFT, K>(records);
         selector
     }
