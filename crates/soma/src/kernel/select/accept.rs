@@ -220,8 +220,8 @@ impl OneBox {
         Some(1.0 - self.doubt * (1.0 - rng.random::<f64>()))
     }
 
-    /// Whether the offer is put in the chosen place. What hardly ever fails comes first: a branch
-    /// that goes either way is dear.
+    /// Whether the offer is put in the chosen place. Squeeze first: it accepts nearly always, so the
+    /// branch predicts.
     #[inline(always)]
     pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
