@@ -13,7 +13,14 @@ from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
 from .fit import fit
-from .mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mechanism
+from .mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RoundedLaplace,
+)
 from .model import Model
 from .models import (
     Beta,
@@ -66,6 +73,7 @@ __all__ = [
     "Query",
     "Regression",
     "Release",
+    "RoundedLaplace",
     "Settings",
     "Spec",
     "Tried",

@@ -109,3 +109,18 @@ class DiscreteGaussian(Mechanism):
     rho: float | None = None
     scale: Scale | None = None
     sensitivity: float | None = None
+
+
+@_with_known_settings
+@dataclasses.dataclass(frozen=True, repr=False)
+class RoundedLaplace(Mechanism):
+    """Laplace noise rounded to whole numbers, as Google's library adds it to counts.
+
+    Args:
+        epsilon, scale, sensitivity: as for `Laplace`.
+    """
+
+    kind: ClassVar[str] = "rounded-laplace"
+    epsilon: float | None = None
+    scale: Scale | None = None
+    sensitivity: float | None = None

@@ -15,6 +15,7 @@ use crate::kernel::{KernelChoice, Strategy, Subset};
 use crate::model::Model;
 use crate::records::Records;
 use crate::release::mechanism::{Mechanism, Noise};
+use crate::release::potential::{Block, Joint, Potential};
 use crate::release::{Aggregate, Release, query};
 use crate::rng::{self, Rng};
 
@@ -181,44 +182,72 @@ fn ways(kernel: KernelChoice) -> Vec<(&'static str, CoupledKernel)> {
     }
 }
 
-/// From a frozen pair of states, each chain alone has the law of the plain kernel, and what is
-/// stored beside the records fits them after every sweep.
-#[test]
-fn each_chain_alone_moves_by_the_plain_kernel() {
+/// |r|, as a potential of which nothing but its value is known.
+#[derive(Debug)]
+struct Distance;
+
+impl Joint for Distance {
+    fn cost(&self, residual: &[f64]) -> f64 {
+        residual[0].abs()
+    }
+}
+
+/// Fails unless, from frozen pairs of states, each chain alone has the law of the plain kernel under
+/// `potential`, and what is stored beside the records fits them after every sweep.
+fn assert_plain_laws(
+    kernel: KernelChoice,
+    (way, coupled): (&str, &CoupledKernel),
+    potential: &Potential,
+    stream: u64,
+) {
     let problem = problem();
     let release = problem.release();
     let starts: [[State; 2]; 3] =
         [[[0, 0, 2], [2, 1, 1]], [[0, 1, 2], [1, 1, 2]], [[2; 3], [0; 3]]];
     let repetitions = 20_000;
-    for (case, kernel) in KERNELS.into_iter().enumerate() {
-        for (way, coupled) in ways(kernel) {
-            for thetas in [[0, 0], [0, 1]] {
-                let thetas = thetas.map(|t: usize| &THETAS[t][..]);
-                let mut rng = rng::stream(21, case as u64);
-                for start in starts {
-                    let begin =
-                        start.map(|s| Records::new(release, s.map(|x| x as f64).to_vec()).unwrap());
-                    let mut seen = [Law::new(), Law::new()];
-                    for _ in 0..repetitions {
-                        let mut pair = Pair::new(begin[0].clone(), begin[1].clone());
-                        let mut coupled = coupled.clone();
-                        let mut offers = CoupledOffers::new(problem.model(), thetas, release);
-                        coupled
-                            .sweep(&mut pair, &mut offers, release.potential(), &mut rng)
-                            .unwrap();
-                        check_bookkeeping(&pair, release);
-                        for (seen, records) in seen.iter_mut().zip(pair.records()) {
-                            *seen.entry(read(records)).or_default() += 1.0;
-                        }
-                    }
-                    for side in 0..2 {
-                        let law = sweep(kernel, start[side], thetas[side]);
-                        let chance = chi_squared(&seen[side], &law, repetitions as f64);
-                        assert!(chance > 1e-6, "{kernel:?}, {way}, {side}: {chance}");
-                    }
+    for thetas in [[0, 0], [0, 1]] {
+        let thetas = thetas.map(|t: usize| &THETAS[t][..]);
+        let mut rng = rng::stream(21, stream);
+        for start in starts {
+            let begin = start.map(|s| Records::new(release, s.map(|x| x as f64).to_vec()).unwrap());
+            let mut seen = [Law::new(), Law::new()];
+            for _ in 0..repetitions {
+                let mut pair = Pair::new(begin[0].clone(), begin[1].clone());
+                let mut coupled = coupled.clone();
+                let mut offers = CoupledOffers::new(problem.model(), thetas, release);
+                coupled.sweep(&mut pair, &mut offers, potential, &mut rng).unwrap();
+                check_bookkeeping(&pair, release);
+                for (seen, records) in seen.iter_mut().zip(pair.records()) {
+                    *seen.entry(read(records)).or_default() += 1.0;
                 }
             }
+            for side in 0..2 {
+                let law = sweep(kernel, start[side], thetas[side]);
+                let chance = chi_squared(&seen[side], &law, repetitions as f64);
+                assert!(chance > 1e-6, "{kernel:?}, {way}, {side}: {chance}");
+            }
         }
+    }
+}
+
+/// Each chain alone has the law of the plain kernel, however the two are coupled.
+#[test]
+fn each_chain_alone_moves_by_the_plain_kernel() {
+    let potential = problem().release().potential().clone();
+    for (case, kernel) in KERNELS.into_iter().enumerate() {
+        for (way, coupled) in ways(kernel) {
+            assert_plain_laws(kernel, (way, &coupled), &potential, case as u64);
+        }
+    }
+}
+
+/// So it has under a potential of which nothing but its value is known.
+#[test]
+fn each_chain_alone_moves_so_under_any_potential() {
+    let potential = Potential::new(vec![Block::Joint(1, Arc::new(Distance))]);
+    for (case, kernel) in KERNELS.into_iter().enumerate() {
+        let coupled = CoupledKernel::new(kernel, N).unwrap();
+        assert_plain_laws(kernel, ("any", &coupled), &potential, 50 + case as u64);
     }
 }
 

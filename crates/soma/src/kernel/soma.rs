@@ -20,9 +20,9 @@ use super::select::scan::ScanSelector;
 use super::select::scan::columns::{Columns, Scanned};
 use super::select::scan::quantised::Quantised;
 use super::select::separable::Separable;
-use super::select::uniform::UniformSelector;
 use super::select::uniform::candidates::Candidates;
 use super::select::uniform::outliers::Outliers;
+use super::select::uniform::{MANY, UniformSelector};
 use super::select::{Selector, Strategy, bins};
 use super::table::{Context, Coupling, KernelOptions, RecordKernel};
 use crate::error::{Invalid, Outcome};
@@ -201,8 +201,9 @@ impl Work for Moves<'_> {
         let batches = Batches::new(records.n(), offers, batch);
         match strategy {
             Strategy::Uniform => {
-                let selector =
-                    UniformSelector::begin::<V, K>(candidates, outliers, envelope, records, rng);
+                let selector = UniformSelector::begin::<V, K>(
+                    candidates, outliers, envelope, records, MANY, rng,
+                );
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Scan if quantised.suit_all::<S, V, K>(records) => {

@@ -1,11 +1,10 @@
-//! Short arrays that begin where a line of the cache does.
+//! Arrays that are aligned to cache lines.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Numbers of which the first stands at the beginning of a cache line, so that none of the vectors they
-/// are read in lies across two lines. What has just been written and is read again in the next move
-/// comes at once then, and otherwise much later: where an array happens to lie must not matter.
+/// An array aligned to 64 bytes: loads that cross a cache line defeat store forwarding, and what one
+/// move writes the next one reads.
 #[derive(Debug, Clone)]
 pub(crate) struct Aligned<T> {
     lines: Vec<Line>,

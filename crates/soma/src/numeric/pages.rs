@@ -1,4 +1,4 @@
-//! Large pages for large arrays.
+//! Huge pages for large arrays.
 
 /// Arrays of fewer bytes than this are left to the system.
 const LARGE: usize = 1 << 21;

@@ -1,5 +1,4 @@
-//! The fall of the noise's log density with the distance, as a type, so that a kernel's loop is
-//! compiled once for each.
+//! The L1 and L2 costs of a residual as types, so that a kernel's loop is compiled once for each.
 
 use super::vector::Vector;
 
@@ -9,7 +8,7 @@ pub trait Cost: Copy + Default + 'static {
     /// The step in which distances are counted where costs are counted in [`COST_UNIT`]s.
     const STEP: f64;
 
-    /// Whether the cost of a distance depends on what was paid already.
+    /// Whether the cost is not linear in the distance, so that a step costs more the farther out.
     const IS_CURVED: bool;
 
     /// The cost of a residual.
@@ -19,11 +18,10 @@ pub trait Cost: Copy + Default + 'static {
     /// of the same sign, in single precision.
     fn cost_beyond(distance: f32, beyond: f32) -> f32;
 
-    /// What `distance` more costs where `paid` is paid already, both in steps: not more than it
-    /// does, in whole units.
+    /// Quantised lower bound of cost(paid + distance) - cost(paid), in units; both in steps.
     fn units_below(distance: u16, paid: u16) -> u16;
 
-    /// The same, but not less than it does.
+    /// Quantised upper bound of the same.
     fn units_above(distance: u16, paid: u16) -> u16;
 }
 

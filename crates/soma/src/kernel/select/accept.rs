@@ -148,8 +148,6 @@ impl Threshold {
     }
 }
 
-/// With so many records a sum of the weights is nearly always enough, and is first made of bounds.
-const MANY: usize = if cfg!(test) { 16 } else { 1024 };
 /// So many of them at a time.
 const AT_ONCE: usize = 16;
 
@@ -158,8 +156,10 @@ const AT_ONCE: usize = 16;
 const OFTEN: f64 = 0.05;
 
 /// The acceptance where there is one box of all statistics.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct OneBox {
+    /// With so many records a sum of the weights is nearly always enough, and is first made of bounds.
+    many: usize,
     /// The least cost that the box allows.
     pub(crate) least: f64,
     /// The probability that a bound of W / w_0 from below, which holds for all offers of the batch,
@@ -171,6 +171,12 @@ pub(crate) struct OneBox {
 }
 
 impl OneBox {
+    /// Sums of weights are first made of bounds where there are at least `many` records.
+    #[inline(always)]
+    pub(crate) fn new(many: usize) -> Self {
+        OneBox { many, least: 0.0, doubt: 0.0, sure: 0, is_drawn: false }
+    }
+
     /// Widens the box to hold all offers of the batch. A replacement moves the residual, and so,
     /// unless it bends, the cost, by no more than the box is wide.
     #[inline(always)]
@@ -214,8 +220,8 @@ impl OneBox {
         Some(1.0 - self.doubt * (1.0 - rng.random::<f64>()))
     }
 
-    /// Whether the offer is put in the chosen place. What hardly ever fails comes first: a branch
-    /// that goes either way is dear.
+    /// Whether the offer is put in the chosen place. Squeeze first: it accepts nearly always, so the
+    /// branch predicts.
     #[inline(always)]
     pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -238,7 +244,7 @@ impl OneBox {
         if threshold.is_met_by_all(records, mean) {
             return true;
         }
-        if records.n() >= MANY
+        if records.n() >= self.many
             && threshold.is_met_by_bounds::<S, V, K>(envelope, records, choice.place, evaluations)
         {
             return true;

@@ -112,7 +112,9 @@ impl Separable {
     fn begin(&mut self, records: &Records) {
         let (n, k) = (records.n(), records.k());
         let (whole, parts) = Partition::grow(records, 1);
-        let is_narrow = parts.iter().map(|part| part.trials()).sum::<f64>() * LOOSE < n as f64;
+        let looked_at: usize = parts.iter().map(|part| part.count).sum();
+        let trials = parts.iter().map(|part| part.trials()).sum::<f64>() / looked_at as f64;
+        let is_narrow = trials * LOOSE < 1.0;
         let cells = (n / PER_CELL).clamp(1, MOST_CELLS);
         let partition = if is_narrow { whole } else { Partition::grow(records, cells).0 };
         self.tree.fit(&partition, k);

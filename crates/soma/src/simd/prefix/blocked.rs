@@ -1,4 +1,4 @@
-//! Masses, and their sums by fours.
+//! Prefix sums by blocks of four.
 
 /// Up to so many fours are always summed up together.
 const FEW: usize = 8;

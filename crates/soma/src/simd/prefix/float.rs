@@ -1,4 +1,4 @@
-//! Masses to draw from.
+//! Prefix sums in double precision, in four interleaved parts.
 
 use crate::simd::vector::LANES;
 

@@ -1,4 +1,4 @@
-//! Masses in whole numbers, to draw from.
+//! Prefix sums of whole numbers: exact, and found by comparing eight at a time.
 
 use rand::Rng as _;
 

@@ -1,27 +1,26 @@
-//! Masses one on top of the other.
+//! Prefix sums that are updated in place.
 
 use crate::simd::vector::Vector;
 
-/// The prefix is put up anew when its height has fallen to this part of what it was at most:
-/// otherwise the rounding errors of the large masses that it had would be felt by the small ones
-/// that are left.
+/// Rebuild the prefix sums when the total falls below 1/1024 of its peak: the rounding errors of the
+/// large masses are still in them.
 const FALL: f64 = 1.0 / 1024.0;
 
-/// Masses that change by two at a time, from which one is drawn with a probability proportional to
-/// it. Kept are the sums of each mass and those before it, and a change shifts all that are above:
-/// no sum waits for another, and no branch is decided by chance.
+/// Prefix sums of masses of which two change at a time. An update adds to all sums after the mass, in
+/// vectors and without branches: O(count / 4). An index is drawn by counting the sums that are not
+/// above a uniform point.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShiftedPrefix {
     /// 0, and the sums, as many as fill vectors: those beyond the last mass are all there is.
     rungs: Vec<f64>,
     /// Zeros and then ones, as many as there are sums. A part of it says which sums are above.
     steps: Vec<f64>,
-    /// The height since the prefix was put up, at most.
+    /// The largest total since the sums were rebuilt.
     peak: f64,
 }
 
 impl ShiftedPrefix {
-    /// Puts the prefix up for masses of which there are `count`.
+    /// Rebuilds the sums of `count` masses.
     #[inline(always)]
     pub(crate) fn fit(&mut self, count: usize, masses: impl Iterator<Item = f64>) {
         let padded = count.next_multiple_of(4);
@@ -58,7 +57,7 @@ impl ShiftedPrefix {
         (index, left - self.rungs[index])
     }
 
-    /// Two masses change, one after the other. Returns whether the prefix has to be put up anew.
+    /// Two masses change, one after the other. Returns whether the sums have to be rebuilt.
     #[inline(always)]
     pub(crate) fn shift<V: Vector>(&mut self, first: (usize, f64), second: (usize, f64)) -> bool {
         let rungs = &mut self.rungs[1..];

@@ -10,10 +10,6 @@ use crate::records::{Batch, Records};
 use crate::rng::Rng;
 use crate::simd::prefetch::prefetch;
 
-/// About how many bytes of newcomers, of all origins together, are looked at in turn: they stay in
-/// the second-level cache. Tests have few newcomers.
-const IN_TURN: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
-
 /// Parts have room for so many standard deviations more than their mean: a part with more comes once
 /// in 10^27.
 const SPREAD: f64 = 11.0;
@@ -28,11 +24,12 @@ const BLOCK: usize = 256;
 /// Who has left which place is settled when the sweep is over, in one pass over the records.
 ///
 /// That it can be: a member of a bin is replaced uniformly, so that a permutation of the places of
-/// those who stood in a bin when the sweep began changes the probability of no course of the sweep.
+/// those who stood in a bin when the sweep began leaves the probability of every course of
+/// the sweep as it is: by exchangeability the placement is a uniform permutation, drawn once a sweep.
 /// Given which newcomers are there at the end, with their origins, and how many places of each bin
 /// were never left, it is therefore a uniformly drawn subset of its places that was not left, and
 /// the newcomers of that origin stand in the others in an order that is uniform too.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Far {
     /// The length of a record.
     d: usize,
@@ -42,13 +39,22 @@ pub(crate) struct Far {
     left: Vec<u32>,
     /// The newcomers of each origin, in parts that were drawn for them uniformly: the parts one
     /// after the other, each in a uniform order, are in a uniform order.
-    parts: Vec<Vec<LeafBox>>,
+    parts: Vec<Vec<Bucket>>,
     /// The rows of all parts.
     parted: Vec<f64>,
     /// Whose turn it is of the parts of each origin.
     turns: Vec<usize>,
     /// Places of a block that are to be settled, and what is left of the draw that said so.
     leavers: Vec<(u32, u64)>,
+    /// About how many bytes of newcomers, of all origins together, are looked at in turn.
+    in_turn: usize,
+}
+
+impl Default for Far {
+    /// Newcomers that are looked at in turn stay in the second-level cache.
+    fn default() -> Self {
+        Far::in_turns_of(1 << 18)
+    }
 }
 
 /// Records, each followed by the number of a bin, and behind them room for more.
@@ -94,17 +100,26 @@ impl Rows {
 
 /// So many of the rows that stand in one array.
 #[derive(Debug, Clone, Copy)]
-struct LeafBox {
+struct Bucket {
     start: usize,
     count: usize,
     room: usize,
 }
 
-impl LeafBox {
+impl Bucket {
     /// Asks for all of it from memory: it will be looked at in no order.
     fn ask(&self, rows: &[f64], width: usize) {
         let rows = &rows[self.start * width..][..self.count * width];
         rows.iter().step_by(LINE / size_of::<f64>()).for_each(|row| prefetch(row));
+    }
+}
+
+impl Far {
+    /// Newcomers of about so many bytes are looked at in turn.
+    pub(crate) fn in_turns_of(bytes: usize) -> Self {
+        let (d, newcomers, first, left, parts) = Default::default();
+        let (parted, turns, leavers) = Default::default();
+        Far { d, newcomers, first, left, parts, parted, turns, leavers, in_turn: bytes }
     }
 }
 
@@ -178,7 +193,7 @@ impl Far {
     /// so that hardly ever one is full, and the next one taken.
     fn make_room(&mut self) {
         let (width, bins) = (self.d + 1, self.newcomers.len());
-        let in_turn = (IN_TURN / (bins * width * size_of::<f64>())).max(1);
+        let in_turn = (self.in_turn / (bins * width * size_of::<f64>())).max(1);
         let mut start = 0;
         self.parts.resize(bins, Vec::new());
         for (b, parts) in self.parts.iter_mut().enumerate() {
@@ -187,7 +202,7 @@ impl Far {
             let each = newcomers as f64 / count as f64;
             let room = (each + SPREAD * each.sqrt() + SPREAD * SPREAD) as usize;
             parts.clear();
-            parts.extend((0..count).map(|j| LeafBox { start: start + j * room, count: 0, room }));
+            parts.extend((0..count).map(|j| Bucket { start: start + j * room, count: 0, room }));
             start += count * room;
         }
         if start * width > self.parted.len() {

@@ -1,7 +1,7 @@
 //! Records whose statistic is the indicator of a bin: they share their weights.
 
 mod bin;
-mod far;
+pub(crate) mod far;
 mod near;
 
 use rand::{Rng as _, RngExt};
@@ -41,7 +41,7 @@ pub(crate) struct Bins {
     targets: Vec<u32>,
     pending: Vec<Replacement>,
     near: Near,
-    far: Far,
+    pub(crate) far: Far,
     /// The number of records from which on they are taken to be far, if it is not the usual one.
     pub(crate) far_from: Option<usize>,
     /// Whether no factor is too large or too small to be multiplied.

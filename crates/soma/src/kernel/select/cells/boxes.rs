@@ -13,7 +13,7 @@ use crate::simd::cost::{Cost, sum_over};
 use crate::simd::prefix::integer::IntegerPrefix;
 use crate::simd::vector::{LANES, ONE, Vector, Weighing, lane};
 
-/// Statistics of more bytes than this are waited for, unless they are asked for ahead of their use.
+/// Statistics of more bytes than this are far in memory: members are drawn ahead and prefetched.
 const FAR: usize = 1 << 19;
 /// Records are put in cells so many at a time.
 const BLOCK: usize = 64;
@@ -21,8 +21,8 @@ const BLOCK: usize = 64;
 const LOOSE: f32 = 1.062;
 /// What masses are multiplied by, so that rounding cannot make them too small.
 const SLACK: f32 = 1.0 + 1e-6;
-/// All masses together are at least so many times what rounding up adds to each, if that can be: so
-/// much larger the weight of one part is made, as a power of 2, again and again, but not beyond this.
+/// If the total mass is below 64 per cell, rescale by 2^12 (at most 2^96) to bound the error of
+/// rounding up.
 const FEWEST: u32 = 64;
 const MORE: i32 = 12;
 const MOST: i32 = 96;

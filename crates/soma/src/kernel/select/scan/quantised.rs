@@ -1,4 +1,4 @@
-//! A SOMA move by a scan in whole numbers: a bound of every weight, and few weights in full.
+//! A SOMA move by a quantised scan: 16-bit bounds of all weights, and few weights in full.
 
 mod quantiser;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use crate::simd::vector::{LANES, Portable, STEPS_OF_ONE, Stepping, Vector};
 const STANDING: f64 = 14.0;
 /// The most that a mass may be, as a power of 2, where there are up to 128 records.
 const TOP: u32 = 24;
-/// The sum of the masses is at least so many times what rounding up adds to it.
+/// The sum of the masses is at least this many per record, to bound the error of rounding up.
 const FEWEST: u32 = 64;
 /// The largest exponent that is used: weights are only compared, so that more is no more.
 const MOST: f64 = 600.0;
@@ -31,8 +31,8 @@ const MOST: f64 = 600.0;
 /// that the law does not change if they are given up after a number that is fixed beforehand.
 const TRIALS: usize = 64;
 
-/// The statistics of consecutive records in whole steps, those of one coordinate side by side, for
-/// noise whose cost is the distance.
+/// The statistics of consecutive records, quantised to 16 bits, column by column, for the L1
+/// potential.
 ///
 /// The mass of a record is a bound of its weight, in parts of which w_0 has about 2^14. It is
 /// computed from costs that are too small by no more than one step for each coordinate, with
@@ -295,7 +295,7 @@ impl Scanned for Quantised {
         let surely = (1.0 - 2.0 * slack(k) * STEP) / LOOSE;
         let least = (most - self.none.len() as f64) * surely;
         let standing = exp_above((self.unit - current).min(MOST));
-        // What hardly ever fails comes first: a branch that goes either way is dear.
+        // Squeeze first: it accepts nearly always, so the branch predicts.
         if !self.quantiser.is_wide() && least * (1.0 - uniform) >= standing * uniform {
             return true;
         }

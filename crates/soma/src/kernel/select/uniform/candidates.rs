@@ -121,7 +121,7 @@ impl Candidates {
         (surely, !V::below(V::add(logs, off), excess) & 15)
     }
 
-    /// Which of the four candidates from `at` on come after something else perhaps, which is to
+    /// Bitmask of the four candidates from `at` on that an outlier trial may precede, which is to
     /// happen with a probability of at most `part` before each of them.
     #[inline(always)]
     pub(crate) fn come_later<V: Vector>(&self, at: usize, part: f64) -> u32 {

@@ -14,8 +14,10 @@ use crate::rng::Rng;
 use crate::simd::cost::{Cost, costs_with};
 use crate::simd::vector::Vector;
 
-/// Statistics of fewer bytes than this are near enough not to be asked for ahead.
+/// Statistics of fewer bytes than this stay in the cache and are not prefetched.
 const NEAR: usize = 1 << 18;
+/// From so many records on, sums of weights are first made of bounds.
+pub(crate) const MANY: usize = 1024;
 /// How many candidates are looked at together.
 const FOUR: usize = 4;
 
@@ -41,12 +43,13 @@ impl<'a> UniformSelector<'a> {
         outliers: &'a mut Outliers,
         envelope: &mut Envelope,
         records: &Records,
+        many: usize,
         rng: &mut Rng,
     ) -> Self {
         outliers.begin::<V, K>(records, envelope);
         candidates.begin(records.n(), outliers.are_apart(), rng);
         let near = size_of_val(records.statistics()) < NEAR;
-        let selector = UniformSelector { candidates, outliers, near, one: OneBox::default() };
+        let selector = UniformSelector { candidates, outliers, near, one: OneBox::new(many) };
         selector.ask_for::<LEFT, K>(records);
         selector
     }
@@ -78,8 +81,8 @@ impl<'a> UniformSelector<'a> {
         choice
     }
 
-    /// So many candidates are used up, four at most. Four are asked for, though it be again: how
-    /// many are new is a matter of chance, on which a loop that is taken so many times would wait.
+    /// Uses up `count` candidates, four at most. Always prefetches four: a data-dependent trip count
+    /// mispredicts.
     #[inline(always)]
     fn use_up<const K: usize>(&mut self, count: usize, records: &Records, rng: &mut Rng) {
         self.candidates.use_up(count, rng);
@@ -133,8 +136,7 @@ impl Selector for UniformSelector<'_> {
             let comes_later = self.candidates.come_later::<V>(at, split.mass);
             let mut all = [0.0; FOUR];
             V::store(&mut all, costs);
-            // Nearly always the first that is perhaps kept is, and no other trial comes before it:
-            // then its place is not waited for until that is known.
+            // Nearly always the first candidate that may be kept is, and no outlier trial precedes it.
             let first = perhaps.trailing_zeros() as usize % FOUR;
             if (surely >> first) & 1 == 1 && comes_later & ((2 << first) - 1) == 0 {
                 return self.keep::<K>(at, first, all[first], records, evaluations, rng);

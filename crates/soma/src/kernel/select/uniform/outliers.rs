@@ -15,12 +15,8 @@ use crate::simd::vector::{Portable, Vector};
 /// The core is the box of so many records, or of one in [`SPARSE`] if these are fewer.
 const SAMPLED: usize = 512;
 const SPARSE: usize = 8;
-/// Of fewer records none are set apart.
-const FEWEST: usize = if cfg!(test) { 2 * SPARSE } else { 1024 };
 /// So many records are looked at together; the first of them say whether it is worth it.
 const AT_ONCE: usize = 4096;
-/// By how much narrower, in noise units, the core has to be than the box of all, to be worth it.
-const GAIN: f64 = if cfg!(test) { 0.0 } else { 0.15 };
 /// The most that a bound of all weights exceeds that of the core by, as an exponent: where it would
 /// be more the core's is raised.
 const MOST_APART: f64 = 30.0;
@@ -36,8 +32,12 @@ const MOST_APART: f64 = 30.0;
 /// few outliers cost little, wherever they are.
 ///
 /// A place stays in the list when a record of the core comes to it: it is never kept then.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Outliers {
+    /// Of fewer records none are set apart.
+    fewest: usize,
+    /// By how much narrower, in noise units, the core has to be than the box of all, to be worth it.
+    gain: f64,
     core: Envelope,
     /// The edges of the core, coordinate after coordinate, four times.
     edges: [Vec<f64>; 2],
@@ -46,6 +46,26 @@ pub(crate) struct Outliers {
     /// Whether each place is in the list, 64 in a word.
     marks: Vec<u64>,
     per_n: f64,
+}
+
+impl Default for Outliers {
+    fn default() -> Self {
+        Outliers::with(1024, 0.15)
+    }
+}
+
+impl Outliers {
+    /// Records are set apart where there are at least `fewest`, and the core is narrower by `gain`.
+    pub(crate) fn with(fewest: usize, gain: f64) -> Self {
+        let (core, edges, is_used, listed, marks, per_n) = Default::default();
+        Outliers { fewest, gain, core, edges, is_used, listed, marks, per_n }
+    }
+
+    /// Records are set apart wherever there are a few.
+    #[cfg(test)]
+    pub(crate) fn eager() -> Self {
+        Outliers::with(2 * SPARSE, 0.0)
+    }
 }
 
 /// How trials are made for one offer.
@@ -86,9 +106,9 @@ impl Outliers {
         let mut start = 0;
         for (part, rows) in records.statistics().chunks(AT_ONCE * k).enumerate() {
             all.widen_all::<V, K>(rows);
-            if part == 0 && n >= FEWEST {
+            if part == 0 && n >= self.fewest {
                 self.find_core::<V, K>(records);
-                self.is_used = all.width() - self.core.width() > GAIN;
+                self.is_used = all.width() - self.core.width() > self.gain;
             }
             if self.is_used {
                 self.list::<V, K>(start, rows);

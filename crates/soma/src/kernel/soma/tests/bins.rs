@@ -1,6 +1,7 @@
 //! Records of a histogram.
 
 use crate::kernel::SomaScan;
+use crate::kernel::select::bins::far::Far;
 use crate::kernel::soma::tests::*;
 use crate::release::query::Histogram;
 use crate::simd::vector::Portable;
@@ -87,6 +88,8 @@ impl Offers for Marked {
 fn kernel(is_far: bool) -> Kernel {
     let mut soma = Soma::new();
     soma.bins.far_from = Some(if is_far { 0 } else { usize::MAX });
+    // Few bytes in turn, since tests have few newcomers.
+    soma.bins.far = Far::in_turns_of(1 << 6);
     Kernel::Soma(soma)
 }
 

@@ -61,7 +61,7 @@ fn chains_agree_with_the_scan() {
         };
         let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
         for &strategy in strategies {
-            let fast = run(Kernel::Soma(Soma::with_strategy(strategy)), 2);
+            let fast = run(eager(strategy), 2);
             assert_agree(&reference, &fast, &format!("{epsilon} {strategy:?}"));
         }
     }
@@ -107,7 +107,7 @@ fn the_residual_follows_the_records() {
     for n in [300, 9_000] {
         for strategy in [Strategy::Uniform, Strategy::Cells(32)] {
             let (mut records, _) = problem(Noise::Laplace, n, 9, 3.0, State::Typical);
-            let mut kernel = Kernel::Soma(Soma::with_strategy(strategy));
+            let mut kernel = eager(strategy);
             sweep(&mut kernel, &mut records, 1, 5);
             let kept = records.residual().to_vec();
             records.refresh();

@@ -38,7 +38,7 @@ impl Work for Frozen<'_> {
     #[inline(always)]
     fn run<S: Cost, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
-        let (mut candidates, mut outliers) = (Candidates::default(), Outliers::default());
+        let (mut candidates, mut outliers) = (Candidates::default(), Outliers::eager());
         let Soma { partition, ahead, columns, quantised, cells, bins, order, envelope, .. } =
             &mut *self.soma;
         match strategy {
@@ -48,6 +48,7 @@ impl Work for Frozen<'_> {
                     &mut outliers,
                     envelope,
                     self.records,
+                    16,
                     self.rng,
                 );
                 self.draw::<S, V, K, _>(selector)
@@ -209,6 +210,12 @@ fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Rec
         _ => (0..k).map(|_| normal() / scale).collect(),
     };
     (Records::new(&release, rows).unwrap(), offer)
+}
+
+/// SOMA that sets records apart wherever there are a few.
+fn eager(strategy: Strategy) -> Kernel {
+    let soma = Soma::with_strategy(strategy);
+    Kernel::Soma(Soma { outliers: Outliers::eager(), ..soma })
 }
 
 fn frozen(

@@ -7,7 +7,7 @@ use crate::kernel::soma::tests::*;
 fn outliers_follow_the_records() {
     for k in [1, 3, 6, 9] {
         let (mut records, _) = problem(Noise::Laplace, 302, k, 5.0, State::Typical);
-        let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Uniform));
+        let mut kernel = eager(Strategy::Uniform);
         for seed in 0..3 {
             sweep(&mut kernel, &mut records, 1, seed);
             let Kernel::Soma(soma) = &kernel else { unreachable!() };

@@ -1,4 +1,4 @@
-//! Statistics in whole steps.
+//! Statistics quantised to 16-bit steps.
 
 use std::ops::Range;
 
@@ -13,8 +13,7 @@ pub(crate) const STEP: f64 = std::f64::consts::LN_2 / 256.0;
 /// Statistics of one coordinate are no farther from the origin than this, and those of all no
 /// farther together than that, in steps, so that no whole number comes to its end.
 const FARTHEST: [f64; 2] = [16_000.0, 28_000.0];
-/// The reach is so many times what it has to be for all records, or for some, of which there are so
-/// many, so that hardly any is beyond it.
+/// Quantisation range: 1.5 times the largest deviation of all records, or of a sample of 64.
 const MARGIN: f64 = 1.5;
 const SOME: usize = 64;
 /// So many records are laid side by side at a time.
