@@ -12,18 +12,18 @@ use super::interleave::{Timed, interleave};
 use super::lines::Lines;
 use crate::exit::{Failed, Outcome};
 
-/// What can be timed: the draw of an offer with its statistic and nothing else, which is the floor
+/// What can be timed: the draw of a proposal with its statistic and nothing else, the lower limit
 /// of every kernel, and the kernels.
 pub const CONTENDERS: [&str; 6] =
     ["draw", "sys-imwg", "ran-imwg", "soma", "soma-blocks", "soma-subset"];
 
-/// Those that are timed unless it is said.
+/// Those that are timed by default.
 const USUAL: [&str; 5] = ["draw", "sys-imwg", "ran-imwg", "soma", "soma-blocks"];
 
-/// How many records an offer is weighed against in soma-subset.
+/// How many records a proposal is weighed against in soma-subset.
 const SUBSET: usize = 16;
 
-/// Seconds for each problem unless it is said.
+/// Seconds for each problem by default.
 const SECONDS: f64 = 1.5;
 
 /// The problems with the budgets and numbers of records that are taken unless they are said.
@@ -92,7 +92,7 @@ struct Line {
     ns_per_move: f64,
     ratio_to_sys_imwg: f64,
     weight_evaluations_per_move: f64,
-    /// None where nothing is offered.
+    /// None where nothing is proposed.
     acceptance_rate: Option<f64>,
 }
 
@@ -215,7 +215,7 @@ pub fn choice(name: &str, n: usize) -> Option<KernelChoice> {
     }
 }
 
-/// As many offers as a sweep takes, and no move.
+/// As many proposals as a sweep takes, and no move.
 fn draw(
     n: usize,
     offers: &mut ModelOffers,

@@ -13,13 +13,13 @@ use super::interleave::interleave;
 use super::lines::Lines;
 use crate::exit::{Failed, Outcome};
 
-/// The kernels that are timed unless it is said.
+/// The kernels that are timed by default.
 const USUAL: [&str; 5] = ["sys-imwg", "ran-imwg", "soma", "soma-blocks", "soma-subset"];
 
-/// The numbers of records unless they are said: couplings are for small and middling problems.
+/// The numbers of records by default: couplings are for small and medium problems.
 const RECORDS: [usize; 3] = [10, 100, 1_000];
 
-/// Seconds for each kernel on each problem unless it is said.
+/// Seconds for each kernel on each problem by default.
 const SECONDS: f64 = 0.4;
 
 /// Sweeps that take a chain from one start of a pair to the next.

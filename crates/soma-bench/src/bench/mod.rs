@@ -31,11 +31,11 @@ pub struct Args {
     /// compare with.
     #[arg(long)]
     releases: bool,
-    /// What is timed: kernels, and `draw`, an offer with its statistic alone.
+    /// What is timed: kernels, and `draw`, a proposal with its statistic alone.
     #[arg(long, value_name = "NAME", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(cost::CONTENDERS))]
     kernel: Vec<String>,
-    /// JSON in the place of a table.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -102,8 +102,7 @@ fn unknown(name: &str) -> Failed {
 /// How many of the published numbers agree, item by item, and where to look.
 fn summary(folder: &Folder, wanted: &[&Item]) -> String {
     let width = wanted.iter().map(|item| item.name.len()).max().unwrap_or(0);
-    let mut text =
-        format!("{:width$}  numbers  published  agree  seconds\n", "item");
+    let mut text = format!("{:width$}  numbers  published  agree  seconds\n", "item");
     for stored in wanted.iter().filter_map(|item| folder.stored(item)) {
         let checks = &stored.findings.checks;
         let published = checks.iter().filter(|check| check.agrees.is_some()).count();

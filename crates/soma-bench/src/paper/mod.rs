@@ -2,7 +2,7 @@
 //!
 //! An [`Item`] is one of them. It runs in a [`Study`], which says at what scale and from which
 //! seed, and gives [`Findings`]: tables, figures, and each published number with ours beside it.
-//! A [`Folder`] keeps the findings, so that a run can be taken up again item by item, and makes
+//! A [`Folder`] keeps the findings, so that a run can be resumed item by item, and makes
 //! one page of all. [`run`] is the command `soma paper`.
 
 mod command;

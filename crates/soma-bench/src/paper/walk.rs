@@ -42,7 +42,7 @@ impl<'a> Walk<'a> {
         Walk::from(problem, sampler, start, rng)
     }
 
-    /// One move. Returns whether the offer was taken.
+    /// One move. Returns whether the proposal was accepted.
     pub(crate) fn step(&mut self) -> Outcome<bool> {
         let shape = self.problem.release().mechanism().noise().shape();
         self.moves.advance(&mut self.records, &mut self.offers, shape, &mut self.rng)

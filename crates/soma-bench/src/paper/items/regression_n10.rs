@@ -82,7 +82,7 @@ fn run(study: &Study<'_>) -> Outcome<Findings> {
          Acceptance over {chains} chains of {iterations} iterations. The released values are those \
          of the authors' n = 10 experiment, which the paper does not print: with the printed \
          n = 100 values the acceptance comes out otherwise. The coupling is the paper's, mended, and \
-         offers that differ share their predictors: the authors' \
+         proposals that differ share their predictors: the authors' \
          own relabels records without their statistics, and gives up a maximal coupling after 100 \
          tries."
     ));
@@ -184,7 +184,7 @@ fn checks(findings: &mut Findings, row: &Row) {
         mean_se(&row.aligned),
     );
     let fresh = Check::ours(
-        format!("mean coupling time with offers that share no predictors, {which}"),
+        format!("mean coupling time with proposals that share no predictors, {which}"),
         mean_se(&row.fresh),
     );
     let whole = Meetings::new(0, LIMIT, row.times.iter().map(|t| Some(*t as u64)).collect());
@@ -214,7 +214,7 @@ fn checks(findings: &mut Findings, row: &Row) {
         );
     }
     findings.check(fresh.note(
-        "Not in the paper, as it seems: where the two offers differ, their predictors differ too, \
+        "Not in the paper, as it seems: where the two proposals differ, their predictors differ too, \
          in the place of the responses alone.",
     ));
     findings.check(aligned.note(
