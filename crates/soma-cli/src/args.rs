@@ -1,4 +1,4 @@
-//! Options of a run, which stand above what the spec says.
+//! Options of a run, which override the spec.
 
 use std::num::NonZeroUsize;
 
@@ -11,7 +11,7 @@ use soma::spec::{MOST_CHAINS, Sampler};
 /// Which kernel, and which random numbers.
 #[derive(clap::Args)]
 pub struct KernelArgs {
-    /// How records are imputed.
+    /// The kernel that imputes the records.
     #[arg(long, value_parser = PossibleValuesParser::new(KernelChoice::NAMES))]
     kernel: Option<String>,
     /// The size of the subset, for the kernel soma-subset; of a block, for soma-blocks.
@@ -57,14 +57,14 @@ fn warmup(text: &str) -> Result<Warmup, String> {
 pub struct SamplerArgs {
     #[command(flatten)]
     kernel: KernelArgs,
-    /// How theta is moved; `centred` gives the paper's chain.
+    /// Which theta updates are used; `centred` gives the paper's chain.
     #[arg(long, value_parser = PossibleValuesParser::new(MovesChoice::NAMES))]
     moves: Option<String>,
     /// The number of chains.
     #[arg(long, value_name = "C", value_parser = value_parser!(u64).range(1..=MOST_CHAINS))]
     chains: Option<u64>,
-    /// Iterations of each chain before the first that is kept; `certified` takes as many as
-    /// meeting times vouch for, of the chain with centred moves.
+    /// Iterations of each chain before the first draw that is kept; `certified` computes their
+    /// number from meeting times, for the chain with centred updates of theta.
     #[arg(long, value_name = "W", value_parser = warmup)]
     warmup: Option<Warmup>,
     /// Draws kept of each chain.
@@ -93,7 +93,7 @@ impl SamplerArgs {
         }
     }
 
-    /// Whether the warm-up is to be as long as meeting times vouch for.
+    /// Whether the length of the warm-up is to be computed from meeting times.
     pub fn is_certified(&self) -> bool {
         matches!(self.warmup, Some(Warmup::Certified))
     }
@@ -102,7 +102,7 @@ impl SamplerArgs {
 /// How many threads a run takes.
 #[derive(clap::Args, Default)]
 pub struct ThreadArgs {
-    /// Threads to run chains on; all cores if not given. The draws do not depend on it.
+    /// The number of threads; all cores if not given. The draws do not depend on it.
     #[arg(long, value_name = "T")]
     threads: Option<NonZeroUsize>,
 }

@@ -1,4 +1,4 @@
-//! `soma check`: whether a spec is right, and what it says.
+//! `soma check`: what a spec says, and what is wrong with it.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::args::ThreadArgs;
 use crate::exit::{self, Outcome};
 use crate::{memory, spec_file};
 
-/// Reads a spec and says what it says, without a run.
+/// Reads a spec and prints what it says, without a run.
 #[derive(clap::Args)]
 pub struct Args {
     /// The spec; or a file with the table [release] alone, as a curator publishes it.
@@ -28,13 +28,13 @@ pub fn run(args: Args) -> Outcome {
             let alone =
                 Release::parse(&text).map_err(|error| spec_file::bad(path, &text, error))?;
             format!(
-                "{}\nmodel    none: this is a release, to be fitted with a model",
+                "{}\nmodel    none: this is a release alone; `soma fit` needs a model",
                 release(&alone)
             )
         }
         Err(error) => return Err(spec_file::bad(path, &text, error)),
     };
-    exit::print(&format!("{} is right.\n{said}", path.display()))
+    exit::print(&format!("{}: no problems found\n{said}", path.display()))
 }
 
 fn release(release: &Release) -> String {

@@ -24,12 +24,12 @@ pub fn run(args: Args) -> Outcome {
     let report = Report::of_run(&run)?;
     let note = match run.manifest().status {
         Status::Complete => None,
-        Status::Running => Some("is running, or was killed"),
+        Status::Running => Some("is still running, or was killed"),
         Status::Stopped => Some("was stopped before its end"),
         Status::Failed => Some("ended with an error"),
     };
     if let Some(note) = note {
-        eprintln!("note: this run {note}; `soma fit --resume` goes on with it");
+        eprintln!("note: this run {note}; `soma fit --resume` continues it");
     }
     exit::print(&if args.json { report.json() } else { report.text() })
 }

@@ -2,34 +2,17 @@
 
 use crate::exit::{self, Failed, Outcome};
 
+#[path = "../../../examples/shipped.rs"]
+mod shipped;
+
+use shipped::SHIPPED;
+
 /// Lists the shipped specs, or prints one.
 #[derive(clap::Args)]
 pub struct Args {
     /// The spec to print.
     name: Option<String>,
 }
-
-macro_rules! shipped {
-    ($($name:literal),* $(,)?) => {
-        /// The shipped specs: name and text. The first comment of a text says what it is.
-        pub const SHIPPED: &[(&str, &str)] =
-            &[$(($name, include_str!(concat!("../../../examples/", $name, ".toml")))),*];
-    };
-}
-
-shipped![
-    "atus-female",
-    "atus-male",
-    "regression-n100-eps30",
-    "regression-n100-eps3",
-    "regression-n10-eps30",
-    "regression-n10-eps3",
-    "private-mean-n2",
-    "histogram-n50",
-    "histogram-n20",
-    "category-counts",
-    "normal-gaussian-noise",
-];
 
 /// The subcommand.
 pub fn run(args: Args) -> Outcome {

@@ -78,11 +78,6 @@ fn shown(bad: &BadSpec) -> String {
     }
 }
 
-/// Plain data as JSON.
-pub fn json(data: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(data).unwrap_or_else(|error| unreachable!("plain data: {error}"))
-}
-
 /// Prints `text` on standard output. A reader that has gone away is no failure of ours.
 pub fn print(text: &str) -> Outcome {
     use std::io::Write;

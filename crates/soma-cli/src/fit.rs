@@ -15,7 +15,7 @@ use crate::report::Report;
 use crate::session::{End, Session, Sink};
 use crate::{couple, interrupt, memory, spec_file};
 
-/// Draws from the posterior of a spec. Options stand above what the spec says.
+/// Draws from the posterior of a spec. Options override the spec.
 #[derive(clap::Args)]
 pub struct Args {
     /// The spec.
@@ -25,13 +25,13 @@ pub struct Args {
     sampler: SamplerArgs,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Write the draws into this folder as they come.
+    /// Write the draws to this folder as they are made.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the run in the folder, from its last checkpoints.
+    /// Continue the run in the folder from its last checkpoints.
     #[arg(long, requires = "out")]
     resume: bool,
-    /// The longest time between two checkpoints of a chain: what a kill can lose.
+    /// The longest time between two checkpoints of a chain: a kill loses at most this much.
     #[arg(long, value_name = "SECONDS", requires = "out", default_value = "10", value_parser = pause)]
     checkpoint: Duration,
     /// Print one JSON object instead of the table.
@@ -57,9 +57,9 @@ pub fn run(args: Args) -> Outcome {
     let outcome = session.run(&spec.problem, &settings, args.threads.count());
     let report = close(session.sink, &args, &spec.problem, &settings, outcome)?;
     if interrupt::seen() && !args.quiet {
-        let resume = " The same command with --resume goes on from here.";
+        let resume = " The same command with --resume continues the run.";
         let resume = if args.out.is_some() { resume } else { "" };
-        eprintln!("Stopped: this is what had been drawn.{resume}");
+        eprintln!("Stopped: the table has the draws so far.{resume}");
     }
     exit::print(&if args.json { report.json() } else { report.text() })
 }
@@ -109,18 +109,18 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
     Ok((sink, settings))
 }
 
-/// The settings with the warm-up that meeting times vouch for.
+/// The settings with a warm-up computed from meeting times.
 fn certified(args: &Args, problem: &Problem, settings: Settings) -> Result<Settings, Failed> {
     if settings.moves != MovesChoice::Centred {
         return Err(Failed::Input(format!(
-            "--warmup: meeting times vouch for centred moves only (given: --moves {}). Allowed: \
+            "--warmup: `certified` is for centred updates of theta only (given: --moves {}). Allowed: \
              --moves centred, or a number of iterations.",
             settings.moves.name()
         )));
     }
     let warmup = couple::warmup(problem, &settings, args.threads.count().get(), args.quiet)?;
     if !args.quiet {
-        eprintln!("note: from iteration {warmup} on the chain is within 0.01 of the posterior");
+        eprintln!("note: the chain is within 0.01 of the posterior from iteration {warmup} on");
     }
     // The kernel is the one that the pairs were run with.
     Ok(Settings { warmup, kernel: settings.kernel.settled(), ..settings })

@@ -4,7 +4,6 @@
 //! error. Exit codes: 0 good, 1 the run failed, 2 the input was wrong.
 
 mod args;
-mod bench;
 mod check;
 mod couple;
 mod diagnose;
@@ -12,9 +11,9 @@ mod examples;
 mod exit;
 mod fit;
 mod interrupt;
+mod measure;
 mod memory;
 mod moves;
-mod paper;
 mod progress;
 mod report;
 mod session;
@@ -38,18 +37,20 @@ struct Soma {
 enum Command {
     /// Draw from the posterior of a spec and print a table of it.
     Fit(fit::Args),
-    /// Run pairs of chains until they meet: how long is long enough.
+    /// Run pairs of coupled chains until they meet, to bound the distance to the posterior.
     Couple(couple::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
-    /// Say whether a spec, or a release alone, is right, and what it says.
+    /// Check a spec, or a release alone, and print what it says.
     Check(check::Args),
-    /// List the shipped specs, or print one: the start of your own.
+    /// List the shipped specs, or print one to start your own from.
     Examples(examples::Args),
-    /// Measure the program itself.
-    Bench(bench::Args),
-    /// Compute the tables and figures of the SOMA paper again, beside its numbers.
-    Paper(paper::Args),
+    /// Measure the program itself (by the program soma-bench).
+    #[command(disable_help_flag = true)]
+    Bench(measure::Args),
+    /// Compute the tables and figures of the SOMA paper again, beside its numbers (by soma-bench).
+    #[command(disable_help_flag = true)]
+    Paper(measure::Args),
 }
 
 fn main() -> ExitCode {
@@ -59,8 +60,8 @@ fn main() -> ExitCode {
         Command::Diagnose(args) => diagnose::run(args),
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::Paper(args) => paper::run(args),
+        Command::Bench(args) => measure::run("bench", args),
+        Command::Paper(args) => measure::run("paper", args),
     };
     exit::code(outcome)
 }

@@ -1,9 +1,9 @@
-//! What the sweeps and the moves of theta did, in words.
+//! What the sweeps and the theta updates did, in words.
 
 use soma::chain::{MoveReport, Tally};
 
-/// One line on all chains: the share of the work that went into each move, and how often what it
-/// proposed was taken. Nothing where nothing was done after warm-up.
+/// One line on all chains: the share of the work of each theta update, and the share of its
+/// proposals that was accepted. Empty if nothing was done after warm-up.
 pub fn line(chains: &[Vec<MoveReport>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for made in chains.iter().flatten() {
@@ -23,10 +23,10 @@ pub fn line(chains: &[Vec<MoveReport>]) -> String {
         rows.iter().for_each(|made| tally += made.tally);
         let share = 100.0 * tally.work as f64 / all as f64;
         let mut part = format!("{name} {share:.0}%");
-        // The sweeps have a rate of their own, and a centred move is always taken.
+        // The acceptance rate of the sweeps has its own line; a centred update is always accepted.
         if tally.accepted < tally.proposed && *name != "sweep" {
-            let taken = 100.0 * tally.accepted as f64 / tally.proposed as f64;
-            part += &format!(" (taken {taken:.0}%)");
+            let accepted = 100.0 * tally.accepted as f64 / tally.proposed as f64;
+            part += &format!(" (accepted {accepted:.0}%)");
         }
         if rows.len() < worked {
             part += &format!(" in {} of {worked} chains", rows.len());
@@ -52,7 +52,7 @@ mod tests {
             vec![made("sweep", 100, 60, 30), made("centred", 10, 10, 10), made("block", 8, 6, 60)],
             vec![made("sweep", 100, 60, 60), made("centred", 10, 10, 40)],
         ];
-        let right = "Work: sweep 45%, centred 25%, block 30% (taken 75%) in 1 of 2 chains.\n";
+        let right = "Work: sweep 45%, centred 25%, block 30% (accepted 75%) in 1 of 2 chains.\n";
         assert_eq!(line(&both), right);
         assert_eq!(line(&[]), "");
     }

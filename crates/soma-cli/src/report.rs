@@ -106,7 +106,7 @@ impl Report {
     ) -> Result<Self, Failed> {
         let begun: Vec<u64> = lengths.iter().copied().filter(|&length| length > 0).collect();
         let Some(&draws) = begun.iter().min() else {
-            return Err(Failed::Run("nothing has been drawn yet".into()));
+            return Err(Failed::Run("there are no draws yet".into()));
         };
         let row = |(k, name): (usize, String)| {
             let mut chains = column(k, &name)?;
@@ -160,8 +160,8 @@ impl Report {
     }
 }
 
-/// Which kernels chains took, each with the mean figures of all that were tried; nothing if they
-/// had no choice.
+/// Which kernels the chains chose, with the mean merits of all that were tried; empty if they had
+/// no choice.
 fn kernels(chosen: &[Chosen]) -> String {
     let Some(first) = chosen.first() else { return String::new() };
     let mut names: Vec<&str> = chosen.iter().map(|one| one.kernel.as_str()).collect();
@@ -172,7 +172,7 @@ fn kernels(chosen: &[Chosen]) -> String {
     });
     let taken = counted.collect::<Vec<String>>().join(", ");
     if first.tried.is_empty() {
-        return format!("Kernel taken: {taken}; the warm-up was too short to try others.\n");
+        return format!("Kernel chosen: {taken}; the warm-up was too short to try others.\n");
     }
     let figures = (0..first.tried.len()).map(|k| {
         let tried = || chosen.iter().filter_map(|one| one.tried.get(k));
@@ -180,5 +180,5 @@ fn kernels(chosen: &[Chosen]) -> String {
         format!("{} {merit:.2}", first.tried[k].kernel)
     });
     let figures = figures.collect::<Vec<String>>().join(", ");
-    format!("Kernel taken: {taken} (effective draws per work, the best of a chain 1: {figures}).\n")
+    format!("Kernel chosen: {taken} (effective draws per work relative to the best: {figures}).\n")
 }

@@ -22,7 +22,7 @@ pub enum Sink {
 pub struct End {
     /// The kernel that it took, where it was to find one.
     pub chosen: Option<Chosen>,
-    /// What its sweeps and moves of theta did after warm-up.
+    /// What its sweeps and theta updates did after warm-up.
     pub theta_moves: Vec<MoveReport>,
 }
 

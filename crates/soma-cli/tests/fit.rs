@@ -1,4 +1,4 @@
-//! `soma fit`: what it prints, and that options stand above the spec.
+//! `soma fit`: what it prints, and that options override the spec.
 
 mod common;
 

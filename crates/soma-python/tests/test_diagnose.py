@@ -14,7 +14,7 @@ def posterior(release, model):
 def test_of_a_posterior(posterior):
     diagnosis = soma.diagnose(posterior)
     assert diagnosis.table.equals(posterior.summary())
-    assert diagnosis.trusted and diagnosis.reason.startswith("The chains can be trusted")
+    assert diagnosis.trusted and diagnosis.reason.startswith("The chains agree")
     assert diagnosis.reason in repr(diagnosis)
 
 

@@ -1,4 +1,4 @@
-//! A warm-up that meeting times vouch for.
+//! A warm-up computed from meeting times.
 
 use std::sync::Mutex;
 

@@ -38,9 +38,9 @@ pub fn check(pilot: &Meetings, settings: &PairSettings, n: usize) -> Result<(), 
     }
     let (pairs, limit) = (pilot.times().len(), settings.max_iterations);
     Err(Failed::Run(format!(
-        "none of {pairs} pilot pairs of {n} records met by iteration {limit}, so that nothing is \
-         known of how long is long enough. Couplings are for small and middling problems: the more \
-         records and the sharper the release, the longer they take. Give `soma couple` more \
-         --max-iterations, try another --kernel, or judge the chains by R-hat (`soma diagnose`)."
+        "none of {pairs} pilot pairs of {n} records met by iteration {limit}, so no bound \
+         follows. Couplings are for small and medium problems: meeting takes longer with more \
+         records and with less noise. Raise --max-iterations of `soma couple`, try another --kernel, \
+         or judge the chains by R-hat (`soma diagnose`)."
     )))
 }

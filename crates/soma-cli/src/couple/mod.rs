@@ -1,4 +1,4 @@
-//! `soma couple`: how long is long enough, and answers without bias.
+//! `soma couple`: bounds of the distance to the posterior, and estimates without bias.
 
 mod certify;
 mod folder;
@@ -25,8 +25,8 @@ use watch::Watch;
 /// Runs pairs of chains until they meet. Their meeting times bound the distance of a chain to the
 /// posterior at every iteration; with --estimate they also give posterior means without bias.
 ///
-/// The chain in question is the one that `soma fit --moves centred` runs: sweeps of the kernel
-/// and the model's own update of theta.
+/// The chain is that of `soma fit --moves centred`: sweeps of the kernel and the model's own update
+/// of theta.
 #[derive(clap::Args)]
 pub struct Args {
     /// The spec.
@@ -41,8 +41,8 @@ pub struct Args {
     /// given.
     #[arg(long, value_name = "L", value_parser = clap::value_parser!(u64).range(1..))]
     lag: Option<u64>,
-    /// The iteration up to which a meeting is waited for; if not given, as many as make two million
-    /// moves, but no more than 100,000.
+    /// The last iteration of a pair that has not met; by default as many as make two million moves,
+    /// at most 100,000.
     #[arg(long, value_name = "M")]
     max_iterations: Option<u64>,
     /// Also estimate posterior means, without bias.
@@ -60,7 +60,7 @@ pub struct Args {
     m: Option<u64>,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Keep finished pairs in this folder; a second run with the same folder goes on from there.
+    /// Keep finished pairs in this folder; a second run with the same folder continues.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON object instead of text.
@@ -98,7 +98,7 @@ pub fn run(args: Args) -> Outcome {
     }
     let runs = all_pairs(&args, problem, &settings, &functions, folder.as_mut())?;
     if interrupt::seen() && !args.quiet {
-        let again = if args.out.is_some() { "; the same command goes on" } else { "" };
+        let again = if args.out.is_some() { "; the same command continues" } else { "" };
         eprintln!("Stopped: this is of {} of {} pairs{again}.", runs.len(), args.pairs);
     }
     let report = Report::new(problem, &settings, &functions, &runs);
@@ -143,7 +143,7 @@ fn same(stored: &PairSettings, args: &Args, wanted: &PairSettings) -> Result<Pai
         return Ok(stored.clone());
     }
     Err(Failed::Input(format!(
-        "--out: the pairs in the folder were run otherwise (given: {wanted:?}, there: {stored:?}). \
+        "--out: the pairs in the folder were run with other settings (given: {wanted:?}, there: {stored:?}). \
          Allowed: the same options, or another folder."
     )))
 }

@@ -96,13 +96,13 @@ impl Report {
     /// As text.
     pub fn text(&self) -> String {
         let mut text = format!(
-            "{} of {} pairs met by iteration {}; n = {}, lag {}.\nAll of this is about the chain of \
-             `{}`. Other moves of theta, the default ones among them, are not coupled.\n",
+            "{} of {} pairs met by iteration {}; n = {}, lag {}.\nThe bounds are for the chain of `{}`. \
+             Other theta updates, the default ones included, are not coupled.\n",
             self.met, self.pairs, self.max_iterations, self.n, self.lag, self.chain
         );
         if !self.complete {
             text += "Pairs that have not met count as met right after that: the figures below are \
-                     from below, and no bound follows.\n";
+                     lower estimates, and no bound follows.\n";
         }
         let (mean, error) = self.mean_delay;
         let [low, middle, high] =
@@ -114,7 +114,7 @@ impl Report {
         );
         if let Some(Rate { estimate, low, high }) = self.rate {
             text += &format!(
-                "P(not met) falls by a factor of {estimate:.4} ({low:.4} to {high:.4}) an \
+                "P(not met) falls by a factor of {estimate:.4} ({low:.4} to {high:.4}) per \
                  iteration.\n"
             );
         }
@@ -124,8 +124,8 @@ impl Report {
                  on ({upper} with two standard errors added).\n{}",
                 self.few(t)
             ),
-            _ => "It is not known from where on the chain is within 0.01 of the posterior: give \
-                  --max-iterations more."
+            _ => "It is not known from which iteration on the chain is within 0.01 of the posterior: \
+                  raise --max-iterations."
                 .to_string(),
         };
         if self.complete {
@@ -152,7 +152,7 @@ impl Report {
             return String::new();
         }
         let pairs = if slow == 1 { "the slowest pair".into() } else { format!("{slow} pairs") };
-        format!("That rests on {pairs} of {}: more --pairs make it steadier.\n", self.pairs)
+        format!("That rests on {pairs} of {}: raise --pairs.\n", self.pairs)
     }
 
     fn bounds_table(&self) -> String {

@@ -122,7 +122,7 @@ impl Display for Judgement {
             ),
             Judgement::Trusted { rhat, ess } => write!(
                 f,
-                "The chains can be trusted: they agree (largest R-hat {rhat:.3}), and every \
+                "The chains agree (largest R-hat {rhat:.3}), and every \
                  parameter has at least {ess:.0} effective draws."
             ),
         }

@@ -1,4 +1,4 @@
-//! Whether draws can be trusted, and how far two samples lie apart.
+//! Whether draws can be trusted.
 //!
 //! The chain diagnostics are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner,
 //! "Rank-normalization, folding, and localization: an improved R-hat" (Bayesian Analysis 2021).
@@ -9,25 +9,20 @@
 //! [`rhat`], fewer than two), or all draws are equal (only [`rhat`]: there is no variance to
 //! compare). A NaN never means that all is well.
 
-mod assignment;
 mod autocovariance;
 mod chains;
 mod ess;
 mod judgement;
 mod mcse;
-mod mmd;
 mod quantile;
 mod rank;
 mod rhat;
 mod summary;
-mod wasserstein;
 
 pub use chains::MIN_DRAWS;
 pub use ess::{ess_bulk, ess_mean, ess_quantile, ess_tail};
 pub use judgement::{ESS_PER_CHAIN, Judgement, RHAT};
 pub use mcse::{mcse_mean, mcse_quantile};
-pub use mmd::{median_distance, mmd_squared_biased, mmd_squared_unbiased};
 pub use quantile::quantile;
 pub use rhat::rhat;
 pub use summary::Summary;
-pub use wasserstein::{wasserstein2, wasserstein2_1d};

@@ -1,0 +1,55 @@
+//! A kernel taken move by move at fixed theta, as the paper's studies of single moves do.
+
+use soma::Outcome;
+use soma::chain::Problem;
+use soma::kernel::{ModelOffers, Records, SingleMoves};
+use soma::rng::Rng;
+
+use crate::paper::Sampler;
+
+/// Records on their way, one move at a time.
+pub(crate) struct Walk<'a> {
+    problem: &'a Problem,
+    records: Records,
+    offers: ModelOffers<'a>,
+    moves: SingleMoves,
+    rng: Rng,
+}
+
+impl<'a> Walk<'a> {
+    /// From the records `start`. theta of `problem` is fixed.
+    pub(crate) fn from(
+        problem: &'a Problem,
+        sampler: Sampler,
+        start: Vec<f64>,
+        rng: Rng,
+    ) -> Outcome<Self> {
+        let theta = problem.fixed().unwrap_or_default();
+        let release = problem.release();
+        Ok(Walk {
+            problem,
+            records: Records::new(release, start)?,
+            offers: ModelOffers::new(problem.model(), theta, release),
+            moves: SingleMoves::new(sampler.single()),
+            rng,
+        })
+    }
+
+    /// From records drawn from the model.
+    pub(crate) fn new(problem: &'a Problem, sampler: Sampler, mut rng: Rng) -> Outcome<Self> {
+        let mut start = vec![0.0; problem.release().n() * problem.model().record_dim()];
+        problem.model().propose(problem.fixed().unwrap_or_default(), &mut start, &mut rng)?;
+        Walk::from(problem, sampler, start, rng)
+    }
+
+    /// One move. Returns whether the proposal was accepted.
+    pub(crate) fn step(&mut self) -> Outcome<bool> {
+        let potential = self.problem.release().potential();
+        self.moves.advance(&mut self.records, &mut self.offers, potential, &mut self.rng)
+    }
+
+    /// The records as they are.
+    pub(crate) fn records(&self) -> &[f64] {
+        self.records.all()
+    }
+}
