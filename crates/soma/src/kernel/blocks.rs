@@ -10,6 +10,7 @@ use super::specialise::{Work, specialised};
 use super::steps::Steps;
 use super::vector::Vector;
 use super::{Batch, Counts, Offers, Records};
+use crate::chain::check::Check;
 use crate::error::{Invalid, Outcome};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
@@ -53,6 +54,15 @@ impl SomaBlocks {
         }
         let (columns, steps, batch) = Default::default();
         Ok(SomaBlocks { size, columns, steps, batch })
+    }
+
+    /// Whether a block of `n` records can be of this size.
+    pub(super) fn check_state(&self, n: usize) -> Check {
+        SomaBlocks::new(n, Some(self.size)).map(|_| ()).map_err(|invalid| invalid.to_string())
+    }
+
+    pub(super) fn is_of(&self, size: Option<usize>) -> bool {
+        size.is_none_or(|size| size == self.size)
     }
 
     pub(super) fn sweep(

@@ -46,7 +46,9 @@ pub use subset::{SomaSubset, Subset};
 pub use sys_imwg::SysImwg;
 pub use target::{Target, TargetChain};
 
+use crate::chain::check::Check;
 use crate::error::{Invalid, Outcome};
+use crate::release::Release;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
@@ -184,6 +186,32 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// Whether what the kernel keeps fits `release`.
+    pub(crate) fn check(&self, release: &Release) -> Check {
+        let n = release.n();
+        match self {
+            Kernel::Soma(kernel) => kernel.check(release),
+            Kernel::SomaSubset(kernel) => kernel.check_state(n),
+            Kernel::SomaBlocks(kernel) => kernel.check_state(n),
+            Kernel::SomaScan(_) | Kernel::RanImwg(_) | Kernel::SysImwg(_) => Ok(()),
+        }
+    }
+
+    /// Whether a chain with this choice of a kernel may be at work with this one.
+    pub(crate) fn is_of(&self, choice: KernelChoice) -> bool {
+        match (self, choice) {
+            (Kernel::Soma(_), KernelChoice::Soma | KernelChoice::Auto)
+            | (Kernel::SomaBlocks(_), KernelChoice::Auto)
+            | (Kernel::SysImwg(_), KernelChoice::SysImwg | KernelChoice::Auto)
+            | (Kernel::RanImwg(_), KernelChoice::RanImwg) => true,
+            (Kernel::SomaSubset(kernel), KernelChoice::SomaSubset { size, subset }) => {
+                kernel.is_of(size, subset)
+            }
+            (Kernel::SomaBlocks(kernel), KernelChoice::SomaBlocks { size }) => kernel.is_of(size),
+            _ => false,
+        }
+    }
+
     /// n moves.
     pub fn sweep(
         &mut self,

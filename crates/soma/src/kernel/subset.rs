@@ -7,6 +7,7 @@ use super::offers::for_each_offer;
 use super::scan::soma_move;
 use super::shape::Falloff;
 use super::{Batch, Counts, Offers, Records};
+use crate::chain::check::{Check, ensure};
 use crate::error::{Invalid, Outcome};
 use crate::rng::Rng;
 
@@ -56,6 +57,24 @@ impl SomaSubset {
             Subset::Cyclic => Vec::new(),
         };
         Ok(SomaSubset { size, subset, next: 0, order, weights: Vec::new() })
+    }
+
+    /// Whether what is kept from sweep to sweep fits `n` records: a subset of their places, and, if
+    /// it is random, all places in some order.
+    pub(super) fn check_state(&self, n: usize) -> Check {
+        SomaSubset::check(n, self.size).map_err(|invalid| invalid.to_string())?;
+        ensure(self.next < n, "the subset begins behind the last record")?;
+        let mut order = self.order.clone();
+        order.sort_unstable();
+        let fits = match self.subset {
+            Subset::Cyclic => order.is_empty(),
+            Subset::Random => order.into_iter().eq(0..n),
+        };
+        ensure(fits, "the order of the records is none")
+    }
+
+    pub(super) fn is_of(&self, size: usize, subset: Subset) -> bool {
+        (self.size, self.subset) == (size, subset)
     }
 
     pub(super) fn sweep<S: Falloff>(

@@ -44,6 +44,7 @@ pub use schedule::{MoveReport, Schedule};
 use sums::Sums;
 
 use super::Problem;
+use super::check::{Check, MOST_COUNTED, ensure};
 use crate::error::Outcome;
 use crate::kernel::{Counts, Records};
 use crate::release::mechanism::Shape;
@@ -73,6 +74,15 @@ pub struct Tally {
 impl From<Counts> for Tally {
     fn from(counts: Counts) -> Self {
         Tally { proposed: counts.moves, accepted: counts.accepted, work: 0 }
+    }
+}
+
+impl Tally {
+    pub(super) fn check(self) -> Check {
+        let fits = self.accepted <= self.proposed
+            && self.proposed < MOST_COUNTED
+            && self.work < MOST_COUNTED;
+        ensure(fits, "the tally of a move is none")
     }
 }
 

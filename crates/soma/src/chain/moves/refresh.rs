@@ -10,6 +10,7 @@ use super::pattern::Pattern;
 use super::prices::Part;
 use super::sums::{Scratch, Sums};
 use super::{Setting, State, Tally, ThetaMove, dense, upper};
+use crate::chain::check::{Check, ensure};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
@@ -66,6 +67,10 @@ const FREEDOM: f64 = 8.0;
 impl Refresh {
     pub(super) fn new(own_slope: bool) -> Self {
         Refresh { own_slope, walks: 0.0, memory: Memory::default() }
+    }
+
+    pub(super) fn check(&self) -> Check {
+        ensure((0.0..=1.0).contains(&self.walks), "the share of walks is none")
     }
 
     /// Sets the share of proposals in which theta walks.

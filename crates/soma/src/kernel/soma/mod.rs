@@ -43,7 +43,9 @@ use super::specialise::{Work, specialised};
 use super::steps::Steps;
 use super::vector::Vector;
 use super::{Batch, Counts, Offers, Records};
+use crate::chain::check::{Check, MOST_COUNTED, ensure};
 use crate::error::Outcome;
+use crate::release::Release;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
@@ -190,6 +192,27 @@ impl Soma {
     /// noise, and there is a scan in its place where it does not suit.
     pub fn with_strategy(strategy: Strategy) -> Self {
         Soma { forced: Some(strategy), ..Soma::default() }
+    }
+
+    /// Whether what is kept from sweep to sweep fits `release`: a strategy that it has, and cells
+    /// that the selector can index by without looking.
+    pub(super) fn check(&self, release: &Release) -> Check {
+        let k = release.query().dim();
+        let has_bins = release.query().bins().is_some();
+        let is_line = k == 1 && release.mechanism().noise().shape() == Shape::Absolute;
+        self.partition.check(k)?;
+        for strategy in [self.forced, self.strategy].into_iter().flatten() {
+            let fits = match strategy {
+                Strategy::Bins => has_bins,
+                Strategy::Uniform | Strategy::Scan => !has_bins,
+                Strategy::Ordered => !has_bins && is_line,
+                Strategy::Cells(_) => !has_bins && self.partition.cells() > 0,
+            };
+            ensure(fits, "the strategy is not for this release")?;
+        }
+        ensure(self.forced.is_none(), "the strategy of a chain is its own choice")?;
+        let counted = self.counted.is_none_or(|trials| trials.is_finite() && trials >= 0.0);
+        ensure(counted && self.sweeps < MOST_COUNTED, "the counts of the sweeps are none")
     }
 
     /// The cells of the last sweep by way of cells.
