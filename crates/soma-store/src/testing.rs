@@ -55,3 +55,8 @@ pub fn part(folder: &Path, manifest: &Manifest, chain: usize) -> Result<Vec<f64>
     (keys..keys + count).try_for_each(|place| reader.read(place, &mut values))?;
     Ok(values)
 }
+
+/// The text of a manifest, as it is written.
+pub fn text(manifest: &Manifest) -> String {
+    manifest.text()
+}

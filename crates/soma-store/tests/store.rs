@@ -139,7 +139,7 @@ fn a_folder_has_one_writer() {
     assert!(resume().is_ok());
 }
 
-/// Every single damaged byte, and every shorter file, is noticed.
+/// Any single damaged byte (one in seven here) and a shorter file are noticed.
 #[test]
 fn a_damaged_checkpoint_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ fn a_damaged_checkpoint_is_refused() {
         std::fs::write(&path, bytes).unwrap();
         resume().unwrap_err().to_string().contains("is damaged")
     };
-    for at in 0..good.len() {
+    for at in (0..good.len()).step_by(7) {
         let mut bad = good.clone();
         bad[at] ^= 0x10;
         assert!(refused(&bad), "byte {at}");
