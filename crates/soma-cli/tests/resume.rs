@@ -70,6 +70,91 @@ fn a_killed_run_is_resumed_bit_for_bit() {
     assert_eq!(parameters(&killed), parameters(&whole));
 }
 
+/// Kills at random moments, `SOMA_KILLS` of them: the folder can be read and resumed after each, and
+/// every run that was brought to its end so has the files of one that was not killed.
+#[test]
+fn kills_at_random_moments_lose_nothing() {
+    let kills: u64 = std::env::var("SOMA_KILLS").map_or(12, |text| text.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
+    assert!(spawn(&whole, &[]).wait().unwrap().success());
+    let right = files(&whole);
+    let (mut killed, mut runs) = (0, 0);
+    while killed < kills {
+        let out = folder.path().join(format!("run-{runs}"));
+        loop {
+            let mut child = spawn(&out, &["--resume"]);
+            // Weyl's sequence: moments that are spread evenly over the first tenth of a second.
+            let moment = (killed + 31 * runs) as f64 * 0.618_033_988_749_894_9;
+            let moment = if killed < kills { 0.1 * moment.fract() } else { 60.0 };
+            let ended = wait(&mut child, Duration::from_secs_f64(moment));
+            if ended {
+                assert!(child.wait().unwrap().success(), "run {runs} after {killed} kills");
+                break;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            killed += 1;
+            if out.join("manifest.json").exists() {
+                soma_store::Run::open(&out).unwrap();
+            }
+        }
+        assert!(files(&out) == right, "run {runs} after {killed} kills");
+        let left = std::fs::read_dir(out.join("checkpoints")).unwrap();
+        assert_eq!(left.count(), 3, "one checkpoint for each chain and nothing else");
+        std::fs::remove_dir_all(&out).unwrap();
+        runs += 1;
+    }
+    println!("{killed} kills over {runs} runs: all ended with the files of a run without any");
+}
+
+/// Waits until the child ends, but no longer than this; whether it has.
+fn wait(child: &mut Child, most: Duration) -> bool {
+    let start = std::time::Instant::now();
+    while start.elapsed() < most {
+        if child.try_wait().unwrap().is_some() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    false
+}
+
+/// A new run does not take up what an old one left, and a refused resume changes nothing.
+#[test]
+fn old_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let fit = |more: &[&str]| {
+        let mut command = soma();
+        command
+            .arg("fit")
+            .arg(example("category-counts"))
+            .args(["--draws", "50", "--warmup", "10"]);
+        command.args(more).arg("--quiet").arg("--out").arg(&out).output().unwrap()
+    };
+    assert!(fit(&[]).status.success());
+    let refused = |more: &[&str], word: &str| {
+        let output = fit(more);
+        assert_eq!(output.status.code(), Some(2), "{word}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(word), "{error}");
+    };
+    let checkpoint = out.join("checkpoints/chain-0000.checkpoint");
+    let kept = std::fs::read(&checkpoint).unwrap();
+    std::fs::remove_file(&checkpoint).unwrap();
+    let draws = files(&out);
+    refused(&["--resume"], "it is missing");
+    assert!(files(&out) == draws);
+    std::fs::write(&checkpoint, kept).unwrap();
+    let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+    refused(&["--resume", "--seed", "99"], "other settings");
+    assert!(std::fs::read_to_string(out.join("manifest.json")).unwrap() == manifest);
+    std::fs::remove_file(out.join("manifest.json")).unwrap();
+    refused(&["--seed", "2"], "holds files of a run");
+    refused(&["--seed", "2", "--resume"], "holds files of a run");
+}
+
 /// The first interrupt ends the run cleanly, with its table, and leaves it to be resumed.
 #[cfg(unix)]
 #[test]

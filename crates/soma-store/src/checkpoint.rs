@@ -1,26 +1,29 @@
 //! The state of a chain, to go on from.
 //!
-//! A file is a mark, a version, a checksum (CRC-32) and the state in postcard's encoding. What
-//! does not fit its checksum is refused: a chain that goes on from a damaged state would give
-//! wrong draws without a sign of it.
+//! A file is a mark, a version, a checksum (CRC-32) and, in postcard's encoding, the run and the
+//! chain that it belongs to and the state. What does not fit its checksum is refused: a chain that
+//! goes on from a damaged state would give wrong draws without a sign of it. So is what belongs to
+//! another run or chain, and a state that no chain can be in.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use soma::chain::Snapshot;
+use soma::chain::{Problem, Snapshot};
 use soma::kernel::Counts;
 
-use crate::{StoreError, atomic};
+use crate::{Manifest, StoreError, atomic};
 
 const MARK: &[u8; 8] = b"SOMA-CHK";
-const VERSION: u32 = 2;
-const HEAD: usize = MARK.len() + 4 + 4;
-const REMEDY: &str = "Start the run afresh in another folder, or put the file back from a copy.";
+const VERSION: u32 = 3;
+const REMEDY: &str = "Put the file back from a copy, or start the run afresh in another folder.";
 
 /// A chain as it was after its last stored draw (or in warm-up, with no draw yet).
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
+    /// The fingerprint of the run, and the number of the chain.
+    pub run: String,
+    pub chain: u64,
     pub snapshot: Snapshot,
     /// Stored draws.
     pub draws: u64,
@@ -29,14 +32,19 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// The length of what is before the contents.
+    pub(crate) const HEAD: usize = MARK.len() + 4 + 4;
+
     pub(crate) fn write(&self, path: &Path) -> Result<(), StoreError> {
         let encoded = postcard::to_stdvec(self)
             .map_err(|error| StoreError::unfit(path, format!("cannot be encoded: {error}")))?;
         atomic::write(path, |file| {
+            let mut file = BufWriter::new(file);
             file.write_all(MARK)?;
             file.write_all(&VERSION.to_le_bytes())?;
             file.write_all(&crc32fast::hash(&encoded).to_le_bytes())?;
-            file.write_all(&encoded)
+            file.write_all(&encoded)?;
+            file.flush()
         })
     }
 
@@ -47,23 +55,67 @@ impl Checkpoint {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::io(path)(error)),
         };
-        let damaged = |problem: &str| StoreError::damaged(path, problem, REMEDY);
-        if bytes.len() < HEAD {
-            return Err(damaged("it is cut short"));
+        let found = Checkpoint::parse(&bytes);
+        found.map(Some).map_err(|problem| Checkpoint::damaged(path, problem))
+    }
+
+    /// The error that the checkpoint at `path` cannot be used.
+    pub(crate) fn damaged(path: &Path, problem: impl ToString) -> StoreError {
+        StoreError::damaged(path, problem, REMEDY)
+    }
+
+    /// The checkpoint in these bytes, or what is wrong with them.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.len() < Self::HEAD {
+            return Err("it is cut short".into());
         }
-        let (head, encoded) = bytes.split_at(HEAD);
+        let (head, encoded) = bytes.split_at(Self::HEAD);
         let word =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         if &head[..MARK.len()] != MARK {
-            return Err(damaged("it is not a checkpoint"));
+            return Err("it is not a checkpoint".into());
         }
         if word(MARK.len()) != VERSION {
-            return Err(damaged("it was written by another version of soma"));
+            return Err("it was written by another version of soma".into());
         }
         if word(MARK.len() + 4) != crc32fast::hash(encoded) {
-            return Err(damaged("its checksum does not fit its contents"));
+            return Err("its checksum does not fit its contents".into());
         }
-        let checkpoint = postcard::from_bytes(encoded);
-        checkpoint.map(Some).map_err(|error| damaged(&format!("it cannot be decoded ({error})")))
+        match postcard::take_from_bytes(encoded) {
+            Ok((checkpoint, [])) => Ok(checkpoint),
+            Ok(_) => Err("it is too long".into()),
+            Err(error) => Err(format!("it cannot be decoded ({error})")),
+        }
+    }
+
+    /// Whether this is a state of chain number `chain` of the run of `manifest`, which is one of
+    /// `problem`; says otherwise what is wrong.
+    pub(crate) fn check(
+        &self,
+        problem: &Problem,
+        manifest: &Manifest,
+        chain: usize,
+    ) -> Result<(), String> {
+        if self.run != manifest.fingerprint() {
+            return Err("it belongs to another run".into());
+        }
+        if self.chain != chain as u64 {
+            return Err(format!("it belongs to chain {}", self.chain));
+        }
+        let settings = &manifest.settings;
+        let iteration = self.snapshot.iteration();
+        if iteration < manifest.iterations[chain] {
+            return Err(format!(
+                "it is from iteration {iteration}, and the run had come to {}",
+                manifest.iterations[chain]
+            ));
+        }
+        if self.draws != settings.draws_after(iteration) {
+            return Err(format!("{} draws do not fit {iteration} iterations", self.draws));
+        }
+        if self.counts.accepted > self.counts.moves {
+            return Err("more was accepted than was proposed".into());
+        }
+        self.snapshot.check(problem).and_then(|()| self.snapshot.check_run(settings, chain))
     }
 }

@@ -10,9 +10,12 @@
 //! ```
 //!
 //! [`Store`] writes one while the chains run, in memory that does not grow with the number of
-//! draws; [`Run`] reads one. Every file is written under another name and then renamed, so that a
-//! kill at any moment leaves whole files: at worst the work since the last checkpoint is lost. A
-//! [`FolderLock`] keeps a second program out while one writes.
+//! draws; [`Run`] reads one. Every file is written under another name, brought to the disk and then
+//! renamed, first the rows, then the checkpoint that vouches for them, then the manifest: a kill or
+//! a power cut at any moment leaves whole files, and at worst the work since the last checkpoint is
+//! lost. Every file has a checksum and names its run; everything that is read is checked before it
+//! is used, and nothing is written or removed before all of it is. A [`FolderLock`] keeps a second
+//! program out while one writes.
 
 mod atomic;
 mod checkpoint;
@@ -22,8 +25,13 @@ mod manifest;
 mod memory;
 mod part;
 mod run;
+mod seal;
 mod store;
+mod table;
+#[doc(hidden)]
+pub mod testing;
 mod watch;
+mod writer;
 
 pub use error::StoreError;
 pub use lock::FolderLock;

@@ -1,8 +1,8 @@
 //! One writer for a folder.
 
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
-use std::path::Path;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
@@ -10,7 +10,8 @@ use crate::StoreError;
 /// system lets go of it when the program ends, however that comes about.
 #[derive(Debug)]
 pub struct FolderLock {
-    _file: File,
+    file: File,
+    path: PathBuf,
 }
 
 impl FolderLock {
@@ -20,7 +21,9 @@ impl FolderLock {
     pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(StoreError::io(folder))?;
         let path = folder.join(Self::FILE);
-        let file = File::create(&path).map_err(StoreError::io(&path))?;
+        // Not truncated: another program may hold it, with its reserve.
+        let file = File::options().create(true).write(true).truncate(false).open(&path);
+        let file = file.map_err(StoreError::io(&path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -32,6 +35,21 @@ impl FolderLock {
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(StoreError::io(&path)(error)),
         }
-        Ok(FolderLock { _file: file })
+        Ok(FolderLock { file, path })
+    }
+
+    /// Takes so many bytes of the disk, so that the end of the run can be written down when the
+    /// disk is full.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), StoreError> {
+        let reserve = || -> std::io::Result<()> {
+            self.file.set_len(0)?;
+            (&self.file).write_all(&vec![b'.'; bytes])
+        };
+        reserve().map_err(StoreError::io(&self.path))
+    }
+
+    /// Gives back what was reserved.
+    pub(crate) fn release(&self) -> Result<(), StoreError> {
+        self.file.set_len(0).map_err(StoreError::io(&self.path))
     }
 }

@@ -1,11 +1,13 @@
 //! What a run is and how far it has come, as JSON.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use soma::chain::{Chosen, MoveReport, Settings};
+use soma::chain::{Chosen, MoveReport, Settings, Tally};
 
+use crate::table::RESERVED;
 use crate::{StoreError, atomic};
 
 /// How a run stands.
@@ -36,10 +38,8 @@ pub struct Manifest {
     /// How the run is made, with what the command line said.
     pub settings: Settings,
     /// Which kernel each chain took and why, where it was to find one and has.
-    #[serde(default)]
     pub chosen: Vec<Option<Chosen>>,
     /// What the sweeps and the moves of theta of each chain did after warm-up.
-    #[serde(default)]
     pub theta_moves: Vec<Vec<MoveReport>>,
     /// The number of records.
     pub n: usize,
@@ -49,6 +49,8 @@ pub struct Manifest {
     pub records_thin: Option<u64>,
     /// Stored draws of each chain.
     pub draws: Vec<u64>,
+    /// Iterations of each chain at its last checkpoint; 0, if there is none.
+    pub iterations: Vec<u64>,
     /// Moves after warm-up, of all chains.
     pub moves: u64,
     /// Moves after warm-up that were accepted.
@@ -62,19 +64,43 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    pub(crate) const FORMAT: u32 = 1;
+    /// The version of the layout that this program reads and writes.
+    pub const FORMAT: u32 = 2;
     pub(crate) const FILE: &str = "manifest.json";
+    /// What comes before the checksum.
+    pub(crate) const CHECKSUM: &str = ",\n  \"checksum\": \"";
+
+    /// What the run is, but not how long it is or how far it has come: every file of the run
+    /// carries it, and one that carries another is refused.
+    pub(crate) fn fingerprint(&self) -> String {
+        let settings = Settings { draws: 0, ..self.settings.clone() };
+        let run = (&self.spec, settings, self.n, &self.parameters, self.records_thin);
+        let text = serde_json::to_vec(&run).unwrap_or_else(|e| unreachable!("plain data: {e}"));
+        // 64-bit FNV-1a: it tells runs apart, and guards against nothing else.
+        let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, mix))
+    }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), StoreError> {
-        atomic::write(&folder.join(Self::FILE), |file| {
-            serde_json::to_writer_pretty(&mut *file, self)?;
-            file.write_all(b"\n")
-        })
+        let text = self.text();
+        atomic::write(&folder.join(Self::FILE), |file| file.write_all(text.as_bytes()))
+    }
+
+    /// As JSON, whose last field is a checksum of what is before it.
+    pub(crate) fn text(&self) -> String {
+        let json = serde_json::to_string_pretty(self);
+        let json = json.unwrap_or_else(|error| unreachable!("plain data: {error}"));
+        Manifest::seal(json.strip_suffix("\n}").unwrap_or(&json))
+    }
+
+    /// The text of an object without its closing bracket, closed with a checksum of it.
+    pub(crate) fn seal(body: &str) -> String {
+        format!("{body}{}{:08x}{END}", Self::CHECKSUM, crc32fast::hash(body.as_bytes()))
     }
 
     pub(crate) fn read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(Self::FILE);
-        let text = std::fs::read_to_string(&path).map_err(|error| {
+        let text = std::fs::read(&path).map_err(|error| {
             if !folder.exists() {
                 StoreError::unfit(folder, "is not there: a run is the folder that --out named")
             } else if error.kind() == std::io::ErrorKind::NotFound {
@@ -84,12 +110,84 @@ impl Manifest {
             }
         })?;
         let remedy = "The draws in the folder draws/ can still be read by other programs.";
-        let manifest: Manifest = serde_json::from_str(&text)
-            .map_err(|error| StoreError::damaged(&path, error, remedy))?;
-        if manifest.format != Self::FORMAT {
-            let problem = format!("it has format {}, not {}", manifest.format, Self::FORMAT);
-            return Err(StoreError::damaged(&path, problem, remedy));
+        Manifest::parse(&text).map_err(|problem| StoreError::damaged(&path, problem, remedy))
+    }
+
+    /// The manifest of this text, or what is wrong with it.
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
+        let format: Format = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if format.format != Self::FORMAT {
+            return Err(format!(
+                "it is of format {}, of another version of soma, and this one reads format {}",
+                format.format,
+                Self::FORMAT
+            ));
         }
+        let sealed = text.strip_suffix(END.as_bytes()).and_then(|text| {
+            let (rest, digits) = text.split_at_checked(text.len().checked_sub(8)?)?;
+            let body = rest.strip_suffix(Self::CHECKSUM.as_bytes())?;
+            (format!("{:08x}", crc32fast::hash(body)).as_bytes() == digits).then_some(())
+        });
+        sealed.ok_or("its checksum does not fit its contents")?;
+        let manifest: Manifest = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        manifest.check()?;
         Ok(manifest)
     }
+
+    /// Whether the fields fit each other: everything that is computed from them relies on it.
+    fn check(&self) -> Result<(), String> {
+        let settings = &self.settings;
+        if self.n == 0 {
+            return Err("it has no records".into());
+        }
+        settings.check_for(self.n).map_err(|invalid| invalid.to_string())?;
+        let lengths = [
+            ("draws", self.draws.len()),
+            ("iterations", self.iterations.len()),
+            ("chosen", self.chosen.len()),
+            ("theta_moves", self.theta_moves.len()),
+        ];
+        for (field, length) in lengths {
+            if length != settings.chains {
+                return Err(format!("{field} has {length} entries of {} chains", settings.chains));
+            }
+        }
+        for (&draws, &iteration) in self.draws.iter().zip(&self.iterations) {
+            if iteration > settings.iterations() || draws != settings.draws_after(iteration) {
+                return Err(format!("{draws} draws do not fit {iteration} iterations"));
+            }
+        }
+        let names: HashSet<&str> = self.parameters.iter().map(String::as_str).collect();
+        if names.len() < self.parameters.len() || RESERVED.iter().any(|name| names.contains(name)) {
+            return Err("two columns have the same name".into());
+        }
+        if self.records_thin == Some(0) {
+            return Err("records_thin is 0".into());
+        }
+        let tallies = || self.theta_moves.iter().flatten().map(|made| made.tally);
+        let sums: [fn(&Tally) -> u64; 3] = [|t| t.work, |t| t.proposed, |t| t.accepted];
+        let adds_up = |of: fn(&Tally) -> u64| {
+            tallies().try_fold(0, |sum: u64, tally| sum.checked_add(of(&tally))).is_some()
+        };
+        if !sums.into_iter().all(adds_up) {
+            return Err("the tallies of the moves do not add up".into());
+        }
+        let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
+        if self.accepted > self.moves || !(0.0..=1.0).contains(&self.acceptance_rate) {
+            return Err("more was accepted than was proposed".into());
+        }
+        if !is_time(self.seconds_warmup) || !is_time(self.seconds_sampling) {
+            return Err("a time is negative".into());
+        }
+        Ok(())
+    }
+}
+
+/// The end of the text of a manifest, after its checksum.
+const END: &str = "\"\n}\n";
+
+/// What is read first.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
 }

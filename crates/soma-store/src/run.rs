@@ -2,22 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::store::DRAWS;
-use crate::{Manifest, StoreError, part};
+use crate::part::PartReader;
+use crate::table::Table;
+use crate::{Manifest, StoreError};
 
 /// A stored run, complete or not.
 #[derive(Debug)]
 pub struct Run {
     folder: PathBuf,
     manifest: Manifest,
+    draws: Table,
 }
 
 impl Run {
-    /// The run in `folder`.
+    /// The run in `folder`. All of its draws are checked to be there as they were written, which
+    /// takes one pass over their files.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, StoreError> {
         let folder = folder.as_ref().to_path_buf();
         let manifest = Manifest::read(&folder)?;
-        Ok(Run { folder, manifest })
+        let draws = Table::draws(&folder, &manifest);
+        for (chain, &count) in manifest.draws.iter().enumerate() {
+            draws.check(chain, draws.rows(count))?;
+        }
+        Ok(Run { folder, manifest, draws })
     }
 
     /// What the run is and how far it has come.
@@ -29,8 +36,31 @@ impl Run {
     ///
     /// Only this column is read, so that a long run can be looked at column by column.
     pub fn column(&self, name: &str) -> Result<Vec<Vec<f64>>, StoreError> {
-        let folder = self.folder.join(DRAWS);
-        let chains = self.manifest.draws.iter().enumerate();
-        chains.map(|(chain, &rows)| part::read_column(&folder, chain, name, rows)).collect()
+        let read = |chain| {
+            let mut all = Vec::new();
+            self.column_parts(name, chain)?.try_for_each(|values| {
+                all.extend(values?);
+                Ok(())
+            })?;
+            Ok(all)
+        };
+        (0..self.manifest.draws.len()).map(read).collect()
+    }
+
+    /// The same of one chain, a file at a time: at most 32,768 values are in memory.
+    pub fn column_parts(
+        &self,
+        name: &str,
+        chain: usize,
+    ) -> Result<impl Iterator<Item = Result<Vec<f64>, StoreError>> + use<'_>, StoreError> {
+        let place = self.draws.place(name).ok_or_else(|| {
+            StoreError::unfit(&self.folder, format!("has no column of draws named {name}"))
+        })?;
+        let count = self.manifest.draws.get(chain).copied().unwrap_or(0);
+        Ok(self.draws.parts(count).map(move |(part, needed)| {
+            let mut values = Vec::new();
+            PartReader::open(&self.draws, chain, part, needed)?.read(place, &mut values)?;
+            Ok(values)
+        }))
     }
 }

@@ -1,8 +1,7 @@
 //! Writes a run to disk while its chains run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, Once};
 use std::time::{Duration, Instant};
 
 use soma::Outcome;
@@ -11,18 +10,14 @@ use soma::kernel::Counts;
 use soma::spec::Sampler;
 
 use crate::checkpoint::Checkpoint;
-use crate::part::{Columns, PartWriter};
-use crate::{FolderLock, Manifest, Status, StoreError, Watch};
+use crate::table::{DRAWS, RECORDS, RESERVED, Table};
+use crate::writer::PartWriter;
+use crate::{FolderLock, Manifest, Status, StoreError, Watch, atomic};
 
-pub(crate) const DRAWS: &str = "draws";
-const RECORDS: &str = "records";
 const CHECKPOINTS: &str = "checkpoints";
 
-/// Rows of draws in a full file.
-const DRAWS_PER_PART: u64 = 1 << 15;
-
-/// About as many rows of records in a full file, and at least the records of one draw.
-const RECORDS_PER_PART: u64 = 1 << 17;
+/// What the end of a run may take of the disk besides a manifest as long as the first.
+const RESERVE: usize = 1 << 16;
 
 /// What is stored, and how often.
 #[derive(Debug, Clone)]
@@ -36,18 +31,21 @@ pub struct Options {
 }
 
 /// An [`Observer`] that stores what it sees.
+///
+/// Nothing in the folder of a run that is taken up is changed before its first chain begins.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
     settings: Settings,
-    n: u64,
     every: Duration,
+    problem: Problem,
     chains: Vec<Mutex<ChainStore>>,
     manifest: Mutex<Manifest>,
     /// Seconds of warm-up and sampling before this run was resumed.
     earlier: (f64, f64),
     watch: Watch,
-    _lock: FolderLock,
+    begun: Once,
+    lock: FolderLock,
 }
 
 /// The open files of one chain.
@@ -62,9 +60,10 @@ struct ChainStore {
     /// Draws so far, and what the sweeps did for them.
     kept: u64,
     counts: Counts,
-    /// The same at the last checkpoint.
+    /// The same at the last checkpoint, and the iteration of that.
     saved: u64,
     saved_counts: Counts,
+    saved_iteration: u64,
     last_checkpoint: Instant,
 }
 
@@ -78,7 +77,7 @@ struct RecordsStore {
 }
 
 impl Store {
-    /// A new run in `folder`, which must not hold a run.
+    /// A new run in `folder`, which must not hold anything of a run.
     pub fn create(
         folder: impl AsRef<Path>,
         problem: &Problem,
@@ -87,22 +86,11 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let folder = folder.as_ref();
         let lock = FolderLock::acquire(folder)?;
-        if folder.join(Manifest::FILE).exists() {
-            let problem = "holds a run already; resume it (--resume), or choose another folder";
-            return Err(StoreError::unfit(folder, problem));
-        }
+        refuse_a_run(folder)?;
         let parameters = problem.outputs();
         if let Some(name) = parameters.iter().find(|name| RESERVED.contains(&name.as_str())) {
             let problem = format!("has a column {name}: no parameter can have that name");
             return Err(StoreError::unfit(folder, problem));
-        }
-        for part in [DRAWS, CHECKPOINTS] {
-            let path = folder.join(part);
-            fs::create_dir_all(&path).map_err(StoreError::io(&path))?;
-        }
-        if options.records_thin.is_some() {
-            let path = folder.join(RECORDS);
-            fs::create_dir_all(&path).map_err(StoreError::io(&path))?;
         }
         let manifest = Manifest {
             format: Manifest::FORMAT,
@@ -116,18 +104,25 @@ impl Store {
             parameters,
             records_thin: options.records_thin,
             draws: vec![0; settings.chains],
+            iterations: vec![0; settings.chains],
             moves: 0,
             accepted: 0,
             acceptance_rate: 0.0,
             seconds_warmup: 0.0,
             seconds_sampling: 0.0,
         };
-        Store::open(lock, folder, problem, manifest, options.checkpoint_every)
+        let with_records = options.records_thin.map(|_| RECORDS);
+        for part in [DRAWS, CHECKPOINTS].into_iter().chain(with_records) {
+            atomic::make_folder(&folder.join(part))?;
+        }
+        manifest.write(folder)?;
+        Ok(Store::open(lock, folder, problem, manifest, options.checkpoint_every))
     }
 
     /// The run in `folder`, to be taken up where its last checkpoints were. It must be a run of the
     /// spec `spec`, whose problem is `problem`, and its settings are those that it was begun with:
-    /// `given` may repeat them, and may ask for more draws.
+    /// `given` may repeat them, and may ask for more draws. All checkpoints and rows must be there
+    /// as they were written; if anything is amiss, the folder is left as it is.
     pub fn resume(
         folder: impl AsRef<Path>,
         problem: &Problem,
@@ -136,19 +131,22 @@ impl Store {
         checkpoint_every: Duration,
     ) -> Result<Self, StoreError> {
         let folder = folder.as_ref();
-        let mut manifest = Manifest::read(folder)?;
+        // Without a run there is no folder to be locked; with one, it is read when nobody writes.
+        Manifest::read(folder)?;
         let lock = FolderLock::acquire(folder)?;
-        if !soma::spec::same(&manifest.spec, spec) || manifest.parameters != problem.outputs() {
+        let mut manifest = Manifest::read(folder)?;
+        let is_same = soma::spec::same(&manifest.spec, spec)
+            && manifest.parameters == problem.outputs()
+            && manifest.n == problem.release().n();
+        if !is_same {
             let problem = "holds a run of another spec, which cannot be resumed with this one";
             return Err(StoreError::unfit(folder, problem));
         }
         manifest.settings = resumed_settings(&manifest, given)
+            .and_then(|s| s.check(problem).map(|()| s).map_err(|invalid| invalid.to_string()))
             .map_err(|problem| StoreError::unfit(folder, problem))?;
-        manifest.status = Status::Running;
-        let store = Store::open(lock, folder, problem, manifest, checkpoint_every)?;
-        for chain in 0..store.chains.len() {
-            store.load(chain)?;
-        }
+        let store = Store::open(lock, folder, problem, manifest, checkpoint_every);
+        (0..store.chains.len()).try_for_each(|chain| store.check(chain))?;
         Ok(store)
     }
 
@@ -158,54 +156,41 @@ impl Store {
         problem: &Problem,
         manifest: Manifest,
         every: Duration,
-    ) -> Result<Self, StoreError> {
-        manifest.write(folder)?;
+    ) -> Self {
         let settings = manifest.settings.clone();
-        let n = manifest.n as u64;
-        let draws = Columns {
-            keys: vec!["chain".into(), "draw".into()],
-            values: [&manifest.parameters[..], &["acceptance".into(), "log_density".into()]]
-                .concat(),
-        };
         let dim = problem.model().record_dim();
-        let records = Columns {
-            keys: vec!["chain".into(), "draw".into(), "record".into()],
-            values: (1..=dim).map(|c| format!("x{c}")).collect(),
-        };
-        let chosen = |c: usize| manifest.chosen.get(c).cloned().flatten();
-        let theta_moves = |c: usize| manifest.theta_moves.get(c).cloned().unwrap_or_default();
+        let draws = Table::draws(folder, &manifest);
+        let records = Table::records(folder, &manifest, dim);
         let chain = |c: usize| {
-            let writer = |part: &str, columns: &Columns, rows| {
-                PartWriter::new(folder.join(part), c, columns.clone(), rows)
-            };
-            let records = manifest.records_thin.map(|thin| RecordsStore {
-                writer: writer(RECORDS, &records, n * (RECORDS_PER_PART / n).max(1)),
-                thin,
-                dim,
-            });
+            let records = records
+                .clone()
+                .zip(manifest.records_thin)
+                .map(|(table, thin)| RecordsStore { writer: PartWriter::new(table, c), thin, dim });
             Mutex::new(ChainStore {
-                draws: writer(DRAWS, &draws, DRAWS_PER_PART),
+                draws: PartWriter::new(draws.clone(), c),
                 records,
-                chosen: chosen(c),
-                theta_moves: theta_moves(c),
+                chosen: manifest.chosen[c].clone(),
+                theta_moves: manifest.theta_moves[c].clone(),
                 kept: 0,
                 counts: Counts::default(),
                 saved: 0,
                 saved_counts: Counts::default(),
+                saved_iteration: 0,
                 last_checkpoint: Instant::now(),
             })
         };
-        Ok(Store {
+        Store {
             folder: folder.to_path_buf(),
-            n,
             every,
+            problem: problem.clone(),
             chains: (0..settings.chains).map(chain).collect(),
             earlier: (manifest.seconds_warmup, manifest.seconds_sampling),
             watch: Watch::start(settings.chains, settings.warmup),
             manifest: Mutex::new(manifest),
             settings,
-            _lock: lock,
-        })
+            begun: Once::new(),
+            lock,
+        }
     }
 
     /// How the run is made: for a resumed run, as it was begun.
@@ -223,6 +208,7 @@ impl Store {
         } else {
             Status::Stopped
         };
+        self.lock.release()?;
         self.write_manifest(status)?;
         Ok(self.manifest.into_inner().unwrap_or_else(|e| e.into_inner()))
     }
@@ -231,32 +217,68 @@ impl Store {
         self.folder.join(CHECKPOINTS).join(format!("chain-{chain:04}.checkpoint"))
     }
 
-    /// Takes up a chain at its last checkpoint.
-    fn load(&self, chain: usize) -> Result<Option<Snapshot>, StoreError> {
-        let found = Checkpoint::read(&self.checkpoint_path(chain))?;
-        let mut store = lock(&self.chains[chain]);
-        let draws = found.as_ref().map_or(0, |found| found.draws);
-        (store.kept, store.saved) = (draws, draws);
-        store.counts = found.as_ref().map_or_else(Counts::default, |found| found.counts);
-        store.saved_counts = store.counts;
-        store.draws.restore(draws)?;
-        if let Some(records) = &mut store.records {
-            records.writer.restore(draws.div_ceil(records.thin) * self.n)?;
+    /// The last checkpoint of a chain, which must be one of this run; none, if the chain has not
+    /// come to its first.
+    fn last_checkpoint(&self, chain: usize) -> Result<Option<Checkpoint>, StoreError> {
+        let path = self.checkpoint_path(chain);
+        let manifest = lock(&self.manifest);
+        let found = Checkpoint::read(&path)?;
+        match &found {
+            Some(found) => found
+                .check(&self.problem, &manifest, chain)
+                .map_err(|problem| Checkpoint::damaged(&path, problem))?,
+            None if manifest.iterations[chain] > 0 => {
+                return Err(Checkpoint::damaged(&path, "it is missing"));
+            }
+            None => {}
         }
+        Ok(found)
+    }
+
+    /// Whether a chain can be taken up: its checkpoint is good, and the rows before it are there.
+    fn check(&self, chain: usize) -> Result<(), StoreError> {
+        let found = self.last_checkpoint(chain)?;
+        let mut store = lock(&self.chains[chain]);
+        store.at(found.as_ref());
+        let rows = |table: &Table| table.check(chain, table.rows(store.saved));
+        rows(store.draws.table())?;
+        store.records.as_ref().map_or(Ok(()), |records| rows(records.writer.table()))
+    }
+
+    /// Takes up a chain at its last checkpoint, and removes what was written after that.
+    fn load(&self, chain: usize) -> Result<Option<Snapshot>, StoreError> {
+        let found = self.last_checkpoint(chain)?;
+        let mut store = lock(&self.chains[chain]);
+        store.at(found.as_ref());
+        let saved = store.saved;
+        store.draws.restore(saved)?;
+        if let Some(records) = &mut store.records {
+            records.writer.restore(saved)?;
+        }
+        atomic::remove_unfinished(&self.checkpoint_path(chain))?;
         Ok(found.map(|found| found.snapshot))
     }
 
-    /// Stores the chain as it is.
+    /// Writes down that the run is at work, and keeps room to write down its end.
+    fn begin_run(&self) -> Result<(), StoreError> {
+        let length = lock(&self.manifest).text().len();
+        self.lock.reserve(2 * length + RESERVE)?;
+        self.write_manifest(Status::Running)
+    }
+
+    /// Stores the chain as it is: first its rows, then the checkpoint that vouches for them, then
+    /// the manifest.
     fn checkpoint(&self, chain: usize, state: &Chain) -> Result<(), StoreError> {
+        let run = lock(&self.manifest).fingerprint();
         let mut store = lock(&self.chains[chain]);
         store.draws.flush()?;
         if let Some(records) = &mut store.records {
             records.writer.flush()?;
         }
-        let snapshot = state.snapshot();
-        let checkpoint = Checkpoint { snapshot, draws: store.kept, counts: store.counts };
+        let (draws, counts, snapshot) = (store.kept, store.counts, state.snapshot());
+        let checkpoint = Checkpoint { run, chain: chain as u64, snapshot, draws, counts };
         checkpoint.write(&self.checkpoint_path(chain))?;
-        (store.saved, store.saved_counts) = (store.kept, store.counts);
+        store.at(Some(&checkpoint));
         store.chosen = state.chosen().cloned();
         store.theta_moves = state.moves();
         store.last_checkpoint = Instant::now();
@@ -268,11 +290,10 @@ impl Store {
     fn write_manifest(&self, status: Status) -> Result<(), StoreError> {
         let mut manifest = lock(&self.manifest);
         let mut counts = Counts::default();
-        manifest.chosen.resize(self.chains.len(), None);
-        manifest.theta_moves.resize(self.chains.len(), Vec::new());
         for (chain, store) in self.chains.iter().enumerate() {
             let store = lock(store);
             manifest.draws[chain] = store.saved;
+            manifest.iterations[chain] = store.saved_iteration;
             manifest.chosen[chain] = store.chosen.clone();
             manifest.theta_moves[chain] = store.theta_moves.clone();
             counts += store.saved_counts;
@@ -285,6 +306,41 @@ impl Store {
         manifest.seconds_sampling = self.earlier.1 + sampling;
         manifest.write(&self.folder)
     }
+}
+
+impl ChainStore {
+    /// The chain is where this checkpoint was made, or at its start.
+    fn at(&mut self, checkpoint: Option<&Checkpoint>) {
+        self.saved = checkpoint.map_or(0, |found| found.draws);
+        self.saved_counts = checkpoint.map_or_else(Counts::default, |found| found.counts);
+        self.saved_iteration = checkpoint.map_or(0, |found| found.snapshot.iteration());
+        (self.kept, self.counts) = (self.saved, self.saved_counts);
+    }
+}
+
+/// Refuses a folder that holds anything of a run: what an earlier one left would be taken for
+/// part of a new one.
+fn refuse_a_run(folder: &Path) -> Result<(), StoreError> {
+    if folder.join(Manifest::FILE).exists() {
+        let problem = "holds a run already; resume it (--resume), or choose another folder";
+        return Err(StoreError::unfit(folder, problem));
+    }
+    for part in [DRAWS, RECORDS, CHECKPOINTS] {
+        let path = folder.join(part);
+        let is_empty = match std::fs::read_dir(&path) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+            Err(error) => return Err(StoreError::io(&path)(error)),
+        };
+        if !is_empty {
+            let problem = format!(
+                "holds files of a run in {part}/, but no manifest.json to tell what run it was; \
+                 choose another folder, or empty this one"
+            );
+            return Err(StoreError::unfit(folder, problem));
+        }
+    }
+    Ok(())
 }
 
 /// The settings of a run that goes on, or what speaks against them.
@@ -320,11 +376,11 @@ fn differences(begun: &Settings, given: &Settings) -> Vec<String> {
     other.map(|(name, value)| format!("{name} {value} (given: {})", given[&name])).collect()
 }
 
-/// Columns that are there besides the parameters.
-const RESERVED: [&str; 4] = ["chain", "draw", "acceptance", "log_density"];
-
 impl Observer for Store {
     fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+        let mut begun = Ok(());
+        self.begun.call_once(|| begun = self.begin_run());
+        begun?;
         let snapshot = self.load(chain)?;
         self.watch.begin(chain, snapshot.as_ref().map_or(0, Snapshot::iteration));
         lock(&self.chains[chain]).last_checkpoint = Instant::now();
@@ -336,13 +392,12 @@ impl Observer for Store {
         let index = store.kept;
         let mut row = draw.values;
         row.extend([draw.acceptance, draw.log_density]);
-        store.draws.push(&[chain as u64, index], &row)?;
+        store.draws.push(&row)?;
         if let Some(records) = &mut store.records
             && index.is_multiple_of(records.thin)
         {
-            let rows = state.records().all().chunks_exact(records.dim).enumerate();
-            for (i, record) in rows {
-                records.writer.push(&[chain as u64, index, i as u64], record)?;
+            for record in state.records().all().chunks_exact(records.dim) {
+                records.writer.push(record)?;
             }
         }
         store.kept += 1;

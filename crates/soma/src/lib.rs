@@ -24,6 +24,7 @@ pub mod release;
 pub mod rng;
 mod simd;
 pub mod spec;
+mod stored;
 pub mod theory;
 
 pub use error::{Failure, Invalid, Outcome};

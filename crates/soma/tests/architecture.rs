@@ -9,6 +9,8 @@ use std::path::Path;
 const ROOMS: &[&str] = &[
     "error",
     "rng",
+    "stored",
+    "interrupt",
     "numeric",
     "simd",
     "distribution",

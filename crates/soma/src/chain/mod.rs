@@ -1,5 +1,6 @@
 //! The data-augmentation loop: records given theta, theta given records.
 
+mod check;
 mod memory;
 mod moves;
 mod problem;
@@ -237,8 +238,10 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// The chain that was stored: it goes on exactly as the one that was not.
+    /// The chain that was stored: it goes on exactly as the one that was not. A state that no
+    /// chain of `problem` can be in is an error.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
+        snapshot.check(problem)?;
         let Snapshot {
             theta,
             records,
@@ -251,12 +254,7 @@ impl<'a> Chain<'a> {
             taken,
             acceptance,
         } = snapshot;
-        let release = problem.release();
-        let fits = records.len() == release.n() * release.query().record_dim();
-        if !fits || theta.len() != problem.model().parameters().len() {
-            return Err("the stored state of the chain is of another problem".into());
-        }
-        let state = State { theta, records: Records::new(release, records)? };
+        let state = State { theta, records: Records::new(problem.release(), records)? };
         Ok(Chain {
             problem,
             state,

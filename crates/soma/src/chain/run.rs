@@ -48,6 +48,11 @@ impl Settings {
 
     /// Whether a run of `problem` can be made so.
     pub fn check(&self, problem: &Problem) -> Result<(), Invalid> {
+        self.check_for(problem.release().n())
+    }
+
+    /// Whether a run of `n` records can be made so.
+    pub fn check_for(&self, n: usize) -> Result<(), Invalid> {
         let at_least_one = |field: &str, value: u64| match value {
             0 => Err(Invalid::new(field, "must be positive", value, "a whole number from 1 up")),
             _ => Ok(()),
@@ -64,12 +69,17 @@ impl Settings {
                 format!("at most {} iterations of a chain", Self::MOST),
             ));
         }
-        self.kernel.check(problem.release().n())
+        self.kernel.check(n)
     }
 
     /// All iterations of a chain.
     pub fn iterations(&self) -> u64 {
         self.warmup + self.draws * self.thin
+    }
+
+    /// How many draws a chain has kept after so many iterations.
+    pub fn draws_after(&self, iteration: u64) -> u64 {
+        iteration.saturating_sub(self.warmup) / self.thin
     }
 }
 
@@ -209,7 +219,10 @@ fn run_chain(
     stop: &dyn Fn() -> bool,
 ) -> Outcome {
     let mut chain = match observer.begin(index)? {
-        Some(snapshot) => Chain::restore(problem, snapshot)?,
+        Some(snapshot) => {
+            snapshot.check_run(settings, index)?;
+            Chain::restore(problem, snapshot)?
+        }
         None => Chain::new(problem, settings.kernel, settings.seed, index as u64)?
             .with_moves(settings.moves, settings.warmup)?,
     };

@@ -10,6 +10,7 @@ use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
 use crate::release::Potential;
 use crate::rng::Rng;
+use crate::stored::{Check, ensure};
 
 /// How many sweeps the records are followed for.
 const LAGS: usize = 8;
@@ -130,6 +131,28 @@ impl Trial {
             iterations: 0,
             chosen: (rounds == 0).then_some(untried),
         })
+    }
+
+    /// Whether this is a trial in a warm-up of so many iterations.
+    pub(super) fn check(&self, problem: &Problem, warmup: u64) -> Check {
+        let begun = Trial::new(warmup, problem).map_err(|failure| failure.to_string())?;
+        let plan = |trial: &Trial| (trial.from, trial.rounds, trial.repeats, trial.theta.is_some());
+        ensure(plan(self) == plan(&begun), "the trial of kernels is of another warm-up")?;
+        let candidates = KernelChoice::candidates(problem.release().n());
+        let turns = self.rounds * candidates.len() as u64;
+        if self.chosen.is_some() {
+            return ensure(self.iterations == turns, "a kernel was taken before its time");
+        }
+        ensure(self.iterations < turns, "the trial of kernels did not end")?;
+        let tried = self.candidates.iter().map(|candidate| candidate.choice);
+        ensure(tried.eq(candidates), "other kernels are tried")?;
+        for Candidate { choice, kernel, variance, covariances, .. } in &self.candidates {
+            ensure(kernel.is_of(*choice), "another kernel is tried")?;
+            ensure(variance.len() == covariances.len(), "the figures of a kernel do not fit")?;
+            kernel.check(problem.release())?;
+        }
+        let p = problem.model().parameters().len();
+        self.theta.as_ref().map_or(Ok(()), |theta| theta.check(p))
     }
 
     /// Which kernel was taken, once one was.

@@ -36,8 +36,9 @@ use self::table::{Context, RecordKernel, kernels};
 pub use self::table::{Coupling, KernelOptions};
 use crate::error::{Invalid, Outcome};
 pub use crate::records::{Batch, ModelOffers, Offers, Records};
-use crate::release::Potential;
+use crate::release::{Potential, Release};
 use crate::rng::Rng;
+use crate::stored::Check;
 
 kernels! {
     reference {

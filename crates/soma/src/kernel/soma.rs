@@ -28,11 +28,13 @@ use super::table::{Context, Coupling, KernelOptions, RecordKernel};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::Batches;
 use crate::records::{Batch, Offers, Records};
+use crate::release::Release;
 use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
 use crate::simd::cost::{Cost, L1, L2, log_density_with};
 use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::{Portable, Vector};
+use crate::stored::{Check, MOST_COUNTED, ensure};
 
 /// What a bound of one record's weight costs where those of all are computed side by side.
 const BOUND: f64 = 0.03;
@@ -163,6 +165,28 @@ impl RecordKernel for Soma {
 
     fn coupling(&self) -> Coupling {
         Coupling::AllPlaces
+    }
+
+    /// A strategy that the release has, and cells that the selector can index by without looking.
+    fn check(&self, release: &Release) -> Check {
+        let k = release.query().dim();
+        let (potential, has_bins) = (release.potential(), release.query().bins().is_some());
+        self.partition.check(k)?;
+        if let Some(strategy) = self.strategy {
+            let has_norm = !has_bins && potential.norm().is_some();
+            let fits = match strategy {
+                Strategy::Bins => has_bins && potential.is_separable(),
+                Strategy::Uniform | Strategy::Scan => has_norm,
+                Strategy::Ordered => has_norm && k == 1 && potential.norm() == Some(Norm::L1),
+                Strategy::Cells(_) => has_norm && self.partition.cells() > 0,
+                Strategy::Boxes => !has_bins && !has_norm && potential.is_separable(),
+                Strategy::Weights => !potential.is_separable(),
+            };
+            ensure(fits, "the strategy is not for this release")?;
+        }
+        ensure(self.forced.is_none(), "the strategy of a chain is its own choice")?;
+        let counted = self.counted.is_none_or(|trials| trials.is_finite() && trials >= 0.0);
+        ensure(counted && self.sweeps < MOST_COUNTED, "the counts of the sweeps are none")
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {

@@ -12,11 +12,13 @@ use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::{Batches, for_each_offer};
 use crate::records::{Batch, Offers, Records};
+use crate::release::Release;
 use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
 use crate::simd::cost::{Cost, L1, L2, log_density_with};
 use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::Vector;
+use crate::stored::{Check, ensure};
 
 /// Goes through the records in blocks of m, and makes m SOMA moves within each; the last block is
 /// shorter, and gets as many moves as it has records, where m does not divide n.
@@ -98,6 +100,14 @@ impl RecordKernel for SomaBlocks {
 
     fn coupling(&self) -> Coupling {
         Coupling::Blocks { size: self.size }
+    }
+
+    fn check(&self, release: &Release) -> Check {
+        ensure((1..=release.n()).contains(&self.size), "the block is not of the records")
+    }
+
+    fn is_chosen_by(&self, options: KernelOptions) -> bool {
+        options.subset.is_none_or(|size| size == self.size)
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {

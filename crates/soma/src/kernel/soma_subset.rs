@@ -10,9 +10,11 @@ use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::for_each_offer;
 use crate::records::{Batch, Offers, Records};
+use crate::release::Release;
 use crate::release::potential::{Evaluate, Norm};
 use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
+use crate::stored::{Check, ensure};
 
 /// Which records an offer is weighed against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +120,24 @@ impl RecordKernel for SomaSubset {
 
     fn coupling(&self) -> Coupling {
         Coupling::Subset { size: self.size, subset: self.subset }
+    }
+
+    /// A subset of the places, and, if it is random, all places in some order.
+    fn check(&self, release: &Release) -> Check {
+        let n = release.n();
+        ensure((1..=n).contains(&self.size) && self.next < n, "the subset is not of the records")?;
+        let mut order = self.order.clone();
+        order.sort_unstable();
+        let fits = match self.subset {
+            Subset::Cyclic => order.is_empty(),
+            Subset::Random => order.into_iter().eq(0..n),
+        };
+        ensure(fits, "the order of the records is none")
+    }
+
+    fn is_chosen_by(&self, options: KernelOptions) -> bool {
+        options.subset.is_none_or(|size| size == self.size)
+            && options.order.is_none_or(|order| order == self.subset)
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {

@@ -4,8 +4,9 @@ use super::counts::{Counts, SweepCost};
 use super::{KernelChoice, Subset};
 use crate::error::{Invalid, Outcome};
 use crate::records::{Offers, Records};
-use crate::release::Potential;
+use crate::release::{Potential, Release};
 use crate::rng::Rng;
+use crate::stored::Check;
 
 /// What a sweep works on.
 pub(crate) struct Context<'a> {
@@ -50,6 +51,18 @@ pub(crate) trait RecordKernel: Sized {
 
     /// How it is coupled.
     fn coupling(&self) -> Coupling;
+
+    /// Whether what is kept from sweep to sweep, read from a disk, fits `release`.
+    fn check(&self, release: &Release) -> Check {
+        let _ = release;
+        Ok(())
+    }
+
+    /// Whether a choice of this kernel, by name, is a choice of this one.
+    fn is_chosen_by(&self, options: KernelOptions) -> bool {
+        let _ = options;
+        true
+    }
 }
 
 /// The options of kernels, as a user gives them. A kernel takes some of them or none.
@@ -205,6 +218,26 @@ macro_rules! kernels {
                 match self {
                     $(Kernel::$variant(kernel) => kernel.cost(n),)*
                     Kernel::$reference(kernel) => kernel.cost(n),
+                }
+            }
+
+            /// Whether what the kernel keeps, read from a disk, fits `release`.
+            pub(crate) fn check(&self, release: &Release) -> Check {
+                match self {
+                    $(Kernel::$variant(kernel) => kernel.check(release),)*
+                    Kernel::$reference(kernel) => kernel.check(release),
+                }
+            }
+
+            /// Whether a chain with this choice of a kernel may be at work with this one.
+            pub(crate) fn is_of(&self, choice: KernelChoice) -> bool {
+                match self {
+                    $(Kernel::$variant(kernel) => match choice {
+                        KernelChoice::Auto => <$kernel as RecordKernel>::AUTO_RANK.is_some(),
+                        choice => choice.name() == <$kernel as RecordKernel>::NAME
+                            && kernel.is_chosen_by(choice.options()),
+                    })*
+                    Kernel::$reference(_) => false,
                 }
             }
 

@@ -67,6 +67,10 @@ impl Model for Beta {
         release.check_reach_of(self.kind(), &[(0.0, 1.0)])
     }
 
+    fn supports(&self, record: &[f64]) -> bool {
+        record.iter().all(|x| (0.0..=1.0).contains(x))
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         for (shape, prior) in theta.iter_mut().zip(&self.priors) {
             *shape = prior.sample(rng)?;

@@ -102,6 +102,11 @@ impl Model for Categorical {
         Ok(())
     }
 
+    fn supports(&self, record: &[f64]) -> bool {
+        let categories = 0.0..self.names.len() as f64;
+        record.iter().all(|x| categories.contains(x) && x.fract() == 0.0)
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         sample_shares(&self.prior, theta, rng)
     }

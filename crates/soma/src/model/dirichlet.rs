@@ -133,6 +133,10 @@ impl Model for Dirichlet {
         Ok(())
     }
 
+    fn supports(&self, record: &[f64]) -> bool {
+        record.iter().all(|x| (0.0..=1.0).contains(x))
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         for (alpha, prior) in theta.iter_mut().zip(&self.priors) {
             *alpha = prior.sample(rng)?;

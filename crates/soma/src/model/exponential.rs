@@ -58,6 +58,10 @@ impl Model for Exponential {
         release.check_reach_of(self.kind(), &[(0.0, f64::INFINITY)])
     }
 
+    fn supports(&self, record: &[f64]) -> bool {
+        record.iter().all(|x| x.is_finite() && *x >= 0.0)
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         theta[0] = self.prior.sample(rng)?;
         Ok(())

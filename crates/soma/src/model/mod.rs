@@ -68,6 +68,12 @@ pub trait Model: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether `record` can have been drawn from the model, at some theta. Asks for finite numbers,
+    /// unless the model knows better.
+    fn supports(&self, record: &[f64]) -> bool {
+        record.iter().all(|x| x.is_finite())
+    }
+
     /// Draws theta from the prior.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome;
 

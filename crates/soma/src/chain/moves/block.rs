@@ -14,6 +14,7 @@ use super::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
+use crate::stored::{Check, ensure};
 
 /// Moves theta and the frame by Hamiltonian trajectories, holding the pattern.
 ///
@@ -66,6 +67,9 @@ struct Path {
 /// The acceptance rate that the step is tuned to.
 const ACCEPTANCE: f64 = 0.85;
 
+/// The logarithms of the steps that it may be tuned to.
+const LOG_STEPS: std::ops::RangeInclusive<f64> = -3.0..=0.41;
+
 /// The length of a trajectory in whitened coordinates: more than a quarter of a turn, since the
 /// posterior is wider than the chart has it, but less than half of one.
 const LENGTH: f64 = 2.2;
@@ -76,6 +80,10 @@ const SMOOTHED: f64 = 0.3;
 impl Block {
     pub(super) fn new(force: Force) -> Self {
         Block { force, log_step: (0.5_f64).ln(), path: Path::default() }
+    }
+
+    pub(super) fn check(&self) -> Check {
+        ensure(LOG_STEPS.contains(&self.log_step), "the step of a block is too short or too long")
     }
 
     fn leapfrogs(&self) -> usize {
@@ -139,7 +147,8 @@ impl ThetaMove for Block {
     fn learn(&mut self, _: &Setting, _: &State, last: Tally, share: f64) -> Outcome {
         let rate = last.accepted as f64 / last.proposed.max(1) as f64;
         let pace = 0.5 * (1.0 - share).max(0.1);
-        self.log_step = (self.log_step + pace * (rate - ACCEPTANCE)).clamp(-3.0, 0.41);
+        self.log_step = (self.log_step + pace * (rate - ACCEPTANCE))
+            .clamp(*LOG_STEPS.start(), *LOG_STEPS.end());
         Ok(())
     }
 

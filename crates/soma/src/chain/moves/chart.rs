@@ -16,6 +16,7 @@ use super::sums::{Scratch, Sums};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
+use crate::stored::{Check, ensure, finite};
 
 /// The residual to second order around a reference point, a function of delta = point - reference.
 ///
@@ -199,6 +200,23 @@ impl Chart {
         let chart =
             Chart { reference, slope, curvature, prior_precision, spread, theta_spread, learned };
         Ok(finite.then_some(chart))
+    }
+
+    /// Whether this is a chart of `sums`.
+    pub(super) fn check(&self, sums: &Sums) -> Check {
+        let (k, p, dim) = (sums.k, sums.p, sums.dim());
+        finite("the reference", dim, &self.reference)?;
+        finite("the slope", k * dim, &self.slope)?;
+        finite("the curvature", k * dim * dim, &self.curvature)?;
+        finite("the prior's precision", dim * dim, &self.prior_precision)?;
+        finite("the spread", dim * dim, &self.spread)?;
+        finite("the spread of theta", p * p, &self.theta_spread)?;
+        let factors = [(&self.spread, dim), (&self.theta_spread, p)];
+        let is_factor = |(factor, dim): (&Vec<f64>, usize)| {
+            factor.iter().step_by(dim + 1).all(|&diagonal| diagonal > 0.0)
+        };
+        ensure(factors.into_iter().all(is_factor), "a spread is no Cholesky factor")?;
+        self.learned.check(dim)
     }
 
     /// Learns from one more point that the chain has passed.

@@ -3,6 +3,8 @@
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use serde::{Deserialize, Serialize};
 
+use crate::stored::{Check, MOST_COUNTED, ensure, finite};
+
 /// A running mean and covariance, begun anew each time that the number of states has doubled, so
 /// that what the chain did on its way from the start is forgotten.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,14 @@ impl Learned {
         let after = state - &self.mean;
         self.scatter.ger(1.0, &before, &after, 1.0);
         self.count == self.window
+    }
+
+    /// Whether this was learned of vectors of length `dim`.
+    pub(super) fn check(&self, dim: usize) -> Check {
+        let counts = self.count <= self.window && self.window < MOST_COUNTED;
+        ensure(counts && self.scatter.shape() == (dim, dim), "what was learned does not fit")?;
+        finite("the mean", dim, self.mean.as_slice())?;
+        finite("the scatter", dim * dim, self.scatter.as_slice())
     }
 
     /// The mean.

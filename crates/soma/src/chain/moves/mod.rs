@@ -48,6 +48,7 @@ use crate::error::Outcome;
 use crate::kernel::{Counts, Records};
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
+use crate::stored::{Check, MOST_COUNTED, ensure};
 
 /// What a chain is: theta and the records.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +74,15 @@ pub struct Tally {
 impl From<Counts> for Tally {
     fn from(counts: Counts) -> Self {
         Tally { proposed: counts.moves, accepted: counts.accepted, work: 0 }
+    }
+}
+
+impl Tally {
+    pub(super) fn check(self) -> Check {
+        let fits = self.accepted <= self.proposed
+            && self.proposed < MOST_COUNTED
+            && self.work < MOST_COUNTED;
+        ensure(fits, "the tally of a move is none")
     }
 }
 

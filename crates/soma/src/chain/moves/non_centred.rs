@@ -14,6 +14,7 @@ use crate::error::{Invalid, Outcome, listed};
 use crate::interrupt;
 use crate::model::{Carry, Transport};
 use crate::rng::Rng;
+use crate::stored::{Check, ensure, finite};
 
 /// Holds the noise e of every record, proposes theta' by a random walk and rebuilds the records.
 ///
@@ -67,6 +68,17 @@ impl NonCentred {
         let log_scale = (2.4 / (dim as f64).sqrt()).ln();
         let learned = Learned::new(dim);
         Ok(Some(NonCentred { factor, log_scale, learned, prior, scratch: Scratch::default() }))
+    }
+
+    pub(super) fn check(&self, problem: &Problem) -> Check {
+        ensure(Way::of(problem).is_some(), "the model has no way to hold the noise")?;
+        let dim = problem.model().parameters().len();
+        let is_square = [&self.factor, &self.prior].iter().all(|m| m.shape() == (dim, dim));
+        ensure(is_square, "the walk is of another length")?;
+        finite("the factor of the walk", dim * dim, self.factor.as_slice())?;
+        finite("the prior of the walk", dim * dim, self.prior.as_slice())?;
+        finite("the scale of the walk", 1, &[self.log_scale])?;
+        self.learned.check(dim)
     }
 }
 

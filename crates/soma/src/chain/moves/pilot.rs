@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Tally;
 use crate::chain::{ITERATION_WORK, KERNEL_TRIAL, Problem};
 use crate::diagnostics::ess_bulk;
+use crate::stored::{Check, MOST_COUNTED, ensure, finite};
 
 /// Watches how far each move takes theta, and at what cost in counted work.
 ///
@@ -96,6 +97,13 @@ impl Watched {
         }
     }
 
+    fn check(&self, p: usize) -> Check {
+        let most = [self.accepted, self.once, self.again].into_iter().max().unwrap_or(0);
+        ensure(most < MOST_COUNTED && self.steps.is_finite(), "the counts of the pilot are none")?;
+        let length = if self.squared_jumps.is_empty() { 0 } else { p };
+        finite("the jumps of the pilot", length, &self.squared_jumps)
+    }
+
     fn rate(&self) -> f64 {
         self.accepted as f64 / self.steps.max(1.0)
     }
@@ -120,7 +128,7 @@ const MOST_ALONE: u64 = 120;
 const MOST_CENTRED: u64 = 120;
 
 /// How often a move is made in an iteration at most, and how seldom a sweep.
-const MOST_REPEATS: u64 = 4;
+pub(super) const MOST_REPEATS: u64 = 4;
 const EVERY: [u64; 2] = [1, 2];
 
 /// A refresh that is taken less often than this may leave a chain where it is for long, so that
@@ -168,6 +176,47 @@ impl Pilot {
             block_alone: vec![Vec::new(); p],
             centred_alone: vec![Vec::new(); p],
         }
+    }
+
+    /// Whether a sweep may be made in one of `every` iterations.
+    pub(super) fn allows(every: u64) -> bool {
+        EVERY.contains(&every)
+    }
+
+    /// Whether this is a pilot in a warm-up of so many iterations.
+    pub(super) fn check(&self, problem: &Problem, warmup: u64) -> Check {
+        let most = 16;
+        let Candidates { blocks, refreshes, .. } = self.candidates;
+        ensure((1..=most).contains(&blocks) && (1..=most).contains(&refreshes), "it has no moves")?;
+        let begun = Pilot::new(problem, warmup, self.candidates);
+        let times = |pilot: &Pilot| [pilot.from, pilot.until, pilot.end, pilot.last];
+        let fits = times(self) == times(&begun) && self.slots.len() == begun.slots.len();
+        ensure(fits, "the pilot is of another warm-up")?;
+        let p = begun.mean.len();
+        finite("the mean of the pilot", p, &self.mean)?;
+        finite("the scatter of the pilot", p, &self.scatter)?;
+        finite("the counts of the pilot", 2, &[self.hold, self.count])?;
+        for alone in [&self.block_alone, &self.centred_alone] {
+            let length = alone.first().map_or(0, Vec::len);
+            ensure(alone.len() == p && length as u64 <= self.last, "its draws are of another run")?;
+            alone.iter().try_for_each(|draws| finite("a draw of the pilot", length, draws))?;
+        }
+        self.sweeps.check()?;
+        self.slots.iter().try_for_each(|slot| slot.check(p))
+    }
+
+    /// Whether it watches a schedule with so many moves of each kind, in its order.
+    pub(super) fn watches(
+        &self,
+        blocks: usize,
+        refreshes: usize,
+        ridges: usize,
+        all: usize,
+    ) -> bool {
+        let Candidates { has_ridge, .. } = self.candidates;
+        (blocks, refreshes) == (self.candidates.blocks, self.candidates.refreshes)
+            && ridges == usize::from(has_ridge)
+            && all == self.candidates.count()
     }
 
     /// Whether all moves are made in an iteration, so that theta goes wherever it can.

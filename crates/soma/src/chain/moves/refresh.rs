@@ -13,6 +13,7 @@ use super::{Setting, State, Tally, ThetaMove, dense, upper};
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
+use crate::stored::{Check, ensure};
 
 /// Proposes a fresh pattern, theta given the pattern, and the frame given both.
 ///
@@ -66,6 +67,10 @@ const FREEDOM: f64 = 8.0;
 impl Refresh {
     pub(super) fn new(own_slope: bool) -> Self {
         Refresh { own_slope, walks: 0.0, memory: Memory::default() }
+    }
+
+    pub(super) fn check(&self) -> Check {
+        ensure((0.0..=1.0).contains(&self.walks), "the share of walks is none")
     }
 
     /// Sets the share of proposals in which theta walks.

@@ -7,7 +7,7 @@ use super::centred::Centred;
 use super::chart::Chart;
 use super::held::Held;
 use super::non_centred::NonCentred;
-use super::pilot::{Candidates, Outlook, Pilot, Plan};
+use super::pilot::{Candidates, MOST_REPEATS, Outlook, Pilot, Plan};
 use super::refresh::Refresh;
 use super::ridge::Ridge;
 use super::sums::Sums;
@@ -15,6 +15,7 @@ use super::{MovesChoice, Setting, State, Tally, ThetaMove, hidden};
 use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::rng::Rng;
+use crate::stored::{Check, ensure};
 
 /// One of the moves, with whatever it has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -79,6 +80,17 @@ pub(super) struct Slot {
 impl Slot {
     fn new(made: Move) -> Self {
         Slot { made, repeats: 1, tally: Tally::default() }
+    }
+
+    fn check(&self, problem: &Problem) -> Check {
+        ensure(self.repeats <= MOST_REPEATS, "a move is made too often")?;
+        self.tally.check()?;
+        match &self.made {
+            Move::Centred(_) | Move::Ridge(_) => Ok(()),
+            Move::NonCentred(made) => made.check(problem),
+            Move::Block(made) => made.check(),
+            Move::Refresh(made) => made.check(),
+        }
     }
 }
 
@@ -285,6 +297,45 @@ impl Schedule {
             }
         }
         Ok(work)
+    }
+
+    /// Whether these are moves that a chain of `problem` can make.
+    pub(in crate::chain) fn check(&self, problem: &Problem) -> Check {
+        let sums = Sums::new(problem);
+        ensure(Pilot::allows(self.every), "the sweeps are too rare")?;
+        self.sweeps.check()?;
+        ensure(
+            self.slots.is_empty() == problem.fixed().is_some(),
+            "the moves are of another theta",
+        )?;
+        for (index, slot) in self.slots.iter().enumerate() {
+            slot.check(problem)?;
+            ensure(!slot.made.is_held() || sums.is_some(), "a move has no coordinates")?;
+            let is_centred = matches!(slot.made, Move::Centred(_));
+            ensure(is_centred == (index == 0), "the centred move is not the first")?;
+        }
+        if let Some(chart) = &self.chart {
+            let sums = sums.as_ref().ok_or("there is a chart of no coordinates")?;
+            chart.check(sums)?;
+        }
+        let Some(pilot) = &self.pilot else { return Ok(()) };
+        ensure(sums.is_some(), "there is a pilot of no coordinates")?;
+        pilot.check(problem, self.warmup)?;
+        let of = |is: fn(&Move) -> bool| self.slots.iter().filter(|slot| is(&slot.made)).count();
+        let blocks = of(|made| matches!(made, Move::Block(_)));
+        let refreshes = of(|made| matches!(made, Move::Refresh(_)));
+        let ridges = of(|made| matches!(made, Move::Ridge(_)));
+        let counted = pilot.watches(blocks, refreshes, ridges, self.slots.len());
+        ensure(counted, "the pilot watches other moves")
+    }
+
+    /// Whether a chain with this choice of moves may make these.
+    pub(in crate::chain) fn is_of(&self, choice: MovesChoice) -> bool {
+        self.slots.iter().all(|slot| match &slot.made {
+            Move::Centred(_) => true,
+            Move::NonCentred(_) => choice != MovesChoice::Centred,
+            Move::Block(_) | Move::Refresh(_) | Move::Ridge(_) => choice == MovesChoice::Auto,
+        })
     }
 
     /// How many iterations the moves learn in.

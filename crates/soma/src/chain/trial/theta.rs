@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::stored::{Check, ensure};
+
 /// How far the moves of theta lead in the iterations of a trial, and for how much work.
 ///
 /// Before them the records are swept until hardly anything is left of them but what theta says, so
@@ -17,6 +19,13 @@ pub(super) struct ThetaMoves {
 }
 
 impl ThetaMoves {
+    /// Whether these are figures of `p` parameters, or there are none yet.
+    pub(super) fn check(&self, p: usize) -> Check {
+        let [all, others] = &self.squared_jumps;
+        let lengths = [&self.mean, &self.scatter, all, others].map(Vec::len);
+        ensure(lengths == [0; 4] || lengths == [p; 4], "theta was watched with another length")
+    }
+
     /// The moves led from `before` by way of `centred`, where the centred one ended, to `after`.
     pub(super) fn watch(&mut self, before: &[f64], centred: &[f64], after: &[f64], work: f64) {
         let [all, others] = &mut self.squared_jumps;

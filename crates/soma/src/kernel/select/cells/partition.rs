@@ -3,12 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::records::Records;
+use crate::stored::{Check, ensure};
 
 /// So many records for each cell, at most, are looked at to place the cuts.
 const SAMPLE: usize = 48;
 /// By how much a cell may lie deeper than in a tree that is even: finding the cell of a statistic
 /// takes as many steps as the deepest.
 const DEEPER: usize = 1;
+
+/// The most cells that a sweep may go by.
+const MOST_CELLS: usize = 128;
 
 /// A tree of cuts, each along one coordinate, whose leaves are the cells.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -60,6 +64,36 @@ impl Partition {
         }
         let parts = leaves.iter().map(|leaf| LeafBox::of(records, &leaf.members)).collect();
         (Partition { nodes, cells: leaves.len(), depth }, parts)
+    }
+
+    /// Whether this is a tree over statistics of length `k`: every way from the root goes forward,
+    /// to a cell that leads to itself, by no more cuts than `depth`. [`Tree`](super::tree::Tree)
+    /// follows the ways without looking.
+    pub(crate) fn check(&self, k: usize) -> Check {
+        let Partition { nodes, cells, depth } = self;
+        if nodes.is_empty() {
+            return ensure(*cells == 0 && *depth == 0, "there are cells without cuts");
+        }
+        let is_tree = (1..=MOST_CELLS).contains(cells) && nodes.len() == 2 * cells - 1;
+        ensure(is_tree, "the cuts do not fit the cells")?;
+        let first_cell = nodes.len() - cells;
+        let mut depths = vec![None; nodes.len()];
+        depths[0] = Some(0);
+        for (place, node) in nodes.iter().enumerate() {
+            let next = node.next.map(usize::from);
+            ensure((node.coordinate as usize) < k && node.at.is_finite(), "a cut is none")?;
+            if place >= first_cell {
+                ensure(next == [place; 2], "a cell leads on")?;
+                continue;
+            }
+            for next in next {
+                let leads = next > place && next < nodes.len() && depths[next].is_none();
+                ensure(leads, "a cut leads astray")?;
+                depths[next] = depths[place].map(|depth: usize| depth + 1);
+            }
+        }
+        let deepest = depths.into_iter().try_fold(0, |most, depth| Some(most.max(depth?)));
+        ensure(deepest == Some(*depth), "the depth of the cuts is another")
     }
 
     /// The number of cells.
@@ -173,5 +207,52 @@ impl LeafBox {
             0 => 0.0,
             count => count as f64 * (0.4 * width).min(20.0).exp(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rand::RngExt;
+
+    use super::*;
+    use crate::release::mechanism::{Mechanism, Noise};
+    use crate::release::{Aggregate, Release, query};
+    use crate::rng;
+
+    /// What `grow` makes passes, and what a reader without bound checks would stumble over does
+    /// not.
+    #[test]
+    fn only_trees_pass_the_check() {
+        let mut rng = rng::stream(5, 0);
+        let (n, k) = (400, 2);
+        let rows: Vec<f64> = (0..k * n).map(|_| rng.random::<f64>()).collect();
+        let query = Arc::new(query::Mean::new(vec![(0.0, 1.0); k]).unwrap());
+        let mechanism = Mechanism::new(Noise::Laplace, vec![0.05; k]).unwrap();
+        let release = Release::new(query, mechanism, Aggregate::Sum, n, vec![200.0; k]).unwrap();
+        let records = Records::new(&release, rows).unwrap();
+        for cells in [1, 2, 13, 128] {
+            assert_eq!(Partition::grow(&records, cells).0.check(k), Ok(()));
+        }
+        assert_eq!(Partition::default().check(k), Ok(()));
+        let (good, _) = Partition::grow(&records, 16);
+        let bad = |change: fn(&mut Partition)| {
+            let mut partition = good.clone();
+            change(&mut partition);
+            assert!(partition.check(k).is_err(), "{partition:?}");
+        };
+        bad(|partition| partition.depth = 64);
+        bad(|partition| partition.depth -= 1);
+        bad(|partition| partition.cells += 1);
+        bad(|partition| partition.nodes[0].next = [0, 0]);
+        bad(|partition| partition.nodes[0].next[1] = u16::MAX);
+        bad(|partition| partition.nodes[1].next[0] = partition.nodes[0].next[0]);
+        bad(|partition| partition.nodes[0].coordinate = 2);
+        bad(|partition| partition.nodes[0].at = f64::NAN);
+        bad(|partition| {
+            partition.nodes.pop();
+        });
+        bad(|partition| partition.nodes.clear());
     }
 }

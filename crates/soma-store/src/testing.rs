@@ -1,0 +1,62 @@
+//! The readers as the tests and the fuzz targets drive them: on bytes, with checksums that fit.
+
+use std::path::Path;
+
+use soma::chain::{Problem, Snapshot};
+
+use crate::checkpoint::Checkpoint;
+use crate::part::PartReader;
+use crate::table::Table;
+use crate::{Manifest, StoreError};
+
+/// The length of what is before the state in a checkpoint.
+pub const CHECKPOINT_HEAD: usize = Checkpoint::HEAD;
+
+/// Gives a checkpoint, whose contents may have been changed, the checksum that fits them.
+pub fn seal_checkpoint(bytes: &mut [u8]) {
+    if bytes.len() >= CHECKPOINT_HEAD {
+        let crc = crc32fast::hash(&bytes[CHECKPOINT_HEAD..]);
+        bytes[CHECKPOINT_HEAD - 4..CHECKPOINT_HEAD].copy_from_slice(&crc.to_le_bytes());
+    }
+}
+
+/// The state in a checkpoint of chain number `chain` of the run of `manifest`.
+pub fn checkpoint(
+    bytes: &[u8],
+    problem: &Problem,
+    manifest: &Manifest,
+    chain: usize,
+) -> Result<Snapshot, String> {
+    let found = Checkpoint::parse(bytes)?;
+    found.check(problem, manifest, chain)?;
+    Ok(found.snapshot)
+}
+
+/// A manifest with a checksum that fits; `json` is a JSON object with or without one.
+pub fn seal_manifest(json: &str) -> String {
+    let body = json.split(Manifest::CHECKSUM).next().unwrap_or(json).trim_end();
+    let body = body.strip_suffix('}').unwrap_or(body).trim_end();
+    Manifest::seal(body)
+}
+
+/// The manifest of this text.
+pub fn manifest(text: &[u8]) -> Result<Manifest, String> {
+    Manifest::parse(text)
+}
+
+/// All values of the first file of draws of a chain in `folder`, without a look at its seal.
+pub fn part(folder: &Path, manifest: &Manifest, chain: usize) -> Result<Vec<f64>, StoreError> {
+    let table = Table::draws(folder, manifest);
+    let needed = manifest.draws.get(chain).copied().unwrap_or(0).min(table.capacity);
+    let reader = PartReader::open(&table, chain, 0, needed)?;
+    reader.check_keys()?;
+    let (keys, count) = table.counts();
+    let mut values = Vec::new();
+    (keys..keys + count).try_for_each(|place| reader.read(place, &mut values))?;
+    Ok(values)
+}
+
+/// The text of a manifest, as it is written.
+pub fn text(manifest: &Manifest) -> String {
+    manifest.text()
+}

@@ -1,0 +1,131 @@
+//! Rows of one chain, written to Parquet in files of a fixed number of rows.
+//!
+//! The last file is written again, with more rows, at each checkpoint until it is full. So what
+//! the files hold depends on the rows alone and not on when the checkpoints were, and a run that
+//! was resumed leaves the same files as one that was not.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt64Array};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use crate::part::{self, PartReader};
+use crate::table::Table;
+use crate::{StoreError, atomic, seal};
+
+/// Writes the rows of one chain.
+#[derive(Debug)]
+pub(crate) struct PartWriter {
+    table: Table,
+    chain: usize,
+    /// Rows in files before the present one.
+    before: u64,
+    values: Vec<Vec<f64>>,
+    /// Whether there are rows that are not on the disk.
+    dirty: bool,
+}
+
+impl PartWriter {
+    pub(crate) fn new(table: Table, chain: usize) -> Self {
+        let values = vec![Vec::new(); table.counts().1];
+        PartWriter { table, chain, before: 0, values, dirty: false }
+    }
+
+    /// The table that the rows are of.
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Adds a row; a file that is then full is written.
+    pub(crate) fn push(&mut self, values: &[f64]) -> Result<(), StoreError> {
+        self.values.iter_mut().zip(values).for_each(|(column, value)| column.push(*value));
+        self.dirty = true;
+        if self.rows() == self.table.capacity {
+            self.flush()?;
+            self.before += self.table.capacity;
+            self.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes the present file with the rows that it has so far.
+    pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
+        if !self.dirty {
+            return Ok(());
+        }
+        let path = self.table.path(self.chain, self.before / self.table.capacity);
+        let rows = self.before..self.before + self.rows();
+        let keys = (0..self.table.counts().0).map(|place| {
+            let key = |row| self.table.key(place, self.chain, row);
+            let array: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.clone().map(key)));
+            array
+        });
+        let values = self.values.iter().map(|column| {
+            let array: ArrayRef = Arc::new(Float64Array::from(column.clone()));
+            array
+        });
+        let batch = RecordBatch::try_new(self.table.schema(), keys.chain(values).collect())
+            .map_err(|error| StoreError::unfit(&path, format!("cannot be built: {error}")))?;
+        atomic::write(&path, |file| self.write(file, &batch))?;
+        self.dirty = false;
+        Ok(())
+    }
+
+    fn write(&self, file: &mut File, batch: &RecordBatch) -> std::io::Result<()> {
+        let pair = |key: &str, value: String| KeyValue::new(key.to_string(), value);
+        let run = pair(part::RUN, self.table.run.clone());
+        let settings = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(vec![run, pair("soma.seal", seal::blank())]))
+            .build();
+        let mut hashed = seal::Hashed::new(BufWriter::new(&mut *file));
+        let mut writer = ArrowWriter::try_new(&mut hashed, batch.schema(), Some(settings))?;
+        writer.write(batch)?;
+        writer.close()?;
+        let crc = hashed.finish()?;
+        seal::close(file, crc)
+    }
+
+    /// Takes up the table after so many draws: reads the rows of the last file, and removes later
+    /// files.
+    pub(crate) fn restore(&mut self, draws: u64) -> Result<(), StoreError> {
+        self.clear();
+        let rows = self.table.rows(draws);
+        let part = rows / self.table.capacity;
+        self.before = part * self.table.capacity;
+        let kept = rows - self.before;
+        if kept > 0 {
+            let reader = PartReader::open(&self.table, self.chain, part, kept)?;
+            let keys = self.table.counts().0;
+            for (place, column) in self.values.iter_mut().enumerate() {
+                reader.read(keys + place, column)?;
+            }
+        }
+        let first_stale = if kept > 0 { part + 1 } else { part };
+        for stale in first_stale.. {
+            if !atomic::remove(&self.table.path(self.chain, stale))? {
+                break;
+            }
+        }
+        for unfinished in part..=first_stale {
+            atomic::remove_unfinished(&self.table.path(self.chain, unfinished))?;
+        }
+        // The last file may hold rows from after the checkpoint.
+        self.dirty = kept > 0;
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        self.values[0].len() as u64
+    }
+
+    fn clear(&mut self) {
+        self.values.iter_mut().for_each(Vec::clear);
+        self.dirty = false;
+    }
+}

@@ -1,0 +1,25 @@
+//! A checkpoint with a checksum that fits is an error or the state of a chain that goes on.
+//!
+//! The first byte says which of some runs it is taken for one of.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use soma::chain::Chain;
+use soma_fuzz::{Stored, all};
+use soma_store::testing;
+
+static RUNS: LazyLock<Vec<Stored>> = LazyLock::new(all);
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&which, bytes)) = bytes.split_first() else { return };
+    let Stored { spec, manifest, .. } = &RUNS[usize::from(which) % RUNS.len()];
+    let mut bytes = bytes.to_vec();
+    testing::seal_checkpoint(&mut bytes);
+    if let Ok(snapshot) = testing::checkpoint(&bytes, &spec.problem, manifest, 0)
+        && let Ok(mut chain) = Chain::restore(&spec.problem, snapshot)
+    {
+        let _ = (0..2).try_for_each(|_| chain.step().map(|_| ()));
+    }
+});
