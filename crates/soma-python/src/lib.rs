@@ -49,6 +49,7 @@ mod _soma {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("KERNELS", soma::kernel::KernelChoice::NAMES)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

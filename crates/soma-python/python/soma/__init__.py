@@ -8,7 +8,7 @@ accounted for.
 
 from ._engine import WorkerLost
 from ._progress import Progress
-from ._soma import __version__
+from ._soma import KERNELS, __version__
 from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
@@ -59,6 +59,7 @@ __all__ = [
     "Gaussian",
     "Gram",
     "Histogram",
+    "KERNELS",
     "Laplace",
     "LogSum",
     "Mean",

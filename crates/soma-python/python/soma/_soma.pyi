@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Calibrator",
     "Control",
+    "KERNELS",
     "Meetings",
     "Pair",
     "Problem",
@@ -25,6 +26,7 @@ __all__ = [
     "summarise",
 ]
 
+KERNELS: list[str]
 __version__: str
 
 @final

@@ -20,7 +20,8 @@ from .posterior import ChainDraws, Chosen, Posterior, Settings
 from .release import Release
 from .stored import finished, open_store, stored_posterior
 
-Kernel = Literal["auto", "soma", "soma-subset", "soma-blocks", "ran-imwg", "sys-imwg"]
+# One of KERNELS, which the compiled half knows.
+Kernel = str
 Moves = Literal["auto", "centred", "interwoven"]
 
 
@@ -49,7 +50,7 @@ def fit(
     Args:
         release: what was published.
         model: a model that comes with SOMA, or a `soma.Model` of your own.
-        kernel: how records are imputed; "auto", if left out, tries "sys-imwg", "soma" and
+        kernel: how records are imputed, one of `soma.KERNELS`; "auto", if left out, tries "sys-imwg", "soma" and
             "soma-blocks" in warm-up and takes the one with the most effective draws for its work:
             see `Posterior.chosen`.
         subset: how many records an offer is weighed against, for the kernel "soma-subset".
