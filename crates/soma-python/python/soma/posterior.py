@@ -99,7 +99,7 @@ class Posterior:
     parameters: tuple[str, ...]
     """The names of the parameters."""
     acceptance: NDArray[Any]
-    """The share of offered records that were taken since the draw before, (chain, draw)."""
+    """The share of proposals that were accepted since the previous draw, (chain, draw)."""
     log_density: NDArray[Any]
     """The log density of the released values given the imputed records, (chain, draw)."""
     release: Release | None
