@@ -142,7 +142,7 @@ fn words(text: &str) -> Vec<(usize, usize)> {
 /// How many specs are tried.
 fn cases() -> u32 {
     let wanted = std::env::var("SOMA_MANGLED").ok();
-    wanted.map_or(3000, |count| count.parse().expect("SOMA_MANGLED is a number of specs"))
+    wanted.map_or(30_000, |count| count.parse().expect("SOMA_MANGLED is a number of specs"))
 }
 
 proptest! {
