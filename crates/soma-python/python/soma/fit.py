@@ -50,9 +50,9 @@ def fit(
     Args:
         release: what was published.
         model: a model that comes with SOMA, or a `soma.Model` of your own.
-        kernel: how records are imputed, one of `soma.KERNELS`; "auto", if left out, tries "sys-imwg", "soma" and
-            "soma-blocks" in warm-up and takes the one with the most effective draws for its work:
-            see `Posterior.chosen`.
+        kernel: how records are imputed, one of `soma.KERNELS`; "auto", if left out, tries some of
+            them in warm-up and takes the one with the most effective draws for its work: see
+            `Posterior.chosen`.
         subset: how many records an offer is weighed against, for the kernel "soma-subset".
         order: which ones, for the kernel "soma-subset".
         moves: how theta is moved: "centred" is the paper's update given the records, "interwoven"

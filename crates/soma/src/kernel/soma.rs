@@ -23,7 +23,7 @@ use super::select::separable::Separable;
 use super::select::uniform::candidates::Candidates;
 use super::select::uniform::outliers::Outliers;
 use super::select::uniform::{MANY, UniformSelector};
-use super::select::{Selector, Strategy, bins};
+use super::select::{Selector, Strategy, Turn, bins};
 use super::table::{Context, Coupling, KernelOptions, RecordKernel};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::Batches;
@@ -275,9 +275,11 @@ fn make_moves<S: Cost, V: Vector, const K: usize, T: Selector>(
         for j in 0..places.len() {
             let (y, t) = (batches.batch().record(j), batches.batch().statistic(j));
             let evaluations = &mut counts.evaluations;
-            let choice =
-                selector.select::<S, V, K>(t, current, envelope, records, evaluations, rng);
-            if !selector.accepts::<S, V, K>(&choice, current, envelope, records, evaluations, rng) {
+            let at = Turn { current, records, evaluations, rng };
+            let choice = selector.select::<S, V, K>(t, envelope, at);
+            let evaluations = &mut counts.evaluations;
+            let at = Turn { current, records, evaluations, rng };
+            if !selector.accepts::<S, V, K>(&choice, envelope, at) {
                 continue;
             }
             if selector.defers() {

@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 
+use super::Turn;
 use super::envelope::Envelope;
 use super::scan::columns::draw_by_cost;
 use crate::numeric::exp::{LOOSE, exp, exp_above};
@@ -226,12 +227,10 @@ impl OneBox {
     pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
-        current: f64,
         envelope: &Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> bool {
+        let Turn { current, records, evaluations, rng } = at;
         let Some(uniform) = self.doubtful(rng) else { return true };
         let threshold = Threshold::with(uniform, current);
         let mean = envelope.mean_cost::<S, V, K>(records);

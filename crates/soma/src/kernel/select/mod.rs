@@ -18,6 +18,16 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
+/// A move to be made: what a selector works with.
+pub(crate) struct Turn<'a> {
+    /// The cost of the residual as it stands, -log w_0.
+    pub(crate) current: f64,
+    pub(crate) records: &'a Records,
+    /// Counts the weights that are computed.
+    pub(crate) evaluations: &'a mut u64,
+    pub(crate) rng: &'a mut Rng,
+}
+
 /// A way to draw a place with probability w_i / W, and to say whether it is taken.
 pub(crate) trait Selector {
     /// Whether records are far away in memory, so that they are better asked for, and written when
@@ -38,27 +48,20 @@ pub(crate) trait Selector {
         let _ = (statistics, envelope, records);
     }
 
-    /// Draws a place for an offer with statistic `offer`; `current` is the cost of the residual as
-    /// it stands.
+    /// Draws a place for a proposal with statistic `offer`.
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
-        current: f64,
         envelope: &mut Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> Selected;
 
     /// Whether the offer is put in the chosen place.
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
-        current: f64,
         envelope: &Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> bool;
 
     /// The statistic of the record in the chosen place, where the selector has a copy of its own, and

@@ -2,10 +2,10 @@
 
 use rand::RngExt;
 
-use super::Selector;
 use super::accept::{Selected, Threshold, by_weighing_all, most_trials};
 use super::cells::members::Members;
 use super::envelope::Envelope;
+use super::{Selector, Turn};
 use crate::numeric::accept::accepts_exp_neg;
 use crate::numeric::exp::exp;
 use crate::records::Records;
@@ -202,12 +202,10 @@ impl Selector for OrderedSelector<'_> {
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
-        _: f64,
         envelope: &mut Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> Selected {
+        let Turn { records, evaluations, rng, .. } = at;
         envelope.offer::<V, K>(records.residual(), offer);
         let sides = self.look(envelope);
         for _ in 0..most_trials(records.n()) {
@@ -231,12 +229,10 @@ impl Selector for OrderedSelector<'_> {
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
-        current: f64,
         envelope: &Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> bool {
+        let Turn { current, records, evaluations, rng } = at;
         if choice.cost <= current {
             return true;
         }

@@ -10,9 +10,9 @@ pub(crate) mod tree;
 use self::ahead::{Ahead, FOUR};
 use self::boxes::Cells;
 use self::partition::Partition;
-use super::Selector;
 use super::accept::{MOST, Selected, Threshold, by_weighing_all, most_trials, sum_of_weights};
 use super::envelope::Envelope;
+use super::{Selector, Turn};
 use rand::RngExt;
 
 use crate::numeric::exp::{LOOSE, exp, exp_above};
@@ -235,12 +235,10 @@ impl Selector for CellSelector<'_> {
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
-        _: f64,
         envelope: &mut Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> Selected {
+        let Turn { records, evaluations, rng, .. } = at;
         envelope.offer::<V, K>(records.residual(), offer);
         self.unit = self.cells.weigh::<S, V, K>(envelope);
         // Four at a time: where one is kept half of the time, to look at each by itself would mean
@@ -265,12 +263,10 @@ impl Selector for CellSelector<'_> {
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
-        current: f64,
         envelope: &Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> bool {
+        let Turn { current, records, evaluations, rng } = at;
         // The test that hardly ever fails comes before the one that often does: a branch that goes
         // either way costs more than both.
         let mut part = 0.0;

@@ -5,10 +5,9 @@ pub(crate) mod quantised;
 mod single_precision;
 
 use self::columns::Scanned;
-use super::Selector;
 use super::accept::Selected;
 use super::envelope::Envelope;
-use crate::records::Records;
+use super::{Selector, Turn};
 use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
@@ -31,12 +30,10 @@ impl<T: Scanned> Selector for ScanSelector<'_, T> {
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
-        current: f64,
         _: &mut Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> Selected {
+        let Turn { current, records, evaluations, rng } = at;
         let (place, cost) =
             self.scanned.select::<S, V, K>(records, offer, current, evaluations, rng);
         Selected::at(place, cost)
@@ -46,12 +43,10 @@ impl<T: Scanned> Selector for ScanSelector<'_, T> {
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
-        current: f64,
         _: &Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> bool {
+        let Turn { current, records, evaluations, rng } = at;
         self.scanned.accepts::<S, V, K>(records, choice.cost, current, evaluations, rng)
     }
 

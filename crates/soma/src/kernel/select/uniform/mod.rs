@@ -5,9 +5,9 @@ pub(crate) mod outliers;
 
 use self::candidates::{Candidates, LEFT};
 use self::outliers::{OutlierTrial, Outliers};
-use super::Selector;
 use super::accept::{OneBox, Selected, most_trials};
 use super::envelope::Envelope;
+use super::{Selector, Turn};
 use crate::numeric::accept::is_below_exp_neg;
 use crate::records::Records;
 use crate::rng::Rng;
@@ -110,12 +110,10 @@ impl Selector for UniformSelector<'_> {
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         offer: &[f64],
-        _: f64,
         envelope: &mut Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> Selected {
+        let Turn { records, evaluations, rng, .. } = at;
         envelope.offer::<V, K>(records.residual(), offer);
         // A copy of what a short statistic is compared with need not be read from memory.
         let mut copy = [0.0; K];
@@ -179,13 +177,10 @@ impl Selector for UniformSelector<'_> {
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
-        current: f64,
         envelope: &Envelope,
-        records: &Records,
-        evaluations: &mut u64,
-        rng: &mut Rng,
+        at: Turn<'_>,
     ) -> bool {
-        self.one.accepts::<S, V, K>(choice, current, envelope, records, evaluations, rng)
+        self.one.accepts::<S, V, K>(choice, envelope, at)
     }
 
     #[inline(always)]

@@ -107,16 +107,11 @@ impl Frozen<'_> {
         let (count, rng) = (&mut self.evaluations, self.rng);
         selector.prepare::<S, V, K>(self.statistic, envelope, self.records);
         for _ in 0..self.draws {
-            let choice = selector.select::<S, V, K>(
-                self.statistic,
-                current,
-                envelope,
-                self.records,
-                count,
-                rng,
-            );
-            let accepts =
-                selector.accepts::<S, V, K>(&choice, current, envelope, self.records, count, rng);
+            let records = self.records;
+            let at = Turn { current, records, evaluations: &mut *count, rng: &mut *rng };
+            let choice = selector.select::<S, V, K>(self.statistic, envelope, at);
+            let at = Turn { current, records, evaluations: &mut *count, rng: &mut *rng };
+            let accepts = selector.accepts::<S, V, K>(&choice, envelope, at);
             self.taken[if accepts { choice.place } else { self.records.n() }] += 1;
         }
         (self.taken, self.evaluations)
