@@ -301,6 +301,10 @@ fn secants(
         }
         sides[(at_b > 0.0) as usize] = Some(b);
         let reach = GROWTH * (b - a).abs();
+        // Where the function does not exist there is nothing to follow.
+        if reach.is_nan() {
+            return Ok(None);
+        }
         let mut next = b - (at_b / slope).clamp(-reach, reach);
         if let [Some(low), Some(high)] = sides
             && ((next - low) * (next - high) >= 0.0 || slope == 0.0)
@@ -317,6 +321,11 @@ fn secants(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secants_of_what_does_not_exist_find_nothing() {
+        assert_eq!(secants(0.0, -1.0, &mut |_| Ok(f64::NAN)).unwrap(), None);
+    }
 
     /// The zero of a function that is flat beyond its clamps, from wherever the secants begin; and
     /// none where there is none.
