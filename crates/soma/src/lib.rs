@@ -9,6 +9,7 @@
 //! The library is pure: it prints nothing, reads no file and no clock, and all randomness is
 //! passed in.
 
+mod accept;
 pub mod calibration;
 pub mod chain;
 pub mod coupling;

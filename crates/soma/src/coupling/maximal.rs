@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 
+use crate::accept::is_accepted;
 use crate::error::Outcome;
 use crate::rng::Rng;
 
@@ -30,13 +31,22 @@ pub fn maximal<L: Law>(
     rng: &mut Rng,
 ) -> Outcome<(L::Point, L::Point, bool)> {
     let x = first.sample(rng)?;
-    if rng.random::<f64>().ln() + first.log_density(&x) <= second.log_density(&x) {
+    if is_accepted(rng.random::<f64>().ln(), log_ratio(second, first, &x)?) {
         return Ok((x.clone(), x, true));
     }
     loop {
         let y = second.sample(rng)?;
-        if rng.random::<f64>().ln() + second.log_density(&y) > first.log_density(&y) {
+        if !is_accepted(rng.random::<f64>().ln(), log_ratio(first, second, &y)?) {
             return Ok((x, y, false));
         }
     }
+}
+
+/// log p(x) / q(x). An error where it is NaN: the rejection of [`maximal`] would not end.
+fn log_ratio<L: Law>(p: &L, q: &L, x: &L::Point) -> Outcome<f64> {
+    let ratio = p.log_density(x) - q.log_density(x);
+    if ratio.is_nan() {
+        return Err("the densities of two laws that are coupled cannot be compared".into());
+    }
+    Ok(ratio)
 }

@@ -6,7 +6,7 @@ use super::offers::BATCH;
 use super::pages;
 use super::vector::{Portable, Vector};
 use crate::error::Outcome;
-use crate::release::Release;
+use crate::release::{NoiseUnits, Release};
 
 /// n records with their statistics, in flat arrays, row after row.
 ///
@@ -38,9 +38,9 @@ impl Records {
         assert_eq!(given.len(), n * d, "n records of length {d}");
         let (mut records, mut statistics) = (pages::with_room(n * d), Vec::new());
         records.extend(given);
-        let scales = release.sum_scales();
-        let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
-        let units: Vec<f64> = scales.iter().map(|b| 1.0 / b).collect();
+        let noise_units = NoiseUnits::new(release);
+        let target = noise_units.target(release);
+        let units: Vec<f64> = noise_units.scales().iter().map(|b| 1.0 / b).collect();
         let coded = release.query().bins().is_some() && k <= MOST_CODES;
         if coded {
             statistics = indicators(&units);
@@ -80,7 +80,7 @@ impl Records {
         residual: &mut Vec<f64>,
     ) -> Outcome {
         release.query().statistics(records, statistics)?;
-        to_noise_units(&release.sum_scales(), statistics);
+        NoiseUnits::new(release).convert(statistics);
         residual.clone_from(&self.target);
         subtract_rows(statistics, residual);
         Ok(())
@@ -106,10 +106,9 @@ impl Records {
 
     /// Recomputes all statistics and the residual from the records.
     fn recompute(&mut self, release: &Release) -> Outcome {
-        let scales = release.sum_scales();
         if self.codes.is_empty() {
             release.query().statistics(&self.records, &mut self.statistics)?;
-            to_noise_units(&scales, &mut self.statistics);
+            NoiseUnits::new(release).convert(&mut self.statistics);
         } else {
             // As many at a time as stay near.
             let size = release.query().batch_size().max(BATCH);
@@ -436,17 +435,6 @@ fn subtract_rows(rows: &[f64], residual: &mut [f64]) {
         for (r, t) in residual.iter_mut().zip(row) {
             *r -= t;
         }
-    }
-}
-
-/// Brings each row of `statistics` into units of the noise scales of the sum.
-pub(super) fn to_noise_units(scales: &[f64], statistics: &mut [f64]) {
-    if scales.iter().all(|&scale| scale == scales[0]) {
-        let unit = 1.0 / scales[0];
-        return statistics.iter_mut().for_each(|t| *t *= unit);
-    }
-    for row in statistics.chunks_exact_mut(scales.len()) {
-        row.iter_mut().zip(scales).for_each(|(t, scale)| *t *= 1.0 / scale);
     }
 }
 

@@ -3,12 +3,14 @@
 pub mod mechanism;
 pub mod query;
 mod reach;
+mod units;
 
 use std::sync::Arc;
 
 use crate::error::{Invalid, finite};
 pub use mechanism::Mechanism;
 pub use query::Query;
+pub(crate) use units::NoiseUnits;
 
 /// Whether the released values are sums or means over the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -11,6 +11,7 @@ use super::pattern::Pattern;
 use super::prices::Part;
 use super::sums::{Scratch, Sums};
 use super::{Setting, State, Tally, ThetaMove};
+use crate::accept::accepts;
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
@@ -124,7 +125,7 @@ impl ThetaMove for Block {
                 continue;
             }
             let after = energy(&path.point, &path.residual, &path.momentum);
-            if rng.random::<f64>().ln() < after - before {
+            if accepts(after - before, rng) {
                 std::mem::swap(point, &mut path.point);
                 std::mem::swap(residual, &mut path.residual);
                 tally.accepted += 1;

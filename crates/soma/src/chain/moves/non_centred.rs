@@ -9,6 +9,7 @@ use super::held::Held;
 use super::learned::{Learned, factor};
 use super::trial::Trial;
 use super::{Setting, State, Tally, ThetaMove};
+use crate::accept::accepts;
 use crate::chain::Problem;
 use crate::error::{Invalid, Outcome};
 use crate::model::{Carry, Transport};
@@ -97,7 +98,7 @@ impl ThetaMove for NonCentred {
                 way.rebuild(&theta, state, noise, records)
             })?;
             let offered = log_prior + log_eta;
-            if rng.random::<f64>().ln() < offered - current {
+            if accepts(offered - current, rng) {
                 trial.take(&mut state.records);
                 (state.theta, free, current) = (theta, proposal, offered);
                 tally.accepted += 1;

@@ -8,6 +8,7 @@ use super::chart::{Chart, fill_normals};
 use super::held::Held;
 use super::sums::Sums;
 use super::{Setting, State, Tally, ThetaMove, dense};
+use crate::accept::accepts;
 use crate::error::Outcome;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
@@ -194,7 +195,7 @@ impl<'a> Course<'a> {
         if !walks {
             new -= self.log_student(next);
         }
-        if rng.random::<f64>().ln() >= new - old {
+        if !accepts(new - old, rng) {
             return Ok(None);
         }
         std::mem::swap(&mut held.point, next);
