@@ -7,6 +7,7 @@ use rand::RngExt;
 use super::laws::StudentLaw;
 use super::maximal::{Law, maximal};
 use crate::error::Outcome;
+use crate::numeric::accept::{accepts, is_accepted};
 use crate::rng::Rng;
 
 /// A density that is known at every point, up to a constant.
@@ -36,7 +37,7 @@ pub(crate) fn update_one(
     for _ in 0..STEPS {
         let offer = law.sample(rng)?;
         let offered = gain(&offer);
-        if rng.random::<f64>().ln() < offered - current {
+        if accepts(offered - current, rng) {
             (*point, current) = (offer, offered);
         }
     }
@@ -58,7 +59,7 @@ pub(crate) fn update_pair<T: Target>(
         let u = rng.random::<f64>().ln();
         for (side, offer) in [x, y].into_iter().enumerate() {
             let offered = gain(side, &offer);
-            if u < offered - currents[side] {
+            if is_accepted(u, offered - currents[side]) {
                 (*points[side], currents[side]) = (offer, offered);
             }
         }

@@ -4,6 +4,7 @@ use rand::RngExt;
 
 use crate::error::Outcome;
 use crate::interrupt;
+use crate::numeric::accept::is_accepted;
 use crate::rng::Rng;
 
 /// A law that can be drawn from and whose density is known.
@@ -32,13 +33,13 @@ pub fn maximal<L: Law>(
     rng: &mut Rng,
 ) -> Outcome<(L::Point, L::Point, bool)> {
     let x = first.sample(rng)?;
-    if rng.random::<f64>().ln() + first.log_density(&x) <= second.log_density(&x) {
+    if is_accepted(rng.random::<f64>().ln(), log_ratio(second, first, &x)?) {
         return Ok((x.clone(), x, true));
     }
     loop {
         interrupt::check()?;
         let y = second.sample(rng)?;
-        if rng.random::<f64>().ln() + second.log_density(&y) > first.log_density(&y) {
+        if !is_accepted(rng.random::<f64>().ln(), log_ratio(first, second, &y)?) {
             return Ok((x, y, false));
         }
     }
@@ -55,4 +56,13 @@ pub(crate) fn draw_pair<L: Law<Point = Vec<f64>>>(
     first.copy_from_slice(&x);
     second.copy_from_slice(&y);
     Ok(())
+}
+
+/// log p(x) / q(x). An error where it is NaN: the rejection of [`maximal`] would not end.
+fn log_ratio<L: Law>(p: &L, q: &L, x: &L::Point) -> Outcome<f64> {
+    let ratio = p.log_density(x) - q.log_density(x);
+    if ratio.is_nan() {
+        return Err("the densities of two laws that are coupled cannot be compared".into());
+    }
+    Ok(ratio)
 }

@@ -166,8 +166,8 @@ where
     /// The part of the log density that depends on the precision matrix and the rate, but not on
     /// theta.
     fn log_constant(&self) -> f64 {
-        let determinant: f64 = (0..self.mean.len()).map(|i| self.factor[(i, i)]).product();
-        determinant.ln() + self.shape * self.rate.ln()
+        let logs = (0..self.mean.len()).map(|i| self.factor[(i, i)].ln());
+        logs.sum::<f64>() + self.shape * self.rate.ln()
     }
 
     /// Draws theta from each of two laws, the same one as often as can be, by the rejection of
@@ -196,7 +196,12 @@ where
             constant + bent + (a - b) * per_sigma2
         };
         laws[0].sample(first, rng)?;
-        if is_below_exp_neg(rng.random(), -ratio(first)) {
+        let compared = ratio(first);
+        // The rejection below would not end.
+        if compared.is_nan() {
+            return Err("the laws of theta in two chains cannot be compared".into());
+        }
+        if is_below_exp_neg(rng.random(), -compared) {
             second.copy_from_slice(first);
             return Ok(true);
         }

@@ -43,7 +43,9 @@ impl Normal {
         DefaultAllocator: Allocator<D> + Allocator<D, D>,
     {
         let n = records.len() as f64;
-        let mean = records.iter().sum::<f64>() / n.max(1.0);
+        // Distances from one of the records lose no digits where they are far from zero.
+        let origin = records.first().copied().unwrap_or(0.0);
+        let mean = origin + records.iter().map(|x| x - origin).sum::<f64>() / n.max(1.0);
         let squares: f64 = records.iter().map(|x| (x - mean) * (x - mean)).sum();
         self.given(one, n, mean, squares)
     }

@@ -1,4 +1,4 @@
-//! Acceptance with probability exp(-loss).
+//! The accept step of Metropolis and Hastings.
 
 use rand::RngExt;
 
@@ -24,9 +24,24 @@ pub(crate) fn is_below_exp_neg(uniform: f64, loss: f64) -> bool {
     uniform * ((1.0 + loss) + (square + cube)) <= 1.0 && uniform < exp(-loss)
 }
 
+/// True with probability min(1, exp(`log_ratio`)). A log ratio that is NaN is refused: it comes of
+/// states whose density cannot be computed, and a chain must not go there.
+#[inline]
+pub(crate) fn accepts(log_ratio: f64, rng: &mut Rng) -> bool {
+    is_accepted(rng.random::<f64>().ln(), log_ratio)
+}
+
+/// The same with a given logarithm of a uniform, for chains that share one.
+#[inline]
+pub(crate) fn is_accepted(log_uniform: f64, log_ratio: f64) -> bool {
+    // Not `!(log_uniform >= log_ratio)`, which is true of NaN.
+    log_uniform < log_ratio
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng;
 
     /// The squeeze changes no decision.
     #[test]
@@ -38,6 +53,33 @@ mod tests {
                 let decided = is_below_exp_neg(uniform, loss);
                 assert!(near || decided == (uniform < f64::exp(-loss)), "{uniform} at {loss}");
             }
+        }
+    }
+
+    #[test]
+    fn ratios_that_are_no_numbers_are_refused() {
+        let mut rng = rng::stream(15, 2);
+        for _ in 0..1000 {
+            assert!(!accepts(f64::NAN, &mut rng));
+            assert!(!accepts(f64::NEG_INFINITY, &mut rng));
+            assert!(!accepts(f64::NEG_INFINITY - f64::NEG_INFINITY, &mut rng));
+            assert!(accepts(f64::INFINITY, &mut rng));
+            assert!(accepts(0.0, &mut rng));
+            // The accept step of the kernels.
+            assert!(
+                !accepts_exp_neg(f64::NAN, &mut rng) && !accepts_exp_neg(f64::INFINITY, &mut rng)
+            );
+            assert!(accepts_exp_neg(f64::NEG_INFINITY, &mut rng) && accepts_exp_neg(0.0, &mut rng));
+        }
+    }
+
+    #[test]
+    fn acceptance_is_the_ratio() {
+        let (draws, mut rng) = (100_000, rng::stream(15, 3));
+        for ratio in [0.01, 0.3, 0.9_f64] {
+            let taken = (0..draws).filter(|_| accepts(ratio.ln(), &mut rng)).count();
+            let error = (ratio * (1.0 - ratio) / draws as f64).sqrt();
+            assert!((taken as f64 / draws as f64 - ratio).abs() < 4.5 * error, "{ratio}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::error::Outcome;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::pages;
 use crate::release::query::BATCH;
-use crate::release::{Query, Release};
+use crate::release::{NoiseUnits, Query, Release};
 use crate::simd::prefetch::{prefetch, prefetch_row};
 use crate::simd::vector::{Portable, Vector};
 
@@ -44,9 +44,9 @@ impl Records {
         assert_eq!(given.len(), n * d, "n records of length {d}");
         let (mut records, mut statistics) = (pages::with_room(n * d), Vec::new());
         records.extend(given);
-        let scales = release.sum_scales();
-        let target: Vec<f64> = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
-        let units: Vec<f64> = scales.iter().map(|b| 1.0 / b).collect();
+        let noise_units = NoiseUnits::new(release);
+        let target = noise_units.target(release);
+        let units: Vec<f64> = noise_units.scales().iter().map(|b| 1.0 / b).collect();
         let coded = is_coded(release.query().as_ref());
         if coded {
             statistics = indicators(&units);
@@ -86,7 +86,7 @@ impl Records {
         residual: &mut Vec<f64>,
     ) -> Outcome {
         release.query().statistics(records, statistics)?;
-        to_noise_units(&release.sum_scales(), statistics);
+        NoiseUnits::new(release).convert(statistics);
         residual.clone_from(&self.target);
         subtract_rows(statistics, residual);
         Ok(())
@@ -112,10 +112,9 @@ impl Records {
 
     /// Recomputes all statistics and the residual from the records.
     fn recompute(&mut self, release: &Release) -> Outcome {
-        let scales = release.sum_scales();
         if self.codes.is_empty() {
             release.query().statistics(&self.records, &mut self.statistics)?;
-            to_noise_units(&scales, &mut self.statistics);
+            NoiseUnits::new(release).convert(&mut self.statistics);
         } else {
             // As many at a time as stay near.
             let size = release.query().batch_size().max(BATCH);
@@ -422,17 +421,6 @@ fn subtract_rows(rows: &[f64], residual: &mut [f64]) {
         for (r, t) in residual.iter_mut().zip(row) {
             *r -= t;
         }
-    }
-}
-
-/// Brings each row of `statistics` into units of the noise scales of the sum.
-pub(crate) fn to_noise_units(scales: &[f64], statistics: &mut [f64]) {
-    if scales.iter().all(|&scale| scale == scales[0]) {
-        let unit = 1.0 / scales[0];
-        return statistics.iter_mut().for_each(|t| *t *= unit);
-    }
-    for row in statistics.chunks_exact_mut(scales.len()) {
-        row.iter_mut().zip(scales).for_each(|(t, scale)| *t *= 1.0 / scale);
     }
 }
 

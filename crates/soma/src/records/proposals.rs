@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use super::imputed::to_noise_units;
 use crate::error::{Invalid, Outcome};
 use crate::interrupt;
 use crate::model::Model;
-use crate::release::Release;
 use crate::release::query::BATCH;
+use crate::release::{NoiseUnits, Query, Release};
 use crate::rng::Rng;
 
 /// Offered records with their statistics in noise units, in flat arrays, row after row.
@@ -86,20 +85,25 @@ pub struct ModelOffers<'a> {
     model: &'a dyn Model,
     theta: &'a [f64],
     release: &'a Release,
-    scales: Vec<f64>,
+    units: NoiseUnits,
 }
 
 impl<'a> ModelOffers<'a> {
     /// Offers of `model` at `theta`, for `release`.
     pub fn new(model: &'a dyn Model, theta: &'a [f64], release: &'a Release) -> Self {
-        ModelOffers { model, theta, release, scales: release.sum_scales() }
+        ModelOffers { model, theta, release, units: NoiseUnits::new(release) }
     }
 
     /// Computes the statistics of the records in `batch`.
     pub(crate) fn complete(&self, batch: &mut Batch) -> Outcome {
         let (records, statistics) = batch.parts_mut();
-        self.release.query().statistics(records, statistics)?;
-        to_noise_units(&self.scales, statistics);
+        let query = self.release.query();
+        query.statistics(records, statistics)?;
+        // A weight that is NaN decides nothing: no offer may have one.
+        if statistics.iter().fold(false, |found, t| found | t.is_nan()) {
+            return Err(not_a_number(query.as_ref(), records, statistics).into());
+        }
+        self.units.convert(statistics);
         Ok(())
     }
 }
@@ -141,6 +145,21 @@ impl Offers for ModelOffers<'_> {
     fn batch_size(&self) -> usize {
         self.model.batch_size().max(self.release.query().batch_size())
     }
+}
+
+/// The error that one of `statistics` is NaN, with the record that it is of.
+#[cold]
+fn not_a_number(query: &dyn Query, records: &[f64], statistics: &[f64]) -> Invalid {
+    let rows = statistics.chunks_exact(query.dim());
+    let found = rows.zip(records.chunks_exact(query.record_dim()));
+    let record = found.filter(|(row, _)| row.iter().any(|t| t.is_nan())).map(|(_, record)| record);
+    Invalid::new(
+        "query",
+        format!("a statistic of a {} query is not a number", query.kind()),
+        format!("the record {:?}", record.take(1).next().unwrap_or_default()),
+        "records and statistics that are numbers: see whether the prior lets parameters grow \
+         without limit",
+    )
 }
 
 /// The offers of a sweep, which are drawn in batches.

@@ -5,6 +5,7 @@ pub mod mechanism;
 pub mod potential;
 pub mod query;
 mod reach;
+mod units;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::error::{Invalid, finite, listed};
 pub use mechanism::Mechanism;
 pub use potential::Potential;
 pub use query::Query;
+pub(crate) use units::NoiseUnits;
 
 /// Whether the released values are sums or means over the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -10,6 +10,7 @@ use super::frame::{Frame, frame_dim};
 use super::passes::{self, LONGEST, Map, Products, ROOM, all};
 use super::pattern::Pattern;
 use crate::model::Transport;
+use crate::release::NoiseUnits;
 use crate::release::query::{ClampedMoments, Query};
 
 /// The statistics of a query, as clamped moments.
@@ -21,9 +22,15 @@ pub(super) struct Affine {
 
 impl Affine {
     /// `None` where the model is not affine, or the statistics are no clamped moments.
-    pub(super) fn new(model: &dyn Transport, query: &dyn Query) -> Option<Self> {
+    pub(super) fn new(
+        model: &dyn Transport,
+        query: &dyn Query,
+        units: &NoiseUnits,
+    ) -> Option<Self> {
         let (d, p) = (model.record_dim(), model.parameters().len());
-        let moments = query.clamped_moments()?;
+        let mut moments = query.clamped_moments()?;
+        let terms = moments.terms.iter_mut().enumerate();
+        terms.for_each(|(k, term)| term.offset -= units.centre(k));
         let fits = d <= LONGEST && model.noise_dim() == d;
         let (mut shift, mut factor) = (vec![0.0; d], vec![0.0; d * d]);
         (fits && model.affine(&vec![1.0; p], &mut shift, &mut factor))
@@ -68,11 +75,18 @@ impl Affine {
         (shift, factor)
     }
 
-    /// The frame of the noise of records at theta, given the frame of the records themselves.
-    pub(super) fn frame(&self, model: &dyn Transport, theta: &[f64], frame: &mut Frame) {
+    /// The frame of the noise of records at theta, given the frame of the records less `origin`.
+    pub(super) fn frame(
+        &self,
+        model: &dyn Transport,
+        theta: &[f64],
+        origin: &[f64],
+        frame: &mut Frame,
+    ) {
         let d = self.d;
         let (mut shift, mut factor) = ([0.0; LONGEST], [0.0; LONGEST * LONGEST]);
         model.affine(theta, &mut shift[..d], &mut factor[..d * d]);
+        shift.iter_mut().zip(origin).for_each(|(shift, origin)| *shift -= origin);
         frame.undo(&shift[..d], &factor[..d * d]);
     }
 
@@ -167,15 +181,13 @@ impl Affine {
 
     /// The derivatives of the entries of the map from the pattern, in the order of
     /// [`sums_and_slopes`](Self::sums_and_slopes), with respect to the coordinates of theta, given
-    /// thetas a `step` away in each, and of the frame, whose entries have the derivatives `units`:
+    /// thetas a step away in each and the lengths of the steps, and of the frame, whose entries have the derivatives `units`:
     /// one row for each coordinate.
-    #[expect(clippy::too_many_arguments)]
     pub(super) fn chain(
         &self,
         model: &dyn Transport,
         theta: &[f64],
-        nearby: &[f64],
-        step: f64,
+        (nearby, steps): (&[f64], &[f64]),
         frame: &Frame,
         units: &[f64],
         out: &mut [f64],
@@ -183,7 +195,7 @@ impl Affine {
         let (d, q, p) = (self.d, frame_dim(self.d), theta.len());
         out.fill(0.0);
         let here = self.map(model, theta, frame);
-        for (c, theta) in nearby.chunks_exact(p).enumerate() {
+        for (c, (theta, step)) in nearby.chunks_exact(p).zip(steps).enumerate() {
             let there = self.map(model, theta, frame);
             let row = &mut out[c * q..][..q];
             for i in 0..d {

@@ -12,6 +12,7 @@ use super::prices::Part;
 use super::sums::{Scratch, Sums};
 use super::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
+use crate::numeric::accept::accepts;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
@@ -132,7 +133,7 @@ impl ThetaMove for Block {
                 continue;
             }
             let after = energy(&path.point, &path.residual, &path.momentum);
-            if rng.random::<f64>().ln() < after - before {
+            if accepts(after - before, rng) {
                 std::mem::swap(point, &mut path.point);
                 std::mem::swap(residual, &mut path.residual);
                 tally.accepted += 1;

@@ -95,6 +95,8 @@ impl Sums<'_> {
         statistics: &mut [f64],
     ) -> Outcome {
         self.model.forward(theta, noise, records)?;
-        self.problem.release().query().statistics(records, statistics)
+        self.problem.release().query().statistics(records, statistics)?;
+        self.units.subtract_centre(statistics);
+        Ok(())
     }
 }

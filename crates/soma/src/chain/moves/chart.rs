@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
-use rand_distr::{Distribution, InverseGaussian, StandardNormal};
+use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use super::State;
@@ -52,27 +52,6 @@ fn noise_precision(shape: Shape) -> f64 {
 /// Fills with standard normal numbers.
 pub(super) fn fill_normals(out: &mut [f64], rng: &mut Rng) {
     out.iter_mut().for_each(|x| *x = rng.sample(StandardNormal));
-}
-
-/// Draws precisions 1/v given a residual such that, with v, the noise is Gaussian: Laplace noise
-/// is N(0, v) with v exponential of mean 2, so that 1/v given r is inverse Gaussian with mean
-/// 1/|r| and shape 1 (Park and Casella 2008). A move that draws v and then leaves the posterior
-/// given v invariant leaves the posterior invariant.
-pub(super) fn draw_precisions(shape: Shape, residual: &[f64], out: &mut Vec<f64>, rng: &mut Rng) {
-    let draw = |r: &f64| match shape {
-        Shape::Square => 1.0,
-        Shape::Absolute => {
-            let law = InverseGaussian::new(1.0 / r.abs().max(1e-9), 1.0).expect("positive");
-            law.sample(rng).clamp(1e-12, 1e12)
-        }
-    };
-    out.clear();
-    out.extend(residual.iter().map(draw));
-}
-
-/// The log density of Gaussian noise with these precisions, up to a constant.
-pub(super) fn log_gaussian(residual: &[f64], precisions: &[f64]) -> f64 {
-    -0.5 * residual.iter().zip(precisions).map(|(r, w)| r * r * w).sum::<f64>()
 }
 
 impl Chart {

@@ -20,6 +20,7 @@ mod held;
 mod hidden;
 mod learned;
 mod local;
+mod mixture;
 mod non_centred;
 mod passes;
 mod pattern;

@@ -13,6 +13,7 @@ use crate::chain::Problem;
 use crate::error::{Invalid, Outcome, listed};
 use crate::interrupt;
 use crate::model::{Carry, Transport};
+use crate::numeric::accept::accepts;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure, finite};
 
@@ -116,7 +117,7 @@ impl ThetaMove for NonCentred {
                 way.rebuild(&theta, state, noise, records)
             })?;
             let offered = log_prior + log_eta;
-            if rng.random::<f64>().ln() < offered - current {
+            if accepts(offered - current, rng) {
                 trial.take(&mut state.records);
                 (state.theta, free, current) = (theta, proposal, offered);
                 tally.accepted += 1;

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::frame;
-use super::sums::Sums;
+use super::sums::{Sums, step};
 
 impl Sums<'_> {
     /// The log prior density at a point, with respect to its coordinates, up to a constant.
@@ -37,17 +37,19 @@ impl Sums<'_> {
     pub(super) fn log_prior_precision(&self, point: &[f64]) -> Vec<f64> {
         let (p, dim) = (self.p, point.len());
         const WIDE: f64 = 1e-3;
-        let gradient = |i: usize, by: f64| {
+        let gradient = |i: usize, at: f64| {
             let (mut free, mut gradient) = (point[..p].to_vec(), vec![0.0; p]);
-            free[i] += by;
+            free[i] = at;
             self.model.log_prior_free_gradient(&free, &mut gradient);
             gradient
         };
         let mut of_theta = DMatrix::zeros(p, p);
         for i in 0..p {
-            let sides = gradient(i, -WIDE).into_iter().zip(gradient(i, WIDE));
+            let wide = step(point[i], WIDE);
+            let (low, high) = (point[i] - wide, point[i] + wide);
+            let sides = gradient(i, low).into_iter().zip(gradient(i, high));
             for (j, (below, above)) in sides.enumerate() {
-                let half = 0.5 * (below - above) / (2.0 * WIDE);
+                let half = 0.5 * (below - above) / (high - low);
                 of_theta[(i, j)] += half;
                 of_theta[(j, i)] += half;
             }

@@ -3,14 +3,16 @@
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::chart::{Chart, draw_precisions, fill_normals, log_gaussian};
+use super::chart::{Chart, fill_normals};
 use super::held::Held;
 use super::local::{Local, Work};
+use super::mixture::{draw_precisions, log_gaussian};
 use super::pattern::Pattern;
 use super::prices::Part;
 use super::sums::{Scratch, Sums};
 use super::{Setting, State, Tally, ThetaMove, dense, upper};
 use crate::error::Outcome;
+use crate::numeric::accept::accepts;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
@@ -149,7 +151,7 @@ impl Refresh {
         }
         let old = old + log_gaussian(current, precisions);
         let new = new + log_gaussian(residual, precisions);
-        if rng.random::<f64>().ln() >= new - old {
+        if !accepts(new - old, rng) {
             return Ok(None);
         }
         std::mem::swap(pattern, fresh);

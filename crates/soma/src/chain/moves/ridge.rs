@@ -9,6 +9,7 @@ use super::held::Held;
 use super::sums::Sums;
 use super::{Setting, State, Tally, ThetaMove, dense};
 use crate::error::Outcome;
+use crate::numeric::accept::accepts;
 use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 
@@ -194,7 +195,7 @@ impl<'a> Course<'a> {
         if !walks {
             new -= self.log_student(next);
         }
-        if rng.random::<f64>().ln() >= new - old {
+        if !accepts(new - old, rng) {
             return Ok(None);
         }
         std::mem::swap(&mut held.point, next);

@@ -9,9 +9,16 @@ use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::interrupt;
 use crate::model::Transport;
+use crate::release::NoiseUnits;
 
 /// The step of finite differences, in units of a standard normal and of the unconstrained theta.
 pub(super) const STEP: f64 = 1e-4;
+
+/// A step of finite differences at x: of this size, or longer where x is so large that the step
+/// would have few digits left.
+pub(super) fn step(x: f64, size: f64) -> f64 {
+    size.max(1e-9 * x.abs())
+}
 
 /// A problem whose records are functions of theta, a frame and a pattern. The coordinates of a
 /// point are the unconstrained theta and then those of the frame.
@@ -30,8 +37,8 @@ pub(super) struct Sums<'a> {
     /// How many rows are built at a time: few enough to stay in the first-level cache, unless the
     /// model or the query wants more.
     pub(super) rows: usize,
+    pub(super) units: NoiseUnits,
     target: Vec<f64>,
-    scales: Vec<f64>,
 }
 
 /// Memory that is used again from one evaluation to the next.
@@ -47,6 +54,8 @@ pub(super) struct Scratch {
     pub(super) theta: Vec<f64>,
     /// theta moved by a step in each of its unconstrained coordinates.
     pub(super) nearby: Vec<f64>,
+    /// The length of each of these steps.
+    pub(super) steps: Vec<f64>,
     pub(super) units: Vec<f64>,
     /// Derivatives of the sums: a row for each coordinate, or for each statistic in those of the
     /// affine map.
@@ -63,13 +72,13 @@ impl<'a> Sums<'a> {
         problem.release().potential().norm()?;
         let model = problem.model().transport()?;
         let release = problem.release();
-        let scales = release.sum_scales();
-        let target = release.sums().iter().zip(&scales).map(|(s, b)| s / b).collect();
+        let units = NoiseUnits::new(release);
+        let target = units.target(release);
         let (n, d, k) = (release.n(), model.noise_dim(), release.query().dim());
         let p = model.parameters().len();
         let rows = model.rows_at_once().max(release.query().batch_size());
-        let affine = Affine::new(model, release.query().as_ref());
-        (n > d).then_some(Sums { problem, model, affine, n, d, k, p, rows, target, scales })
+        let affine = Affine::new(model, release.query().as_ref(), &units);
+        (n > d).then_some(Sums { problem, model, affine, n, d, k, p, rows, units, target })
     }
 
     /// The number of coordinates of a point.
@@ -86,7 +95,12 @@ impl<'a> Sums<'a> {
         point: &mut Vec<f64>,
     ) -> Outcome<bool> {
         let (n, d) = (self.n, self.d);
-        // Records that are affine in their noise have its pattern.
+        // Records that are affine in their noise have its pattern, and so have their distances from
+        // the first one, which lose no digits where records are far from zero.
+        let origin = match &self.affine {
+            Some(_) => state.records.record(0).to_vec(),
+            None => vec![0.0; d],
+        };
         let rows = if self.affine.is_some() {
             state.records.all()
         } else {
@@ -95,14 +109,15 @@ impl<'a> Sums<'a> {
             &scratch.noise
         };
         for (j, column) in pattern.columns_mut(n, d).chunks_exact_mut(n).enumerate() {
-            column.iter_mut().zip(rows[j..].iter().step_by(d)).for_each(|(to, x)| *to = *x);
+            let from = rows[j..].iter().step_by(d);
+            column.iter_mut().zip(from).for_each(|(to, x)| *to = x - origin[j]);
         }
         if !pattern.measure(d) {
             return Ok(false);
         }
         scratch.frame.clone_from(pattern.base());
         if let Some(affine) = &self.affine {
-            affine.frame(self.model, &state.theta, &mut scratch.frame);
+            affine.frame(self.model, &state.theta, &origin, &mut scratch.frame);
         }
         point.resize(self.dim(), 0.0);
         let (free, coordinates) = point.split_at_mut(self.p);
@@ -176,8 +191,10 @@ impl<'a> Sums<'a> {
             let moved = &mut scratch.moved;
             moved.clear();
             moved.extend_from_slice(free);
+            scratch.steps.clear();
             for (c, theta) in scratch.nearby.chunks_exact_mut(p).enumerate() {
-                moved[c] = free[c] + STEP;
+                moved[c] = free[c] + step(free[c], STEP);
+                scratch.steps.push(moved[c] - free[c]);
                 self.model.constrain(moved, theta);
                 moved[c] = free[c];
             }
@@ -189,7 +206,7 @@ impl<'a> Sums<'a> {
 
     /// From sums to the residual.
     fn to_residual(&self, sums: &mut [f64]) {
-        for ((r, s), b) in sums.iter_mut().zip(&self.target).zip(&self.scales) {
+        for ((r, s), b) in sums.iter_mut().zip(&self.target).zip(self.units.scales()) {
             *r = s - *r / b;
         }
     }
@@ -243,17 +260,18 @@ impl<'a> Sums<'a> {
                 self.set_chain(affine, scratch);
                 for (k, of_map) in scratch.slopes.chunks_exact(q).enumerate() {
                     for (c, chain) in scratch.chain.chunks_exact(q).enumerate() {
-                        slope[k * dim + c] = -dense::dot(of_map, chain) / self.scales[k];
+                        slope[k * dim + c] = -dense::dot(of_map, chain) / self.units.scales()[k];
                     }
                 }
                 map.is_finite()
             }
             None => {
                 let exists = self.add_up(pattern, scratch, residual, true)?;
-                let units = std::iter::repeat_n(&1.0, self.p).chain(&scratch.units);
+                let of_theta = scratch.steps.iter().map(|step| 1.0 / step);
+                let units = of_theta.chain(scratch.units.iter().map(|unit| unit / STEP));
                 for (c, (row, unit)) in scratch.slopes.chunks_exact(self.k).zip(units).enumerate() {
-                    for (k, (value, scale)) in row.iter().zip(&self.scales).enumerate() {
-                        slope[k * dim + c] = -value * unit / (STEP * scale);
+                    for (k, (value, scale)) in row.iter().zip(self.units.scales()).enumerate() {
+                        slope[k * dim + c] = -value * unit / scale;
                     }
                 }
                 exists
@@ -299,7 +317,11 @@ impl<'a> Sums<'a> {
         let Scratch { forces, pull, chain, .. } = scratch;
         forces.clear();
         forces.extend(
-            residual.iter().zip(&self.scales).enumerate().map(|(k, (r, b))| spring(k, *r) / b),
+            residual
+                .iter()
+                .zip(self.units.scales())
+                .enumerate()
+                .map(|(k, (r, b))| spring(k, *r) / b),
         );
         let q = frame_dim(self.d);
         pull.resize(q, 0.0);
@@ -312,9 +334,9 @@ impl<'a> Sums<'a> {
 
     /// The derivatives of the affine map with respect to the coordinates.
     fn set_chain(&self, affine: &Affine, scratch: &mut Scratch) {
-        let Scratch { theta, nearby, frame, units, chain, .. } = scratch;
+        let Scratch { theta, nearby, steps, frame, units, chain, .. } = scratch;
         chain.resize(self.dim() * frame_dim(self.d), 0.0);
-        affine.chain(self.model, theta, nearby, STEP, frame, units, chain);
+        affine.chain(self.model, theta, (nearby, steps), frame, units, chain);
     }
 }
 

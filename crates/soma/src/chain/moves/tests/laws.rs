@@ -171,7 +171,7 @@ fn a_wrong_jacobian_is_seen() {
             let tally = self.0.step(at, state, held, times, rng)?;
             held.land(at, state)?;
             let ratio = log_scale(&before) - log_scale(state);
-            if rand::RngExt::random::<f64>(rng).ln() >= ratio {
+            if !crate::numeric::accept::accepts(ratio, rng) {
                 *state = before;
             }
             Ok(tally)

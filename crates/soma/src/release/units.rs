@@ -1,0 +1,76 @@
+//! Statistics and released values in units of the noise.
+
+use super::{Aggregate, Release};
+
+/// From statistics to noise units: (t - centre) / scale.
+///
+/// The residual is what is released less the sum of the statistics. Where they are far from zero
+/// beside their range, that is a small difference of large numbers, which loses the digits that
+/// matter: at 1e8 the sum of 1,000 statistics is known to 1e-5. So the middle of the range is
+/// subtracted from each of them, and n times that from the sum.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NoiseUnits {
+    scales: Vec<f64>,
+    /// Empty where nothing has to be subtracted.
+    centre: Vec<f64>,
+}
+
+impl NoiseUnits {
+    pub(crate) fn new(release: &Release) -> Self {
+        let centre: Vec<f64> = release.query().bounds().into_iter().map(centre).collect();
+        let is_needed = centre.iter().any(|&centre| centre != 0.0);
+        NoiseUnits {
+            scales: release.sum_scales(),
+            centre: if is_needed { centre } else { Vec::new() },
+        }
+    }
+
+    /// The scale of each statistic.
+    pub(crate) fn scales(&self) -> &[f64] {
+        &self.scales
+    }
+
+    /// What is subtracted from statistic k.
+    pub(crate) fn centre(&self, k: usize) -> f64 {
+        self.centre.get(k).copied().unwrap_or(0.0)
+    }
+
+    /// What was released, as a sum in these units.
+    pub(crate) fn target(&self, release: &Release) -> Vec<f64> {
+        let n = release.n() as f64;
+        let sum = |(k, value): (usize, &f64)| match release.aggregate() {
+            Aggregate::Sum => (value - n * self.centre(k)) / self.scales[k],
+            Aggregate::Mean => (value - self.centre(k)) * n / self.scales[k],
+        };
+        release.values().iter().enumerate().map(sum).collect()
+    }
+
+    /// Subtracts the centre from rows of statistics.
+    pub(crate) fn subtract_centre(&self, statistics: &mut [f64]) {
+        if self.centre.is_empty() {
+            return;
+        }
+        for row in statistics.chunks_exact_mut(self.centre.len()) {
+            row.iter_mut().zip(&self.centre).for_each(|(t, centre)| *t -= centre);
+        }
+    }
+
+    /// Brings rows of statistics into these units.
+    pub(crate) fn convert(&self, statistics: &mut [f64]) {
+        self.subtract_centre(statistics);
+        if self.scales.iter().all(|&scale| scale == self.scales[0]) {
+            let unit = 1.0 / self.scales[0];
+            return statistics.iter_mut().for_each(|t| *t *= unit);
+        }
+        for row in statistics.chunks_exact_mut(self.scales.len()) {
+            row.iter_mut().zip(&self.scales).for_each(|(t, scale)| *t *= 1.0 / scale);
+        }
+    }
+}
+
+/// The middle of a range that is further from zero than it is wide; otherwise zero, with which
+/// nothing is lost.
+fn centre((low, high): (f64, f64)) -> f64 {
+    let middle = 0.5 * low + 0.5 * high;
+    if middle.is_finite() && middle.abs() > high - low { middle } else { 0.0 }
+}
