@@ -4,13 +4,17 @@ mod moves;
 mod problem;
 mod run;
 mod start;
+mod tempering;
 mod trial;
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 pub use moves::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
+use tempering::{Ladder, Swaps};
 pub use trial::{Chosen, ITERATION_WORK, Tried};
 use trial::{KERNEL_TRIAL, Trial};
 
@@ -25,7 +29,7 @@ use crate::rng::{self, Rng};
 /// posterior of theta and the records given the release invariant, since each part does.
 #[derive(Debug)]
 pub struct Chain<'a> {
-    problem: &'a Problem,
+    problem: Cow<'a, Problem>,
     state: State,
     kernel: Kernel,
     /// Where the kernel is one that the chain finds for itself.
@@ -37,11 +41,22 @@ pub struct Chain<'a> {
     taken: Counts,
     /// The share of offers taken in the last sweep.
     acceptance: f64,
+    /// Chains with wider noise to swap states with, where the release is sharp and of few records.
+    ladder: Option<Ladder>,
 }
 
 /// All of a chain that cannot be recomputed: what a checkpoint holds.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Snapshot {
+    chain: Stored,
+    /// The hot rungs of its ladder.
+    rungs: Vec<Stored>,
+    swaps: Swaps,
+}
+
+/// The same of one chain, without its ladder.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
     theta: Vec<f64>,
     records: Vec<f64>,
     kernel: Kernel,
@@ -58,7 +73,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// How many iterations had been made.
     pub fn iteration(&self) -> u64 {
-        self.iteration
+        self.chain.iteration
     }
 }
 
@@ -72,7 +87,7 @@ impl<'a> Chain<'a> {
         let mut rng = rng::stream(seed, index);
         let theta = start::theta(problem, &mut rng)?;
         let records = start::records(problem, &theta, &mut rng)?;
-        Chain::begin(problem, kernel, State { theta, records }, rng)
+        Chain::begin(Cow::Borrowed(problem), kernel, State { theta, records }, rng)
     }
 
     /// A chain that starts at theta and records of the caller's choice, drawing from `rng`.
@@ -84,41 +99,81 @@ impl<'a> Chain<'a> {
         rng: Rng,
     ) -> Outcome<Self> {
         let state = State { theta, records: Records::new(problem.release(), records)? };
-        Chain::begin(problem, kernel, state, rng)
+        Chain::begin(Cow::Borrowed(problem), kernel, state, rng)
     }
 
-    fn begin(problem: &'a Problem, kernel: KernelChoice, state: State, rng: Rng) -> Outcome<Self> {
+    fn begin(
+        problem: Cow<'a, Problem>,
+        kernel: KernelChoice,
+        state: State,
+        rng: Rng,
+    ) -> Outcome<Self> {
         let n = problem.release().n();
+        let is_auto = kernel == KernelChoice::Auto;
         Ok(Chain {
-            problem,
             state,
             kernel: kernel.build(n)?,
-            trial: if kernel == KernelChoice::Auto { Some(Trial::new(0, problem)?) } else { None },
-            moves: Schedule::centred(problem),
+            trial: if is_auto { Some(Trial::new(0, &problem)?) } else { None },
+            moves: Schedule::centred(&problem),
+            problem,
             rng,
             iteration: 0,
             counts: Counts::default(),
             taken: Counts::default(),
             acceptance: 0.0,
+            ladder: None,
         })
     }
 
     /// The same chain with the moves of theta of `choice`, which learn in the first `warmup`
     /// iterations and are frozen from then on. A chain with the kernel `auto` takes its kernel in
     /// them too.
+    ///
+    /// With the choice `auto` a sharp release of few records gets a ladder of chains with wider
+    /// noise too (see `tempering.rs`).
     pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
-        if self.trial.is_some() {
-            let n = self.problem.release().n();
-            let trial = Trial::new(warmup, self.problem)?;
-            self.kernel = trial.first().build(n)?;
-            self.trial = Some(trial);
+        let kernel = if self.trial.is_some() { None } else { Some(self.kernel.clone()) };
+        self = self.alone(choice, warmup)?;
+        if choice == MovesChoice::Auto && warmup >= moves::LEAST_WARMUP {
+            self.ladder = Ladder::new(&self.problem, &mut self.rng, |problem, mut rng| {
+                let theta = start::theta(&problem, &mut rng)?;
+                let records = start::records(&problem, &theta, &mut rng)?;
+                let state = State { theta, records };
+                let mut rung = Chain::begin(Cow::Owned(problem), KernelChoice::Auto, state, rng)?;
+                if let Some(kernel) = &kernel {
+                    (rung.kernel, rung.trial) = (kernel.clone(), None);
+                }
+                rung.alone(choice, warmup)
+            })?;
         }
-        self.moves = Schedule::new(self.problem, choice, warmup, &mut self.rng)?;
         Ok(self)
     }
 
-    /// One iteration: a sweep of the records, then the moves of theta.
+    /// The same without a ladder.
+    fn alone(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
+        if self.trial.is_some() {
+            let n = self.problem.release().n();
+            let trial = Trial::new(warmup, &self.problem)?;
+            self.kernel = trial.first().build(n)?;
+            self.trial = Some(trial);
+        }
+        self.moves = Schedule::new(&self.problem, choice, warmup, &mut self.rng)?;
+        Ok(self)
+    }
+
+    /// One iteration: a sweep of the records, then the moves of theta, and then the swaps with the
+    /// ladder, if there is one.
     pub fn step(&mut self) -> Outcome<Counts> {
+        let counts = self.step_alone()?;
+        if let Some(ladder) = &mut self.ladder {
+            let made = self.iteration - 1;
+            let is_warm = made >= self.moves.warmup();
+            ladder.step(&self.problem, &mut self.state, made, is_warm, &mut self.rng)?;
+        }
+        Ok(counts)
+    }
+
+    fn step_alone(&mut self) -> Outcome<Counts> {
         let release = self.problem.release();
         let shape = release.mechanism().noise().shape();
         let State { theta, records } = &mut self.state;
@@ -144,7 +199,7 @@ impl<'a> Chain<'a> {
             self.acceptance = counts.acceptance_rate();
         }
         let before = if is_trial { self.state.theta.clone() } else { Vec::new() };
-        let (problem, state, rng) = (self.problem, &mut self.state, &mut self.rng);
+        let (problem, state, rng) = (&*self.problem, &mut self.state, &mut self.rng);
         let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
         if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
             && let Some(kernel) =
@@ -203,12 +258,26 @@ impl<'a> Chain<'a> {
 
     /// What the sweeps and each move of theta did after warm-up.
     pub fn moves(&self) -> Vec<MoveReport> {
-        self.moves.report()
+        let mut reports = self.moves.report();
+        if let Some(ladder) = &self.ladder {
+            let tally = ladder.tally();
+            let name = "swap".to_string();
+            reports.push(MoveReport { name, repeats: 1, every: 1, tally, share: 0.0 });
+            let all: u64 = reports.iter().map(|report| report.tally.work).sum();
+            let share = |work: u64| work as f64 / all.max(1) as f64;
+            reports.iter_mut().for_each(|report| report.share = share(report.tally.work));
+        }
+        reports
     }
 
     /// The chain as it is now, to be stored.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
+        let (rungs, swaps) = self.ladder.as_ref().map(Ladder::stored).unwrap_or_default();
+        Snapshot { chain: self.stored(), rungs, swaps }
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
             theta: self.state.theta.clone(),
             records: self.state.records.all().to_vec(),
             kernel: self.kernel.clone(),
@@ -224,7 +293,13 @@ impl<'a> Chain<'a> {
 
     /// The chain that was stored: it goes on exactly as the one that was not.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
-        let Snapshot {
+        let Snapshot { chain, rungs, swaps } = snapshot;
+        let ladder = Ladder::restore(problem, rungs, swaps)?;
+        Ok(Chain { ladder, ..Chain::resume(Cow::Borrowed(problem), chain)? })
+    }
+
+    fn resume(problem: Cow<'a, Problem>, stored: Stored) -> Outcome<Self> {
+        let Stored {
             theta,
             records,
             kernel,
@@ -235,7 +310,7 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
-        } = snapshot;
+        } = stored;
         let release = problem.release();
         let fits = records.len() == release.n() * release.query().record_dim();
         if !fits || theta.len() != problem.model().parameters().len() {
@@ -253,6 +328,7 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
+            ladder: None,
         })
     }
 }

@@ -21,10 +21,16 @@ use super::{enumeration, importance};
 /// A model with a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Family {
-    /// The mean of records between clamps that are wide or narrow.
-    NormalMean { wide: bool },
-    ExponentialMean { wide: bool },
-    BetaMean { wide: bool },
+    /// The mean of records between clamps that are wide, or between narrow ones with a vague prior.
+    NormalMean {
+        wide: bool,
+    },
+    ExponentialMean {
+        wide: bool,
+    },
+    BetaMean {
+        wide: bool,
+    },
     UniformMean,
     FixedNormalMean,
     Categories,
@@ -161,6 +167,13 @@ impl Family {
     fn model(self) -> Arc<dyn Model> {
         let gamma = |shape, rate| GammaPrior::new(shape, rate).unwrap();
         match self {
+            Family::NormalMean { wide: false } => {
+                Arc::new(Normal::new(0.5, 0.01, 3.0, 0.5).unwrap())
+            }
+            Family::ExponentialMean { wide: false } => Arc::new(Exponential::new(gamma(1.0, 0.5))),
+            Family::BetaMean { wide: false } => {
+                Arc::new(Beta::new(gamma(1.0, 0.5), gamma(1.0, 0.5)))
+            }
             Family::NormalMean { .. } | Family::FixedNormalMean | Family::NormalHistogram => {
                 Arc::new(Normal::new(0.0, 0.5, 5.0, 4.0).unwrap())
             }
@@ -189,11 +202,11 @@ impl Family {
     fn clamp(self) -> (f64, f64) {
         match self {
             Family::NormalMean { wide: true } | Family::FixedNormalMean => (-4.0, 5.0),
-            Family::NormalMean { wide: false } => (-0.7, 1.0),
+            Family::NormalMean { wide: false } => (0.0, 1.0),
             Family::ExponentialMean { wide: true } => (0.0, 6.0),
             Family::ExponentialMean { wide: false } => (0.2, 1.5),
             Family::BetaMean { wide: true } => (0.0, 1.0),
-            Family::BetaMean { wide: false } => (0.3, 0.8),
+            Family::BetaMean { wide: false } => (0.25, 0.75),
             Family::CategoricalMean => (0.0, 2.0),
             _ => (0.2, 0.8),
         }
@@ -295,9 +308,8 @@ impl Case {
     /// The exact posterior, if it can be had.
     pub fn answers(&self, problem: &Problem, seed: u64) -> Option<Vec<Answer>> {
         let line = self.family.line();
-        let counts = |edges: &[f64]| {
-            importance::answers(problem, &Counts::new(problem, line, edges), seed)
-        };
+        let counts =
+            |edges: &[f64]| importance::answers(problem, &Counts::new(problem, line, edges), seed);
         match self.family {
             Family::Categories => {
                 let rows = (0..3).map(|c| (0..3).map(|k| f64::from(c == k)).collect());

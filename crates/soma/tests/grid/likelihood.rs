@@ -24,8 +24,9 @@ impl Line {
         match self {
             Line::Normal => Normal::new(theta[0], theta[1].sqrt()).map_or(f64::NAN, |it| it.cdf(x)),
             Line::Exponential => Exp::new(theta[0]).map_or(f64::NAN, |it| it.cdf(x)),
-            Line::Beta => Beta::new(theta[0], theta[1])
-                .map_or(f64::NAN, |it| it.cdf(x.clamp(0.0, 1.0))),
+            Line::Beta => {
+                Beta::new(theta[0], theta[1]).map_or(f64::NAN, |it| it.cdf(x.clamp(0.0, 1.0)))
+            }
             Line::Uniform => x.clamp(0.0, 1.0),
         }
     }

@@ -16,9 +16,10 @@ mod outcome;
 
 use std::collections::BTreeMap;
 
-use cases::Case;
+use cases::{Case, Family, Place};
 use outcome::Outcome;
 use rand::seq::SliceRandom;
+use soma::release::mechanism::Noise;
 use soma::rng::stream;
 
 /// Of so many runs that are called trusted, one may be off.
@@ -78,6 +79,29 @@ fn assert_honest(outcomes: &[Outcome]) {
     let allowed = trusted.count() / ONE_IN;
     let shown: Vec<String> = off.iter().map(|outcome| outcome.to_string()).collect();
     assert!(off.len() <= allowed, "{} off, {allowed} allowed:\n{}", off.len(), shown.join("\n"));
+}
+
+/// One problem of each kind, soft and sharp: none is called trusted and is off, and most are
+/// trusted.
+#[test]
+fn some_of_the_grid() {
+    let case = |family, noise, n, epsilon, place| Case { family, noise, n, epsilon, place };
+    let (wide, narrow) = (true, false);
+    let cases = [
+        case(Family::NormalMean { wide }, Noise::Gaussian, 3, 100.0, Place::Middle),
+        case(Family::NormalMean { wide: narrow }, Noise::Laplace, 2, 300.0, Place::Middle),
+        case(Family::ExponentialMean { wide }, Noise::Laplace, 10, 10.0, Place::Inside),
+        case(Family::BetaMean { wide: narrow }, Noise::Laplace, 2, 100.0, Place::Inside),
+        case(Family::UniformMean, Noise::Gaussian, 3, 30.0, Place::Middle),
+        case(Family::Categories, Noise::DiscreteGaussian, 10, 3.0, Place::Outside),
+        case(Family::NormalHistogram, Noise::DiscreteLaplace, 3, 1.0, Place::HighEdge),
+        case(Family::DirichletLogSum, Noise::Laplace, 2, 3.0, Place::Inside),
+        case(Family::Regression, Noise::Gaussian, 3, 1.0, Place::Middle),
+    ];
+    let outcomes = run(&cases, 1);
+    assert_honest(&outcomes);
+    let trusted = outcomes.iter().filter(|outcome| outcome.is_trusted()).count();
+    assert!(outcomes.len() == cases.len() && trusted + 2 >= cases.len(), "{outcomes:#?}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn importance_sampling_agrees_with_quadrature() {
         let found = &case.answers(&problem, 3).unwrap()[0];
         let scale = problem.release().mechanism().scales()[0];
         let eta = |x: f64| noise.log_density(scale, value - x).exp();
-        let prior = Gamma::new(3.0, 2.0).unwrap();
+        let prior = Gamma::new(1.0, 0.5).unwrap();
         let density = |rate: f64| {
             let record = Exp::new(rate).unwrap();
             let steps = 20_000;
@@ -32,7 +32,7 @@ fn importance_sampling_agrees_with_quadrature() {
                 .sum();
             record.cdf(low) * eta(low) + (1.0 - record.cdf(high)) * eta(high) + between
         };
-        let rates = (0..1500).map(|i| (i as f64 + 0.5) * 0.01);
+        let rates = (0..600).map(|i| (i as f64 + 0.5) * 0.05);
         let weights: Vec<(f64, f64)> =
             rates.map(|rate| (rate, prior.pdf(rate) * density(rate))).collect();
         let total: f64 = weights.iter().map(|(_, w)| w).sum();

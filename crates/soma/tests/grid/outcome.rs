@@ -4,9 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroUsize;
 
 use soma::chain::{Collected, Draw, Problem, Settings, run};
-use soma::diagnostics::{
-    Judgement, Summary, ess_mean, mcse_mean, mcse_quantile, quantile,
-};
+use soma::diagnostics::{Judgement, Summary, ess_mean, mcse_mean, mcse_quantile, quantile};
 
 use super::answer::{Answer, Estimate, LEVELS};
 use super::cases::Case;
@@ -38,8 +36,11 @@ impl Outcome {
         let names = problem.outputs();
         let all: Vec<Vec<Vec<f64>>> =
             (0..names.len()).map(|c| columns(&|draw| draw.values[c])).collect();
-        let rows: Vec<(&str, Summary)> =
-            names.iter().zip(&all).map(|(name, chains)| (name.as_str(), Summary::of(chains))).collect();
+        let rows: Vec<(&str, Summary)> = names
+            .iter()
+            .zip(&all)
+            .map(|(name, chains)| (name.as_str(), Summary::of(chains)))
+            .collect();
         let judgement = Judgement::of(&rows, settings.chains, settings.draws as usize);
         let (mut z, mut worst) = (0.0, String::new());
         for (c, answer) in answers.iter().enumerate() {
