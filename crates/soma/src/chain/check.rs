@@ -1,6 +1,7 @@
 //! Whether a stored state is one that a chain can be in.
 
-use super::{Problem, Settings, Snapshot};
+use super::tempering::Ladder;
+use super::{Problem, Settings, Snapshot, Stored};
 use crate::kernel::Counts;
 use crate::rng;
 use crate::stored::{Check, MOST_COUNTED, ensure};
@@ -17,6 +18,19 @@ impl Counts {
 impl Snapshot {
     /// Whether this is a state of a chain of `problem`; says otherwise what is wrong.
     pub fn check(&self, problem: &Problem) -> Check {
+        self.chain.check(problem)?;
+        Ladder::check(problem, &self.rungs, self.swaps, &self.chain)
+    }
+
+    /// Whether this is a state of chain number `chain` of a run with these settings.
+    pub fn check_run(&self, settings: &Settings, chain: usize) -> Check {
+        self.chain.check_run(settings, chain)
+    }
+}
+
+impl Stored {
+    /// Whether this is a state of one chain of `problem`.
+    pub(super) fn check(&self, problem: &Problem) -> Check {
         let (release, model) = (problem.release(), problem.model());
         let (n, d) = (release.n(), release.query().record_dim());
         let fits = self.records.len() == n * d && self.theta.len() == model.parameters().len();
@@ -40,8 +54,7 @@ impl Snapshot {
         self.trial.as_ref().map_or(Ok(()), |trial| trial.check(problem, warmup))
     }
 
-    /// Whether this is a state of chain number `chain` of a run with these settings.
-    pub fn check_run(&self, settings: &Settings, chain: usize) -> Check {
+    fn check_run(&self, settings: &Settings, chain: usize) -> Check {
         let begun = rng::stream(settings.seed, chain as u64);
         let streams = [&begun, &self.rng].map(|rng| (rng.get_seed(), rng.get_stream()));
         ensure(streams[0] == streams[1], "its random stream is that of another seed or chain")?;

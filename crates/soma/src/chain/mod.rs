@@ -6,7 +6,10 @@ mod moves;
 mod problem;
 mod run;
 mod start;
+mod tempering;
 mod trial;
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +17,7 @@ pub use memory::MemoryNeed;
 pub use moves::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
+use tempering::{Ladder, Swaps};
 pub use trial::{Chosen, ITERATION_WORK, Tried};
 use trial::{KERNEL_TRIAL, Trial};
 
@@ -28,7 +32,7 @@ use crate::rng::{self, Rng};
 /// posterior of theta and the records given the release invariant, since each part does.
 #[derive(Debug)]
 pub struct Chain<'a> {
-    problem: &'a Problem,
+    problem: Cow<'a, Problem>,
     state: State,
     kernel: Kernel,
     /// Where the kernel is one that the chain finds for itself.
@@ -42,11 +46,22 @@ pub struct Chain<'a> {
     acceptance: f64,
     /// Whether an iteration has begun and has not ended.
     is_in_step: bool,
+    /// Chains with wider noise to swap states with, where the release is sharp and of few records.
+    ladder: Option<Ladder>,
 }
 
 /// All of a chain that cannot be recomputed: what a checkpoint holds.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Snapshot {
+    chain: Stored,
+    /// The hot rungs of its ladder.
+    rungs: Vec<Stored>,
+    swaps: Swaps,
+}
+
+/// The same of one chain, without its ladder.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
     theta: Vec<f64>,
     records: Vec<f64>,
     kernel: Kernel,
@@ -63,7 +78,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// How many iterations had been made.
     pub fn iteration(&self) -> u64 {
-        self.iteration
+        self.chain.iteration
     }
 }
 
@@ -77,7 +92,7 @@ impl<'a> Chain<'a> {
         let mut rng = rng::stream(seed, index);
         let theta = start::theta(problem, &mut rng)?;
         let records = start::records(problem, &theta, &mut rng)?;
-        Chain::begin(problem, kernel, State { theta, records }, rng)
+        Chain::begin(Cow::Borrowed(problem), kernel, State { theta, records }, rng)
     }
 
     /// A chain that starts at theta and records of the caller's choice, drawing from `rng`.
@@ -89,45 +104,85 @@ impl<'a> Chain<'a> {
         rng: Rng,
     ) -> Outcome<Self> {
         let state = State { theta, records: Records::new(problem.release(), records)? };
-        Chain::begin(problem, kernel, state, rng)
+        Chain::begin(Cow::Borrowed(problem), kernel, state, rng)
     }
 
-    fn begin(problem: &'a Problem, kernel: KernelChoice, state: State, rng: Rng) -> Outcome<Self> {
+    fn begin(
+        problem: Cow<'a, Problem>,
+        kernel: KernelChoice,
+        state: State,
+        rng: Rng,
+    ) -> Outcome<Self> {
         let n = problem.release().n();
+        let is_auto = kernel == KernelChoice::Auto;
         Ok(Chain {
-            problem,
             state,
             kernel: kernel.build(n)?,
-            trial: if kernel == KernelChoice::Auto { Some(Trial::new(0, problem)?) } else { None },
-            moves: Schedule::centred(problem),
+            trial: if is_auto { Some(Trial::new(0, &problem)?) } else { None },
+            moves: Schedule::centred(&problem),
+            problem,
             rng,
             iteration: 0,
             counts: Counts::default(),
             taken: Counts::default(),
             acceptance: 0.0,
             is_in_step: false,
+            ladder: None,
         })
     }
 
     /// The same chain with the moves of theta of `choice`, which learn in the first `warmup`
     /// iterations and are frozen from then on. A chain with the kernel `auto` takes its kernel in
     /// them too.
+    ///
+    /// With the choice `auto` a sharp release of few records gets a ladder of chains with wider
+    /// noise too (see `tempering.rs`).
     pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
-        if self.trial.is_some() {
-            let n = self.problem.release().n();
-            let trial = Trial::new(warmup, self.problem)?;
-            self.kernel = trial.first().build(n)?;
-            self.trial = Some(trial);
+        let kernel = if self.trial.is_some() { None } else { Some(self.kernel.clone()) };
+        self = self.alone(choice, warmup)?;
+        if choice == MovesChoice::Auto && warmup >= moves::LEAST_WARMUP {
+            self.ladder = Ladder::new(&self.problem, &mut self.rng, |problem, mut rng| {
+                let theta = start::theta(&problem, &mut rng)?;
+                let records = start::records(&problem, &theta, &mut rng)?;
+                let state = State { theta, records };
+                let mut rung = Chain::begin(Cow::Owned(problem), KernelChoice::Auto, state, rng)?;
+                if let Some(kernel) = &kernel {
+                    (rung.kernel, rung.trial) = (kernel.clone(), None);
+                }
+                rung.alone(choice, warmup)
+            })?;
         }
-        self.moves = Schedule::new(self.problem, choice, warmup, &mut self.rng)?;
         Ok(self)
     }
 
-    /// One iteration: a sweep of the records, then the moves of theta. After an error, as that of
-    /// [an interrupt](crate::interrupt), the chain is in the middle of the iteration: see
-    /// [`is_whole`](Chain::is_whole).
+    /// The same without a ladder.
+    fn alone(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
+        if self.trial.is_some() {
+            let n = self.problem.release().n();
+            let trial = Trial::new(warmup, &self.problem)?;
+            self.kernel = trial.first().build(n)?;
+            self.trial = Some(trial);
+        }
+        self.moves = Schedule::new(&self.problem, choice, warmup, &mut self.rng)?;
+        Ok(self)
+    }
+
+    /// One iteration: a sweep of the records, then the theta updates, and then the swaps with the
+    /// ladder, if there is one. After an error, as that of [an interrupt](crate::interrupt), the
+    /// chain is in the middle of the iteration: see [`is_whole`](Chain::is_whole).
     pub fn step(&mut self) -> Outcome<Counts> {
         self.is_in_step = true;
+        let counts = self.step_alone()?;
+        if let Some(ladder) = &mut self.ladder {
+            let made = self.iteration - 1;
+            let is_warm = made >= self.moves.warmup();
+            ladder.step(&self.problem, &mut self.state, made, is_warm, &mut self.rng)?;
+        }
+        self.is_in_step = false;
+        Ok(counts)
+    }
+
+    fn step_alone(&mut self) -> Outcome<Counts> {
         let release = self.problem.release();
         let potential = release.potential();
         let State { theta, records } = &mut self.state;
@@ -153,7 +208,7 @@ impl<'a> Chain<'a> {
             self.acceptance = counts.acceptance_rate();
         }
         let before = if is_trial { self.state.theta.clone() } else { Vec::new() };
-        let (problem, state, rng) = (self.problem, &mut self.state, &mut self.rng);
+        let (problem, state, rng) = (&*self.problem, &mut self.state, &mut self.rng);
         let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
         if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
             && let Some(kernel) =
@@ -163,7 +218,6 @@ impl<'a> Chain<'a> {
         }
         self.iteration += 1;
         self.counts += counts;
-        self.is_in_step = false;
         Ok(counts)
     }
 
@@ -219,12 +273,26 @@ impl<'a> Chain<'a> {
 
     /// What the sweeps and each move of theta did after warm-up.
     pub fn moves(&self) -> Vec<MoveReport> {
-        self.moves.report()
+        let mut reports = self.moves.report();
+        if let Some(ladder) = &self.ladder {
+            let tally = ladder.tally();
+            let name = "swap".to_string();
+            reports.push(MoveReport { name, repeats: 1, every: 1, tally, share: 0.0 });
+            let all: u64 = reports.iter().map(|report| report.tally.work).sum();
+            let share = |work: u64| work as f64 / all.max(1) as f64;
+            reports.iter_mut().for_each(|report| report.share = share(report.tally.work));
+        }
+        reports
     }
 
     /// The chain as it is now, to be stored.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot {
+        let (rungs, swaps) = self.ladder.as_ref().map(Ladder::stored).unwrap_or_default();
+        Snapshot { chain: self.stored(), rungs, swaps }
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
             theta: self.state.theta.clone(),
             records: self.state.records.all().to_vec(),
             kernel: self.kernel.clone(),
@@ -242,7 +310,13 @@ impl<'a> Chain<'a> {
     /// chain of `problem` can be in is an error.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
         snapshot.check(problem)?;
-        let Snapshot {
+        let Snapshot { chain, rungs, swaps } = snapshot;
+        let ladder = Ladder::restore(problem, rungs, swaps)?;
+        Ok(Chain { ladder, ..Chain::resume(Cow::Borrowed(problem), chain)? })
+    }
+
+    fn resume(problem: Cow<'a, Problem>, stored: Stored) -> Outcome<Self> {
+        let Stored {
             theta,
             records,
             kernel,
@@ -253,7 +327,7 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
-        } = snapshot;
+        } = stored;
         let state = State { theta, records: Records::new(problem.release(), records)? };
         Ok(Chain {
             problem,
@@ -267,6 +341,7 @@ impl<'a> Chain<'a> {
             taken,
             acceptance,
             is_in_step: false,
+            ladder: None,
         })
     }
 }

@@ -41,6 +41,7 @@ use serde::{Deserialize, Serialize};
 use chart::Chart;
 pub use choice::MovesChoice;
 use held::Held;
+pub(super) use schedule::LEAST_WARMUP;
 pub use schedule::{MoveReport, Schedule};
 use sums::Sums;
 

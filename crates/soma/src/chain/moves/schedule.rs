@@ -114,7 +114,7 @@ pub struct Schedule {
 }
 
 /// The least warm-up in which anything can be learned.
-const LEAST_WARMUP: u64 = 20;
+pub(in crate::chain) const LEAST_WARMUP: u64 = 20;
 
 /// Up to as many records, a force that is computed from them at every step may pay.
 const FEW_RECORDS: usize = 300;

@@ -1,0 +1,126 @@
+//! A run beside the exact answer.
+
+use std::fmt::{self, Display, Formatter};
+use std::num::NonZeroUsize;
+
+use soma::chain::{Collected, Draw, Problem, Settings, run};
+use soma::diagnostics::{Judgement, Summary, ess_mean, mcse_mean, mcse_quantile, quantile};
+
+use super::answer::{Answer, Estimate, LEVELS};
+use super::cases::Case;
+
+/// An error above so many standard errors is no accident.
+pub const MOST_ERRORS: f64 = 4.5;
+
+/// What came of one problem.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub case: Case,
+    pub judgement: Judgement,
+    /// The largest error of all estimates in their standard errors, and of which estimate.
+    pub z: f64,
+    pub worst: String,
+    pub acceptance: f64,
+}
+
+impl Outcome {
+    /// Runs the problem with default settings and compares the draws with the answers.
+    pub fn of(case: Case, problem: &Problem, answers: &[Answer], seed: u64) -> Self {
+        let settings = Settings { seed, ..Settings::default() };
+        let collected = Collected::new(settings.chains);
+        run(problem, &settings, NonZeroUsize::MIN, &collected).unwrap();
+        let draws = collected.into_draws();
+        let columns = |of: &dyn Fn(&Draw) -> f64| -> Vec<Vec<f64>> {
+            draws.iter().map(|chain| chain.iter().map(of).collect()).collect()
+        };
+        let names = problem.outputs();
+        let all: Vec<Vec<Vec<f64>>> =
+            (0..names.len()).map(|c| columns(&|draw| draw.values[c])).collect();
+        let rows: Vec<(&str, Summary)> = names
+            .iter()
+            .zip(&all)
+            .map(|(name, chains)| (name.as_str(), Summary::of(chains)))
+            .collect();
+        let judgement = Judgement::of(&rows, settings.chains, settings.draws as usize);
+        let (mut z, mut worst) = (0.0, String::new());
+        for (c, answer) in answers.iter().enumerate() {
+            let free = columns(&|draw| free(problem, &draw.values, c));
+            for (what, found) in errors(&all[c], &free, answer) {
+                if found.is_nan() || found > z {
+                    (z, worst) = (found, format!("{what} of {}", names[c]));
+                }
+            }
+        }
+        let rates = draws.iter().flatten().map(|draw| draw.acceptance);
+        let acceptance = rates.sum::<f64>() / (settings.chains as u64 * settings.draws) as f64;
+        Outcome { case, judgement, z, worst, acceptance }
+    }
+
+    pub fn is_trusted(&self) -> bool {
+        self.judgement.is_trusted()
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.z.is_nan() || self.z > MOST_ERRORS
+    }
+}
+
+/// A parameter without constraints, where theta has such a form.
+fn free(problem: &Problem, values: &[f64], c: usize) -> f64 {
+    let mut free = values.to_vec();
+    if let (Some(transport), None) = (problem.model().transport(), problem.fixed()) {
+        transport.unconstrain(values, &mut free);
+    }
+    free[c]
+}
+
+/// The errors of mean, standard deviation and quantiles, in standard errors.
+fn errors(chains: &[Vec<f64>], free: &[Vec<f64>], answer: &Answer) -> Vec<(String, f64)> {
+    let mut all = chains.concat();
+    all.sort_unstable_by(f64::total_cmp);
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let mut errors = vec![("mean".to_string(), z(mean, mcse_mean(chains), answer.mean))];
+    let (sd, error) = sd(free);
+    errors.push(("sd".to_string(), z(sd, error, answer.free_sd)));
+    for (p, exact) in LEVELS.iter().zip(&answer.quantiles) {
+        let found = z(quantile(&all, *p), mcse_quantile(chains, *p), *exact);
+        errors.push((format!("q{:.0}", 100.0 * p), found));
+    }
+    errors
+}
+
+fn z(found: f64, error: f64, exact: Estimate) -> f64 {
+    // Rounding of a chain that has all its draws in one place.
+    let least = 1e-9 * exact.value.abs().max(1e-3);
+    (found - exact.value).abs() / error.hypot(exact.error).hypot(least)
+}
+
+/// The standard deviation, and its standard error by that of the mean squared distance.
+fn sd(chains: &[Vec<f64>]) -> (f64, f64) {
+    let all = chains.concat();
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let squares: Vec<Vec<f64>> = chains
+        .iter()
+        .map(|chain| chain.iter().map(|x| (x - mean) * (x - mean)).collect())
+        .collect();
+    let variance = squares.iter().flatten().sum::<f64>() / all.len() as f64;
+    let spread = squares.iter().flatten().map(|s| (s - variance).powi(2)).sum::<f64>();
+    let error = (spread / all.len() as f64 / ess_mean(&squares)).sqrt();
+    (variance.sqrt(), error / (2.0 * variance.sqrt()))
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let verdict = format!("{:?}", self.judgement);
+        let verdict = verdict.split([' ', '{']).next().unwrap_or_default();
+        write!(
+            f,
+            "{}  {verdict:<9} z {:>6.2} ({}) acceptance {:.3}{}",
+            self.case,
+            self.z,
+            self.worst,
+            self.acceptance,
+            if self.is_trusted() && self.is_off() { "  TRUSTED AND OFF" } else { "" }
+        )
+    }
+}
