@@ -24,11 +24,11 @@ pub trait Likelihood {
 
 /// The least and the wanted number of effective draws of an answer.
 const LEAST_EFFECTIVE: f64 = 3000.0;
-const ENOUGH_EFFECTIVE: f64 = 40_000.0;
+const ENOUGH_EFFECTIVE: f64 = 20_000.0;
 
 /// The draws of a first pass, and the most record draws of an answer.
 const PASS: usize = 20_000;
-const MOST: usize = 24_000_000;
+const MOST: usize = 12_000_000;
 
 /// Where the prior's draws are worth more than this share, they are taken.
 const GOOD_SHARE: f64 = 0.1;
