@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Chain, Problem, State, Stored, Tally};
 use crate::error::Outcome;
-use crate::numeric::accept;
+use crate::numeric::accept::accepts;
 use crate::records::Records;
 use crate::release::potential::{Norm, Potential};
 use crate::release::{Mechanism, Release};
@@ -138,7 +138,7 @@ impl Ladder {
         for (rung, factor) in self.rungs.iter_mut().zip(&self.factors) {
             let ratio: f64 = below_factor / factor;
             if is_turn {
-                let taken = is_swapped(below, &rung.state, potential, ratio, rng);
+                let taken = accepts(log_ratio(below, &rung.state, potential, ratio), rng);
                 if taken {
                     exchange(below, release, &mut rung.state, rung.problem.release())?;
                 }
@@ -202,12 +202,13 @@ impl Ladder {
     }
 }
 
-/// Whether two states are swapped. A state whose potential is phi at its own scale has the
-/// potential ratio phi at a scale that is 1 / ratio times as wide, or ratio^2 phi.
-fn is_swapped(cold: &State, hot: &State, potential: &Potential, ratio: f64, rng: &mut Rng) -> bool {
+/// The logarithm of the Metropolis ratio of a swap. A state whose potential is phi at its own scale
+/// has the potential phi r at a scale that is 1 / r times as wide under an L1 potential, and phi r^2
+/// under L2; `ratio` is the colder scale over the hotter one.
+fn log_ratio(cold: &State, hot: &State, potential: &Potential, ratio: f64) -> f64 {
     let ratio = if potential.norm() == Some(Norm::L2) { ratio * ratio } else { ratio };
     let [own, other] = [cold, hot].map(|state| potential.cost(state.records.residual()));
-    accept::accepts(own * (1.0 - ratio) + other * (1.0 - 1.0 / ratio), rng)
+    own * (1.0 - ratio) + other * (1.0 - 1.0 / ratio)
 }
 
 fn exchange(cold: &mut State, below: &Release, hot: &mut State, above: &Release) -> Outcome {

@@ -94,6 +94,33 @@ fn every_rung_keeps_its_law() {
     }
 }
 
+/// The ratio of a swap is that of the four densities of the release.
+#[test]
+fn swap_ratio_is_that_of_the_densities() {
+    for noise in [Noise::Laplace, Noise::Gaussian] {
+        let problem = in_pieces(noise, 0.01);
+        let factor = 3.0;
+        let hot = heated(&problem, factor).unwrap();
+        let state = |problem: &Problem, records: [f64; 2]| State {
+            theta: Vec::new(),
+            records: Records::new(problem.release(), records.to_vec()).unwrap(),
+        };
+        let (one, other) = ([0.47, 0.52], [0.41, 0.6]);
+        let density =
+            |problem: &Problem, records| problem.log_density(&state(problem, records).records);
+        let right = density(&problem, other) + density(&hot, one)
+            - density(&problem, one)
+            - density(&hot, other);
+        let found = log_ratio(
+            &state(&problem, one),
+            &state(&hot, other),
+            problem.release().potential(),
+            1.0 / factor,
+        );
+        assert!((found - right).abs() < 1e-9, "{noise:?}: {found}, not {right}");
+    }
+}
+
 /// Soft releases and those of many records have no ladder, and the draws of the chain without one.
 #[test]
 fn ordinary_problems_have_no_ladder() {
