@@ -125,11 +125,11 @@ impl Potential {
         self.separable
     }
 
-    /// The potential of coordinate c, where this is a sum over them.
+    /// The potential of coordinate c, where this is a sum over them and there is such a one.
     #[inline]
     pub fn coordinate(&self, c: usize) -> Option<&Coordinate> {
-        match &self.blocks[c] {
-            Block::Coordinate(coordinate) if self.separable => Some(coordinate),
+        match self.blocks.get(c) {
+            Some(Block::Coordinate(coordinate)) if self.separable => Some(coordinate),
             _ => None,
         }
     }
@@ -195,7 +195,8 @@ pub(crate) trait Evaluate {
     /// Whether the cost of a coordinate is |r|.
     const IS_L1: bool;
 
-    /// The cost of one coordinate, where the potential is a sum over them.
+    /// The cost of one coordinate, where the potential is a sum over them. Zero beyond the last one:
+    /// records that are in no bin cost nothing.
     fn coordinate_cost(&self, c: usize, residual: f64) -> f64;
 
     /// The cost of a residual: -log w_0.

@@ -56,7 +56,7 @@ fn is_beyond(records: &[f64]) -> bool {
 #[test]
 fn every_rung_keeps_its_law() {
     const BATCHES: usize = 40;
-    const LENGTH: usize = 1500;
+    const LENGTH: usize = 2000;
     for (noise, scale) in [(Noise::Laplace, 0.002), (Noise::Gaussian, 0.002)] {
         let problem = in_pieces(noise, scale);
         let mut chain = Chain::new(&problem, KernelChoice::SysImwg, 3, 0)
