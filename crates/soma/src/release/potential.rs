@@ -125,11 +125,11 @@ impl Potential {
         self.separable
     }
 
-    /// The potential of coordinate c, where this is a sum over them.
+    /// The potential of coordinate c, where this is a sum over them and there is such a one.
     #[inline]
     pub fn coordinate(&self, c: usize) -> Option<&Coordinate> {
-        match &self.blocks[c] {
-            Block::Coordinate(coordinate) if self.separable => Some(coordinate),
+        match self.blocks.get(c) {
+            Some(Block::Coordinate(coordinate)) if self.separable => Some(coordinate),
             _ => None,
         }
     }
