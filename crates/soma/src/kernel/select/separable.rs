@@ -236,20 +236,32 @@ impl Separable {
             return true;
         }
         let uniform: f64 = rng.random();
-        let short = exp((unit - current).min(600.0)) - exp(unit - cost);
-        let is_met = |total: f64| total * (1.0 - uniform) >= short * uniform;
-        let least = |(cell, bounds): (usize, &(f64, f64))| {
-            self.members.len(cell) as f64 * exp((unit - bounds.1).min(0.0))
+        // Relative to the lightest, so that nothing overflows; where w_0 underflows, as it may under
+        // bounds that are loose far from the release, bounds say nothing.
+        let lightest = unit.min(current);
+        let is_met = |lightest: f64, total: f64| {
+            let short = exp(lightest - current) - exp(lightest - cost);
+            total * (1.0 - uniform) >= short * uniform
         };
-        if is_met(self.bounds.iter().enumerate().map(least).sum()) {
-            return true;
-        }
-        if !is_met(self.masses.iter().sum()) {
-            return false;
+        if exp(lightest - current) > 0.0 {
+            let sum = |bound: fn(&(f64, f64)) -> f64| -> f64 {
+                let weight = |(cell, bounds): (usize, &(f64, f64))| {
+                    self.members.len(cell) as f64 * exp((lightest - bound(bounds)).min(0.0))
+                };
+                self.bounds.iter().enumerate().map(weight).sum()
+            };
+            if is_met(lightest, sum(|bounds| bounds.1)) {
+                return true;
+            }
+            if !is_met(lightest, sum(|bounds| bounds.0)) {
+                return false;
+            }
         }
         *evaluations += records.n() as u64;
-        let weight = |place| exp(unit - self.cost(potential, records, place));
-        is_met((0..records.n()).map(weight).sum())
+        let costs: Vec<f64> =
+            (0..records.n()).map(|place| self.cost(potential, records, place)).collect();
+        let lightest = costs.iter().copied().fold(current, f64::min);
+        is_met(lightest, costs.iter().map(|cost| exp(lightest - cost)).sum())
     }
 
     /// Counts the places that a proposal would take in so many draws, the records staying as they
