@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroUsize;
 
 use soma::chain::{Collected, Draw, Problem, Settings, run};
-use soma::diagnostics::{Judgement, Summary, ess_mean, mcse_mean, mcse_quantile, quantile};
+use soma::diagnostics::{Column, Verdict, ess_mean, mcse_mean, mcse_quantile, quantile};
 
 use super::answer::{Answer, Estimate, LEVELS};
 use super::cases::Case;
@@ -16,7 +16,7 @@ pub const MOST_ERRORS: f64 = 4.5;
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub case: Case,
-    pub judgement: Judgement,
+    pub verdict: Verdict,
     /// The largest error of all estimates in their standard errors, and of which estimate.
     pub z: f64,
     pub worst: String,
@@ -36,12 +36,13 @@ impl Outcome {
         let names = problem.outputs();
         let all: Vec<Vec<Vec<f64>>> =
             (0..names.len()).map(|c| columns(&|draw| draw.values[c])).collect();
-        let rows: Vec<(&str, Summary)> = names
+        let rows: Vec<Column> =
+            names.iter().zip(&all).map(|(name, chains)| Column::of(name, chains)).collect();
+        let rates: Vec<f64> = draws
             .iter()
-            .zip(&all)
-            .map(|(name, chains)| (name.as_str(), Summary::of(chains)))
+            .map(|chain| chain.iter().map(|draw| draw.acceptance).sum::<f64>() / chain.len() as f64)
             .collect();
-        let judgement = Judgement::of(&rows, settings.chains, settings.draws as usize);
+        let verdict = Verdict::of(&rows, &rates);
         let (mut z, mut worst) = (0.0, String::new());
         for (c, answer) in answers.iter().enumerate() {
             let free = columns(&|draw| free(problem, &draw.values, c));
@@ -51,13 +52,12 @@ impl Outcome {
                 }
             }
         }
-        let rates = draws.iter().flatten().map(|draw| draw.acceptance);
-        let acceptance = rates.sum::<f64>() / (settings.chains as u64 * settings.draws) as f64;
-        Outcome { case, judgement, z, worst, acceptance }
+        let acceptance = rates.iter().sum::<f64>() / rates.len() as f64;
+        Outcome { case, verdict, z, worst, acceptance }
     }
 
     pub fn is_trusted(&self) -> bool {
-        self.judgement.is_trusted()
+        self.verdict.is_trusted()
     }
 
     pub fn is_off(&self) -> bool {
@@ -111,8 +111,9 @@ fn sd(chains: &[Vec<f64>]) -> (f64, f64) {
 
 impl Display for Outcome {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        let verdict = format!("{:?}", self.judgement);
-        let verdict = verdict.split([' ', '{']).next().unwrap_or_default();
+        let gravest = self.verdict.reasons.first().map(|reason| format!("{reason:?}"));
+        let verdict =
+            gravest.as_ref().map_or("Trusted", |reason| reason.split(' ').next().unwrap());
         write!(
             f,
             "{}  {verdict:<9} z {:>6.2} ({}) acceptance {:.3}{}",
