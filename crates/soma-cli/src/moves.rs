@@ -49,7 +49,11 @@ mod tests {
     #[test]
     fn a_line_adds_up_the_chains() {
         let both = [
-            vec![made("sweep", 100, 60, 30), made("centred", 10, 10, 10), made("block", 8, 6, 60)],
+            vec![
+                made("sweep", 100, 60, 30),
+                made("centred", 10, 10, 10),
+                made("hamiltonian", 8, 6, 60),
+            ],
             vec![made("sweep", 100, 60, 60), made("centred", 10, 10, 40)],
         ];
         let right = "Work: sweep 45%, centred 25%, block 30% (accepted 75%) in 1 of 2 chains.\n";

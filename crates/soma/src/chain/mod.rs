@@ -2,11 +2,11 @@
 
 mod check;
 mod memory;
-mod moves;
 mod problem;
 mod run;
 mod start;
 mod tempering;
+mod theta;
 mod trial;
 
 use std::borrow::Cow;
@@ -14,10 +14,10 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 pub use memory::MemoryNeed;
-pub use moves::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
 use tempering::{Ladder, Swaps};
+pub use theta::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use trial::{Chosen, ITERATION_WORK, Tried};
 use trial::{KERNEL_TRIAL, Trial};
 
@@ -140,7 +140,7 @@ impl<'a> Chain<'a> {
     pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
         let kernel = if self.trial.is_some() { None } else { Some(self.kernel.clone()) };
         self = self.alone(choice, warmup)?;
-        if choice == MovesChoice::Auto && warmup >= moves::LEAST_WARMUP {
+        if choice == MovesChoice::Auto && warmup >= theta::LEAST_WARMUP {
             self.ladder = Ladder::new(&self.problem, &mut self.rng, |problem, mut rng| {
                 let theta = start::theta(&problem, &mut rng)?;
                 let records = start::records(&problem, &theta, &mut rng)?;

@@ -4,6 +4,7 @@
 pub(crate) mod accept;
 pub(crate) mod aligned;
 pub(crate) mod beta_quantile;
+pub(crate) mod dense;
 pub(crate) mod exp;
 pub(crate) mod log;
 pub(crate) mod pages;
@@ -19,3 +20,4 @@ pub(crate) fn least(a: f64, b: f64) -> f64 {
 pub(crate) fn most(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
+pub(crate) mod upper;

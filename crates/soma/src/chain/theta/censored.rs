@@ -1,0 +1,161 @@
+//! The parts of records that clamping hides.
+
+use rand::RngExt;
+use rand_distr::{Exp1, StandardNormal};
+
+use crate::chain::Problem;
+use crate::chain::theta::State;
+use crate::error::Outcome;
+use crate::model::Transport;
+use crate::rng::Rng;
+
+/// The bounds beyond which a statistic does not feel a coordinate, where the query has some and
+/// the model can redraw what lies beyond.
+///
+/// A record beyond a clamp enters the release only as the clamp. So its censored coordinate may be
+/// drawn anew from its law given theta, the other coordinates and that it lies beyond the clamp,
+/// and the statistics stay as they are: a Gibbs step, which leaves the joint posterior invariant
+/// and needs no acceptance. Made before the centred update, theta is drawn given the clamped
+/// records rather than given what they happen to be beyond the clamps.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::chain) struct Bounds {
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Bounds {
+    pub(in crate::chain) fn new(problem: &Problem) -> Option<Self> {
+        let model = problem.model().transport()?;
+        let moments = problem.release().query().clamped_moments()?;
+        let pairs = || moments.centre.iter().zip(&moments.half_width);
+        let bounds = Bounds {
+            low: pairs().map(|(centre, half)| centre - half).collect(),
+            high: pairs().map(|(centre, half)| centre + half).collect(),
+        };
+        let (d, p) = (model.record_dim(), model.parameters().len());
+        let (mut shift, mut factor) = (vec![0.0; d], vec![0.0; d * d]);
+        (model.noise_dim() == d && model.affine(&vec![1.0; p], &mut shift, &mut factor))
+            .then_some(bounds)
+    }
+
+    /// Redraws what is censored, in all records.
+    pub(in crate::chain) fn redraw(
+        &self,
+        model: &dyn Transport,
+        state: &mut State,
+        rng: &mut Rng,
+    ) -> Outcome {
+        let laws = Conditionals::new(model, &state.theta);
+        let d = self.low.len();
+        state.records.rewrite(|records| {
+            for record in records.chunks_exact_mut(d) {
+                for j in 0..d {
+                    let (is_above, is_below) = (record[j] > self.high[j], record[j] < self.low[j]);
+                    if !is_above && !is_below {
+                        continue;
+                    }
+                    let (mean, sd) = laws.of(j, record);
+                    let gap = if is_above { self.high[j] - mean } else { mean - self.low[j] };
+                    // Where theta is so wild that there is no such law, the record stays.
+                    if gap.is_finite() && sd.is_normal() {
+                        let tail = sd * beyond(gap / sd, rng);
+                        record[j] = if is_above { mean + tail } else { mean - tail };
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The laws of each coordinate of a normal record given the others.
+struct Conditionals {
+    mean: Vec<f64>,
+    precision: Vec<f64>,
+}
+
+impl Conditionals {
+    fn new(model: &dyn Transport, theta: &[f64]) -> Self {
+        let d = model.record_dim();
+        let (mut mean, mut factor) = (vec![0.0; d], vec![0.0; d * d]);
+        model.affine(theta, &mut mean, &mut factor);
+        // The inverse of the factor, column after column, and from it that of the covariance.
+        let mut inverse = vec![0.0; d * d];
+        for (c, column) in inverse.chunks_exact_mut(d).enumerate() {
+            column[c] = 1.0;
+            crate::numeric::dense::solve_lower(&factor, column);
+        }
+        let mut precision = vec![0.0; d * d];
+        for i in 0..d {
+            for j in 0..d {
+                precision[i * d + j] =
+                    (0..d).map(|k| inverse[i * d + k] * inverse[j * d + k]).sum();
+            }
+        }
+        Conditionals { mean, precision }
+    }
+
+    /// The mean and standard deviation of coordinate j.
+    fn of(&self, j: usize, record: &[f64]) -> (f64, f64) {
+        let row = &self.precision[j * record.len()..][..record.len()];
+        let gaps = record.iter().zip(&self.mean).map(|(x, m)| x - m);
+        let pull: f64 = row.iter().zip(gaps).map(|(p, gap)| p * gap).sum();
+        let own = row[j] * (record[j] - self.mean[j]);
+        (self.mean[j] - (pull - own) / row[j], 1.0 / row[j].sqrt())
+    }
+}
+
+/// A standard normal, given that it is larger than `low`: by rejection from the normal itself or,
+/// far out, from an exponential (Robert 1995). At least one try in three is taken; beyond 1e100 the
+/// law is `low` to the last digit.
+fn beyond(low: f64, rng: &mut Rng) -> f64 {
+    if low.is_nan() || low >= 1e100 {
+        return low;
+    }
+    if low < 0.4 {
+        loop {
+            let z: f64 = rng.sample(StandardNormal);
+            if z > low {
+                return z;
+            }
+        }
+    }
+    let rate = 0.5 * (low + (low * low + 4.0).sqrt());
+    loop {
+        let z = low + rng.sample::<f64, _>(Exp1) / rate;
+        if rng.random::<f64>().ln() < -0.5 * (z - rate) * (z - rate) {
+            return z;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+
+    /// Mean and mean square against the normal hazard, on both sides of the change of method.
+    #[test]
+    fn tails_are_those_of_the_normal() {
+        let mut rng = rng::stream(5, 0);
+        for low in [-1.0, 0.3, 0.5, 2.0, 6.0_f64] {
+            let draws = 100_000;
+            let mut sums = [0.0; 3];
+            for _ in 0..draws {
+                let z = beyond(low, &mut rng);
+                assert!(z > low);
+                sums[0] += z / draws as f64;
+                sums[1] += z * z / draws as f64;
+                sums[2] += z.powi(4) / draws as f64;
+            }
+            let tail = 0.5 * statrs::function::erf::erfc(low / std::f64::consts::SQRT_2);
+            let density = (-0.5 * low * low).exp() / (2.0 * std::f64::consts::PI).sqrt();
+            let right = [density / tail, 1.0 + low * density / tail];
+            let errors = [sums[1] - sums[0] * sums[0], sums[2] - sums[1] * sums[1]]
+                .map(|variance| 4.5 * (variance / draws as f64).sqrt());
+            for k in 0..2 {
+                assert!((sums[k] - right[k]).abs() < errors[k], "{low}: {} {}", sums[k], right[k]);
+            }
+        }
+    }
+}

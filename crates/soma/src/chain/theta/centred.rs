@@ -1,0 +1,65 @@
+//! theta given the records.
+
+use serde::{Deserialize, Serialize};
+
+use crate::chain::theta::coordinates::held::Held;
+use crate::chain::theta::{Setting, State, Tally, ThetaMove};
+use crate::error::Outcome;
+use crate::rng::Rng;
+
+/// The paper's update: theta moves given the records, which stay.
+///
+/// Given the records, theta does not depend on the release, so that a move which leaves the law of
+/// theta given the records invariant, as [`Model::update`](crate::model::Model::update) does,
+/// leaves the joint posterior invariant. It mixes well where the release is sharp, and creeps
+/// where the noise hides what the imputed records seem to say.
+///
+/// Where clamping hides parts of the records, these may be [redrawn](crate::chain::theta::censored)
+/// before it: a few such rounds come near to a draw of theta given the clamped records.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(in crate::chain) struct Centred {
+    pub(in crate::chain) redraws_censored: bool,
+}
+
+/// How often what is censored and theta are drawn in turn: each is cheap beside a sweep.
+const ROUNDS: u64 = 3;
+
+impl Centred {
+    fn rounds(&self) -> u64 {
+        if self.redraws_censored { ROUNDS } else { 1 }
+    }
+}
+
+impl ThetaMove for Centred {
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        held: &mut Held,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally> {
+        held.let_go(at, state)?;
+        let model = at.problem.model();
+        let censored =
+            at.censored.as_ref().zip(model.transport()).filter(|_| self.redraws_censored);
+        for _ in 0..times * self.rounds() {
+            if let Some((censored, transport)) = censored {
+                censored.redraw(transport, state, rng)?;
+            }
+            model.update(&mut state.theta, state.records.all(), rng)?;
+        }
+        Ok(Tally { proposed: times, accepted: times, work: self.work(at, times) })
+    }
+
+    fn work(&self, at: &Setting, times: u64) -> u64 {
+        let n = at.problem.release().n();
+        let censored = if self.redraws_censored { 0.2 } else { 0.0 };
+        let each = 10.0 + (at.problem.model().price(n).update + censored) * n as f64;
+        times * self.rounds() * each as u64
+    }
+
+    fn learn(&mut self, _: &Setting, _: &State, _: Tally, _: f64) -> Outcome {
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! A state in the coordinates of the Hamiltonian update and the independence update, held through
+//! an iteration.
+
+use crate::chain::theta::coordinates::standardised::Standardised;
+use crate::chain::theta::coordinates::sums::{Scratch, Sums};
+use crate::chain::theta::proposed::Trial;
+use crate::chain::theta::{Setting, State};
+use crate::error::Outcome;
+
+/// theta, the Bartlett factors and the standardised noise of a state. Moves that are made one after
+/// the other in these coordinates share the split into them and the way back to records, whose cost
+/// is that of a few proposals.
+#[derive(Debug, Clone, Default)]
+pub(in crate::chain) struct Held {
+    /// Whether the coordinates are those of the state, or of where it has been moved to.
+    is_on: bool,
+    has_moved: bool,
+    pub(in crate::chain) point: Vec<f64>,
+    pub(in crate::chain) standardised: Standardised,
+    pub(in crate::chain) residual: Vec<f64>,
+    pub(in crate::chain) scratch: Scratch,
+    theta: Vec<f64>,
+    trial: Trial,
+}
+
+impl Held {
+    /// Finds the coordinates of the state, unless they are at hand. `false` where it has none.
+    pub(in crate::chain) fn hold(&mut self, sums: &Sums, state: &State) -> Outcome<bool> {
+        if !self.is_on {
+            let Held { point, standardised, scratch, .. } = self;
+            self.is_on = sums.split(state, standardised, scratch, point)?;
+            self.residual.clear();
+            self.residual.extend_from_slice(state.records.residual());
+            self.has_moved = false;
+        }
+        Ok(self.is_on)
+    }
+
+    /// The coordinates have been changed.
+    pub(in crate::chain) fn moved(&mut self) {
+        self.has_moved = true;
+    }
+
+    /// Brings the state to where it has been moved.
+    pub(in crate::chain) fn land(&mut self, at: &Setting, state: &mut State) -> Outcome {
+        let (true, Some(sums)) = (self.is_on && self.has_moved, &at.sums) else { return Ok(()) };
+        let Held { point, standardised, scratch, theta, trial, .. } = self;
+        theta.resize(sums.p, 0.0);
+        trial.build(at.problem, &state.records, |records| {
+            sums.join(point, standardised, scratch, theta, records)
+        })?;
+        trial.take(&mut state.records);
+        state.theta.copy_from_slice(theta);
+        self.has_moved = false;
+        Ok(())
+    }
+
+    /// The state is to be moved in other coordinates.
+    pub(in crate::chain) fn let_go(&mut self, at: &Setting, state: &mut State) -> Outcome {
+        self.land(at, state)?;
+        self.is_on = false;
+        Ok(())
+    }
+
+    /// The state may have changed since.
+    pub(in crate::chain) fn forget(&mut self) {
+        (self.is_on, self.has_moved) = (false, false);
+    }
+}

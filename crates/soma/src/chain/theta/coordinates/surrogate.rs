@@ -1,0 +1,317 @@
+//! A map of the residual near the posterior: what the Hamiltonian update and the independence
+//! update steer by.
+
+use std::borrow::Cow;
+
+use nalgebra::{DMatrix, DVector};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+use serde::{Deserialize, Serialize};
+
+use crate::chain::theta::State;
+use crate::chain::theta::coordinates::local::Local;
+use crate::chain::theta::coordinates::standardised::Standardised;
+use crate::chain::theta::coordinates::sums::{Scratch, Sums};
+use crate::chain::theta::tuning::moments::Moments;
+use crate::error::Outcome;
+use crate::numeric::dense;
+use crate::release::mechanism::Shape;
+use crate::rng::Rng;
+use crate::stored::{Check, ensure, finite};
+
+/// The residual to second order around a reference point, a function of delta = point - reference.
+///
+/// Moments in warm-up and then frozen. Nothing here needs to be right for a move to be valid: a
+/// poor map makes poor proposals, which are refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(in crate::chain) struct Surrogate {
+    pub(in crate::chain) reference: Vec<f64>,
+    /// Derivatives of the residual, as an average over standardised noises: a row for each
+    /// statistic.
+    pub(in crate::chain) slope: Vec<f64>,
+    /// Second derivatives: a symmetric matrix for each statistic.
+    pub(in crate::chain) curvature: Vec<f64>,
+    /// Minus the second derivatives of the log prior.
+    pub(in crate::chain) prior_precision: Vec<f64>,
+    /// The lower Cholesky factor of the posterior's covariance given the standardised noise, to
+    /// first order of the residual.
+    pub(in crate::chain) spread: Vec<f64>,
+    /// The lower Cholesky factor of theta's covariance: as the chain has passed through it or,
+    /// before a window of it is complete, given the standardised noise.
+    pub(in crate::chain) theta_spread: Vec<f64>,
+    learned: Moments,
+}
+
+/// The precision that stands for that of the noise where its scale mixture has not been drawn: one
+/// over its variance.
+fn noise_precision(shape: Shape) -> f64 {
+    match shape {
+        Shape::Absolute => 0.5,
+        Shape::Square => 1.0,
+    }
+}
+
+/// Fills with standard normal numbers.
+pub(in crate::chain) fn fill_normals(out: &mut [f64], rng: &mut Rng) {
+    out.iter_mut().for_each(|x| *x = rng.sample(StandardNormal));
+}
+
+impl Surrogate {
+    /// The surrogate around the posterior mode at the standardised noise of `state`, and the state
+    /// moved to a point that is dispersed around it: how a warm-up begins. `None` where no mode can
+    /// be found.
+    pub(in crate::chain) fn begin(
+        sums: &Sums,
+        shape: Shape,
+        state: &mut State,
+        rng: &mut Rng,
+    ) -> Outcome<Option<Surrogate>> {
+        let (mut standardised, mut scratch) = (Standardised::default(), Scratch::default());
+        let mut point = Vec::new();
+        if !sums.split(state, &mut standardised, &mut scratch, &mut point)? {
+            return Ok(None);
+        }
+        let (k, dim) = (sums.k, sums.dim());
+        let (mut residual, mut slope) = (vec![0.0; k], vec![0.0; k * dim]);
+        let value = |point: &[f64], residual: &[f64]| {
+            sums.log_prior(point) - 0.5 * noise_precision(shape) * dense::dot(residual, residual)
+        };
+        for _ in 0..MOST_NEWTON_STEPS {
+            let exists = sums.residual_and_slope(
+                &point,
+                &standardised,
+                &mut scratch,
+                &mut residual,
+                &mut slope,
+            )?;
+            if !exists {
+                return Ok(None);
+            }
+            let before = value(&point, &residual);
+            let prior = sums.log_prior_precision(&point);
+            let Some(lower) = precision(sums, &prior, &slope, shape) else { return Ok(None) };
+            let mut step = vec![0.0; dim];
+            sums.log_prior_gradient(&point, &mut step);
+            residual.iter_mut().for_each(|r| *r *= -noise_precision(shape));
+            dense::add_rows(&slope, &residual, &mut step);
+            dense::solve_lower(&lower, &mut step);
+            dense::solve_lower_transposed(&lower, &mut step);
+            let mut gain = 0.0;
+            for halving in 0..MOST_HALVINGS {
+                let mut next = point.clone();
+                dense::axpy(0.5_f64.powi(halving), &step, &mut next);
+                let exists = sums.residual(&next, &standardised, &mut scratch, &mut residual)?;
+                if exists && value(&next, &residual) > before {
+                    gain = value(&next, &residual) - before;
+                    point = next;
+                    break;
+                }
+            }
+            if gain < 0.1 {
+                break;
+            }
+        }
+        let Some(surrogate) = Surrogate::around(sums, shape, point, rng, &mut scratch)? else {
+            return Ok(None);
+        };
+        let (mut noise, mut start) = (vec![0.0; dim], vec![0.0; dim]);
+        fill_normals(&mut noise, rng);
+        noise.iter_mut().for_each(|x| *x *= DISPERSION);
+        dense::times_lower(&surrogate.spread, &noise, &mut start);
+        dense::axpy(1.0, &surrogate.reference, &mut start);
+        if sums.log_prior(&start).is_finite() {
+            sums.place(&start, &standardised, &mut scratch, state)?;
+        }
+        Ok(Some(surrogate))
+    }
+
+    /// The surrogate around a point, its derivatives averaged over a few fresh standardised noises.
+    fn around(
+        sums: &Sums,
+        shape: Shape,
+        reference: Vec<f64>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+    ) -> Outcome<Option<Surrogate>> {
+        let (k, dim) = (sums.k, sums.dim());
+        let patterns = (RECORDS_FOR_AVERAGE / sums.n).clamp(1, 16);
+        let share = 1.0 / patterns as f64;
+        let mut slope = vec![0.0; k * dim];
+        let mut drawn = Vec::new();
+        let (mut residual, mut one) = (vec![0.0; k], vec![0.0; k * dim]);
+        for _ in 0..patterns {
+            let Some(standardised) = fresh_noise(sums, rng) else { return Ok(None) };
+            if !sums.residual_and_slope(
+                &reference,
+                &standardised,
+                scratch,
+                &mut residual,
+                &mut one,
+            )? {
+                return Ok(None);
+            }
+            dense::axpy(share, &one, &mut slope);
+            drawn.push(standardised);
+        }
+        let prior_precision = sums.log_prior_precision(&reference);
+        let lower = precision(sums, &prior_precision, &slope, shape);
+        let Some(spread) = lower.and_then(|lower| factor_of_inverse(&lower, dim)) else {
+            return Ok(None);
+        };
+        let mut curvature = vec![0.0; k * dim * dim];
+        let mut other = one.clone();
+        for i in 0..dim {
+            let row = &spread[i * dim..][..=i];
+            let width = 0.3 * dense::dot(row, row).sqrt();
+            for standardised in &drawn {
+                let mut moved = reference.clone();
+                moved[i] += width;
+                let mut exists = sums.residual_and_slope(
+                    &moved,
+                    standardised,
+                    scratch,
+                    &mut residual,
+                    &mut one,
+                )?;
+                moved[i] -= 2.0 * width;
+                exists &= sums.residual_and_slope(
+                    &moved,
+                    standardised,
+                    scratch,
+                    &mut residual,
+                    &mut other,
+                )?;
+                // Next to the edge of the space there is no second side to look at.
+                if !exists {
+                    continue;
+                }
+                for k in 0..k {
+                    let hamiltonian = &mut curvature[k * dim * dim..][..dim * dim];
+                    for j in 0..dim {
+                        let change = one[k * dim + j] - other[k * dim + j];
+                        let second = 0.5 * share * change / (2.0 * width);
+                        hamiltonian[i * dim + j] += second;
+                        hamiltonian[j * dim + i] += second;
+                    }
+                }
+            }
+        }
+        let finite = slope.iter().chain(&curvature).all(|x| x.is_finite());
+        let learned = Moments::new(dim);
+        let p = sums.p;
+        let theta_spread = (0..p).flat_map(|i| spread[i * dim..][..p].to_vec()).collect();
+        let surrogate = Surrogate {
+            reference,
+            slope,
+            curvature,
+            prior_precision,
+            spread,
+            theta_spread,
+            learned,
+        };
+        Ok(finite.then_some(surrogate))
+    }
+
+    /// Whether this is a surrogate of `sums`.
+    pub(in crate::chain) fn check(&self, sums: &Sums) -> Check {
+        let (k, p, dim) = (sums.k, sums.p, sums.dim());
+        finite("the reference", dim, &self.reference)?;
+        finite("the slope", k * dim, &self.slope)?;
+        finite("the curvature", k * dim * dim, &self.curvature)?;
+        finite("the prior's precision", dim * dim, &self.prior_precision)?;
+        finite("the spread", dim * dim, &self.spread)?;
+        finite("the spread of theta", p * p, &self.theta_spread)?;
+        let factors = [(&self.spread, dim), (&self.theta_spread, p)];
+        let is_factor = |(factor, dim): (&Vec<f64>, usize)| {
+            factor.iter().step_by(dim + 1).all(|&diagonal| diagonal > 0.0)
+        };
+        ensure(factors.into_iter().all(is_factor), "a spread is no Cholesky factor")?;
+        self.learned.check(dim)
+    }
+
+    /// Learns from one more point that the chain has passed.
+    pub(in crate::chain) fn learn(
+        &mut self,
+        sums: &Sums,
+        shape: Shape,
+        point: &[f64],
+        rng: &mut Rng,
+    ) -> Outcome {
+        if !self.learned.push(&DVector::from_column_slice(point)) {
+            return Ok(());
+        }
+        let mean = self.learned.mean().as_slice().to_vec();
+        if let Some(surrogate) = Surrogate::around(sums, shape, mean, rng, &mut Scratch::default())?
+        {
+            let (p, dim) = (sums.p, point.len());
+            let lower = DMatrix::from_row_slice(dim, dim, &surrogate.spread).lower_triangle();
+            let all = self.learned.covariance(&(&lower * lower.transpose()));
+            let mut of_theta: Vec<f64> = (0..p * p).map(|at| all[(at / p, at % p)]).collect();
+            let theta_spread = match dense::cholesky(&mut of_theta, p) {
+                true => of_theta,
+                false => surrogate.theta_spread,
+            };
+            *self = Surrogate { learned: self.learned.clone(), theta_spread, ..surrogate };
+        }
+        Ok(())
+    }
+
+    /// The surrogate at standardised noise: its own residual at the reference, and its own slope
+    /// where that is worth the cost.
+    pub(in crate::chain) fn at(
+        &self,
+        sums: &Sums,
+        standardised: &Standardised,
+        own_slope: bool,
+        scratch: &mut Scratch,
+    ) -> Outcome<Option<Local<'_>>> {
+        let mut residual = vec![0.0; sums.k];
+        if !own_slope {
+            let exists = sums.residual(&self.reference, standardised, scratch, &mut residual)?;
+            let slope = Cow::Borrowed(self.slope.as_slice());
+            return Ok(exists.then_some(Local { surrogate: self, residual, slope }));
+        }
+        let mut slope = vec![0.0; sums.k * sums.dim()];
+        let reference = &self.reference;
+        let exists =
+            sums.residual_and_slope(reference, standardised, scratch, &mut residual, &mut slope)?;
+        Ok(exists.then_some(Local { surrogate: self, residual, slope: Cow::Owned(slope) }))
+    }
+}
+
+/// How many times more than the posterior a start is dispersed.
+const DISPERSION: f64 = 1.5;
+
+const MOST_NEWTON_STEPS: usize = 20;
+const MOST_HALVINGS: i32 = 10;
+
+/// Patterns are averaged over until they have as many records as this together.
+const RECORDS_FOR_AVERAGE: usize = 1000;
+
+/// The standardised noise of fresh noise.
+fn fresh_noise(sums: &Sums, rng: &mut Rng) -> Option<Standardised> {
+    let mut standardised = Standardised::default();
+    fill_normals(standardised.columns_mut(sums.n, sums.d), rng);
+    standardised.measure(sums.d).then_some(standardised)
+}
+
+/// The lower Cholesky factor of the precision of the posterior, to first order of the residual.
+fn precision(sums: &Sums, prior: &[f64], slope: &[f64], shape: Shape) -> Option<Vec<f64>> {
+    let dim = sums.dim();
+    let mut matrix = Vec::new();
+    let weights = vec![noise_precision(shape); sums.k];
+    dense::add_weighted_gram(slope, &weights, prior, &mut matrix);
+    (0..dim).for_each(|i| matrix[i * (dim + 1)] *= 1.0 + 1e-9);
+    dense::cholesky(&mut matrix, dim).then_some(matrix)
+}
+
+/// The lower Cholesky factor of the inverse of LL', given L.
+fn factor_of_inverse(lower: &[f64], dim: usize) -> Option<Vec<f64>> {
+    let mut columns = vec![0.0; dim * dim];
+    for (c, column) in columns.chunks_exact_mut(dim).enumerate() {
+        column[c] = 1.0;
+        dense::solve_lower(lower, column);
+        dense::solve_lower_transposed(lower, column);
+    }
+    dense::cholesky(&mut columns, dim).then_some(columns)
+}

@@ -1,0 +1,262 @@
+//! theta and the Bartlett factors together, given the standardised noise.
+
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use crate::chain::theta::coordinates::held::Held;
+use crate::chain::theta::coordinates::local::{Local, Work};
+use crate::chain::theta::coordinates::standardised::Standardised;
+use crate::chain::theta::coordinates::sums::{Scratch, Sums};
+use crate::chain::theta::coordinates::surrogate::{Surrogate, fill_normals};
+use crate::chain::theta::tuning::prices::Part;
+use crate::chain::theta::{Setting, State, Tally, ThetaMove};
+use crate::error::Outcome;
+use crate::numeric::accept::accepts;
+use crate::numeric::dense;
+use crate::release::mechanism::Shape;
+use crate::rng::Rng;
+use crate::stored::{Check, ensure};
+
+/// Moves theta and the Bartlett factors by Hamiltonian trajectories, holding the standardised
+/// noise.
+///
+/// In the coordinates (theta, factors, standardised noise) the joint posterior is p(theta)
+/// p(factors) p(noise) eta(s_dp | S), see [factors](crate::chain::theta::coordinates::bartlett). A
+/// leapfrog trajectory is made in coordinates y that are whitened by the surrogate's spread, with
+/// fresh momentum m: its [force](Force) is a function of the coordinates, the standardised noise
+/// and frozen constants, so that the trajectory preserves volume and, the momentum turned, leads
+/// back to where it came from; whether the force is a gradient of anything does not matter. (At the
+/// kink of Laplace noise it is smoothed.) It is taken with probability min(1, exp(H' - H)), where H
+/// = log p(theta) + log p(factors) + log eta(s_dp | S) - |m|^2 / 2 is computed from all records.
+/// This leaves the posterior given the standardised noise invariant, and so the posterior.
+///
+/// A trajectory costs the passes of its force, and one where that is not the gradient itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::chain) struct Hamiltonian {
+    force: Force,
+    log_step: f64,
+    #[serde(skip)]
+    path: Path,
+}
+
+/// What drives a trajectory: a better force is taken more often and costs more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::chain) enum Force {
+    /// The gradient on the surrogate: one pass for the whole trajectory.
+    Surrogate,
+    /// The gradient on the surrogate with the slope of the standardised noise at hand: that of the
+    /// residual's derivatives in addition.
+    OwnSlope,
+    /// The gradient itself: the residual's derivatives at every step, good for few records.
+    Exact,
+}
+
+/// Where a trajectory is.
+#[derive(Debug, Clone, Default)]
+struct Path {
+    y: Vec<f64>,
+    momentum: Vec<f64>,
+    point: Vec<f64>,
+    residual: Vec<f64>,
+    /// The gradient with respect to the point, and to y.
+    raw: Vec<f64>,
+    pull: Vec<f64>,
+    of_prior: Vec<f64>,
+    slope: Vec<f64>,
+    work: Work,
+}
+
+/// The acceptance rate that the step is tuned to.
+const ACCEPTANCE: f64 = 0.85;
+
+/// The logarithms of the steps that it may be tuned to.
+const LOG_STEPS: std::ops::RangeInclusive<f64> = -3.0..=0.41;
+
+/// The length of a trajectory in whitened coordinates: more than a quarter of a turn, since the
+/// posterior is wider than the surrogate has it, but less than half of one.
+const LENGTH: f64 = 2.2;
+
+/// How near to the kink of Laplace noise the force is smoothed, in noise units.
+const SMOOTHED: f64 = 0.3;
+
+impl Hamiltonian {
+    pub(in crate::chain) fn new(force: Force) -> Self {
+        Hamiltonian { force, log_step: (0.5_f64).ln(), path: Path::default() }
+    }
+
+    pub(in crate::chain) fn check(&self) -> Check {
+        ensure(
+            LOG_STEPS.contains(&self.log_step),
+            "the step of a hamiltonian is too short or too long",
+        )
+    }
+
+    fn leapfrogs(&self) -> usize {
+        ((LENGTH / self.log_step.exp()).ceil() as usize).clamp(1, 30)
+    }
+}
+
+impl ThetaMove for Hamiltonian {
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        held: &mut Held,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally> {
+        let (Some(sums), Some(surrogate)) = (&at.sums, at.surrogate) else {
+            return Ok(Tally::default());
+        };
+        let mut tally = Tally { proposed: times, accepted: 0, work: self.work(at, times) };
+        if !held.hold(sums, state)? {
+            return Ok(tally);
+        }
+        let (leapfrogs, length) = (self.leapfrogs(), self.log_step.exp());
+        let (path, force) = (&mut self.path, self.force);
+        let Held { point, standardised, residual, scratch, .. } = held;
+        let local = match force {
+            Force::Exact => None,
+            force => match surrogate.at(sums, standardised, force == Force::OwnSlope, scratch)? {
+                Some(local) => Some(local),
+                None => return Ok(tally),
+            },
+        };
+        let course =
+            Course { sums, surrogate, local: local.as_ref(), standardised, shape: at.shape() };
+        let energy = |point: &[f64], residual: &[f64], momentum: &[f64]| {
+            sums.log_prior(point) + course.shape.log_density(residual)
+                - 0.5 * dense::dot(momentum, momentum)
+        };
+        for _ in 0..times {
+            path.begin(surrogate, point, rng);
+            let before = energy(point, residual, &path.momentum);
+            let step = length * rng.random_range(0.8..1.2);
+            if !path.follow(&course, leapfrogs, step, scratch)?
+                || !sums.log_prior(&path.point).is_finite()
+                || (force != Force::Exact
+                    && !sums.residual(&path.point, standardised, scratch, &mut path.residual)?)
+            {
+                continue;
+            }
+            let after = energy(&path.point, &path.residual, &path.momentum);
+            if accepts(after - before, rng) {
+                std::mem::swap(point, &mut path.point);
+                std::mem::swap(residual, &mut path.residual);
+                tally.accepted += 1;
+            }
+        }
+        if tally.accepted > 0 {
+            held.moved();
+        }
+        Ok(tally)
+    }
+
+    fn learn(&mut self, _: &Setting, _: &State, last: Tally, share: f64) -> Outcome {
+        let rate = last.accepted as f64 / last.proposed.max(1) as f64;
+        let pace = 0.5 * (1.0 - share).max(0.1);
+        self.log_step = (self.log_step + pace * (rate - ACCEPTANCE))
+            .clamp(*LOG_STEPS.start(), *LOG_STEPS.end());
+        Ok(())
+    }
+
+    fn work(&self, at: &Setting, times: u64) -> u64 {
+        let Some(sums) = &at.sums else { return 0 };
+        let gradients = (1 + self.leapfrogs()) as f64;
+        let algebra = sums.gradient_algebra(self.force != Force::Exact);
+        let (once, each) = match self.force {
+            Force::Surrogate => (sums.pass(Part::Residual), sums.pass(Part::Residual)),
+            Force::OwnSlope => (sums.pass(Part::Slope), sums.pass(Part::Residual)),
+            Force::Exact => (0.0, gradients * sums.pass(Part::Gradient)),
+        };
+        (once + times as f64 * (each + gradients * algebra)) as u64
+    }
+}
+
+/// What a trajectory follows, all of it held.
+struct Course<'a> {
+    sums: &'a Sums<'a>,
+    surrogate: &'a Surrogate,
+    local: Option<&'a Local<'a>>,
+    standardised: &'a Standardised,
+    shape: Shape,
+}
+
+impl Course<'_> {
+    /// Minus the derivative of the log density of the noise, but for its kink.
+    #[inline]
+    fn spring(&self, r: f64) -> f64 {
+        match self.shape {
+            Shape::Absolute => r / (r * r + SMOOTHED * SMOOTHED).sqrt(),
+            Shape::Square => r,
+        }
+    }
+}
+
+impl Path {
+    /// At `point`, with fresh momentum.
+    fn begin(&mut self, surrogate: &Surrogate, point: &[f64], rng: &mut Rng) {
+        self.y.clear();
+        self.y.extend(point.iter().zip(&surrogate.reference).map(|(x, m)| x - m));
+        dense::solve_lower(&surrogate.spread, &mut self.y);
+        self.momentum.resize(point.len(), 0.0);
+        fill_normals(&mut self.momentum, rng);
+        self.point.clear();
+        self.point.extend_from_slice(point);
+    }
+
+    /// Leapfrog steps. `false` where they leave the space.
+    fn follow(
+        &mut self,
+        course: &Course,
+        leapfrogs: usize,
+        step: f64,
+        scratch: &mut Scratch,
+    ) -> Outcome<bool> {
+        if !self.set_pull(course, scratch)? {
+            return Ok(false);
+        }
+        for _ in 0..leapfrogs {
+            dense::axpy(0.5 * step, &self.pull, &mut self.momentum);
+            dense::axpy(step, &self.momentum, &mut self.y);
+            dense::times_lower(&course.surrogate.spread, &self.y, &mut self.point);
+            dense::axpy(1.0, &course.surrogate.reference, &mut self.point);
+            if !self.set_pull(course, scratch)? {
+                return Ok(false);
+            }
+            dense::axpy(0.5 * step, &self.pull, &mut self.momentum);
+        }
+        Ok(self.momentum.iter().chain(&self.point).all(|x| x.is_finite()))
+    }
+
+    /// The force at the point.
+    fn set_pull(&mut self, course: &Course, scratch: &mut Scratch) -> Outcome<bool> {
+        let Path { point, residual, raw, pull, of_prior, slope, work, .. } = self;
+        let &Course { sums, standardised, .. } = course;
+        let spring = |_: usize, r: f64| course.spring(r);
+        raw.resize(point.len(), 0.0);
+        pull.resize(point.len(), 0.0);
+        residual.resize(sums.k, 0.0);
+        match course.local {
+            Some(local) => local.gradient(sums, point, spring, work, raw),
+            None => {
+                if !sums.residual_and_pull(
+                    point,
+                    standardised,
+                    spring,
+                    scratch,
+                    residual,
+                    slope,
+                    raw,
+                )? {
+                    return Ok(false);
+                }
+                of_prior.resize(point.len(), 0.0);
+                sums.log_prior_gradient(point, of_prior);
+                dense::axpy(1.0, of_prior, raw);
+            }
+        }
+        dense::times_lower_transposed(&course.surrogate.spread, raw, pull);
+        Ok(true)
+    }
+}

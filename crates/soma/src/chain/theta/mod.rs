@@ -1,0 +1,126 @@
+//! Moves of theta, and of theta with all records at once.
+//!
+//! Each leaves the joint posterior of theta and the records,
+//!
+//! pi(theta, x) = p(theta) prod_i f(x_i | theta) eta(s_dp | S(x)),
+//!
+//! invariant, and so does any sequence of them that is fixed in advance. They learn their
+//! constants in warm-up and from then on hold them: a move that goes on learning from the chain it
+//! moves leaves nothing invariant.
+
+mod censored;
+mod centred;
+mod choice;
+mod coordinates;
+mod hamiltonian;
+mod independence;
+mod mixture;
+mod non_centred;
+mod proposed;
+mod ridge;
+#[cfg(test)]
+mod tests;
+mod tuning;
+
+use serde::{Deserialize, Serialize};
+
+pub use choice::MovesChoice;
+use coordinates::held::Held;
+use coordinates::sums::Sums;
+use coordinates::surrogate::Surrogate;
+pub(in crate::chain) use tuning::schedule::LEAST_WARMUP;
+pub use tuning::schedule::{MoveReport, Schedule};
+
+use super::Problem;
+use crate::error::Outcome;
+use crate::kernel::{Counts, Records};
+use crate::release::mechanism::Shape;
+use crate::rng::Rng;
+use crate::stored::{Check, MOST_COUNTED, ensure};
+
+/// What a chain is: theta and the records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// The parameters.
+    pub theta: Vec<f64>,
+    /// The imputed records.
+    pub records: Records,
+}
+
+/// What a move did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Proposals made.
+    pub proposed: u64,
+    /// Proposals taken.
+    pub accepted: u64,
+    /// The work, counted in passes over one record: a record built and its statistic computed.
+    pub work: u64,
+}
+
+/// Sweeps, of which the work is not known yet.
+impl From<Counts> for Tally {
+    fn from(counts: Counts) -> Self {
+        Tally { proposed: counts.moves, accepted: counts.accepted, work: 0 }
+    }
+}
+
+impl Tally {
+    pub(in crate::chain) fn check(self) -> Check {
+        let fits = self.accepted <= self.proposed
+            && self.proposed < MOST_COUNTED
+            && self.work < MOST_COUNTED;
+        ensure(fits, "the tally of a move is none")
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.proposed += other.proposed;
+        self.accepted += other.accepted;
+        self.work += other.work;
+    }
+}
+
+/// Where a move is made: the problem, and what all moves share of what was learned.
+struct Setting<'a> {
+    problem: &'a Problem,
+    /// The problem as a function of theta, Bartlett factors and standardised noise, where it is
+    /// one.
+    sums: Option<Sums<'a>>,
+    /// What clamping hides of the records, where that can be redrawn.
+    censored: Option<censored::Bounds>,
+    surrogate: Option<&'a Surrogate>,
+}
+
+impl<'a> Setting<'a> {
+    fn new(problem: &'a Problem, surrogate: Option<&'a Surrogate>) -> Self {
+        let censored = censored::Bounds::new(problem);
+        Setting { problem, sums: Sums::new(problem), censored, surrogate }
+    }
+
+    fn shape(&self) -> Shape {
+        self.problem.release().mechanism().noise().shape()
+    }
+}
+
+/// A move that leaves the joint posterior of theta and the records invariant.
+trait ThetaMove {
+    /// Moves the state so many times, in its own coordinates or in those that are `held`. The
+    /// constants of the move are the same before and after.
+    fn step(
+        &mut self,
+        at: &Setting,
+        state: &mut State,
+        held: &mut Held,
+        times: u64,
+        rng: &mut Rng,
+    ) -> Outcome<Tally>;
+
+    /// The work of a step of so many times.
+    fn work(&self, at: &Setting, times: u64) -> u64;
+
+    /// Learns from the state and from what the last step did: called in warm-up only, `share` of
+    /// which has passed.
+    fn learn(&mut self, at: &Setting, state: &State, last: Tally, share: f64) -> Outcome;
+}
