@@ -74,7 +74,7 @@ fn a_killed_run_is_resumed_bit_for_bit() {
 /// every run that was brought to its end so has the files of one that was not killed.
 #[test]
 fn kills_at_random_moments_lose_nothing() {
-    let kills: u64 = std::env::var("SOMA_KILLS").map_or(12, |text| text.parse().unwrap());
+    let kills: u64 = std::env::var("SOMA_KILLS").map_or(8, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
     assert!(spawn(&whole, &[]).wait().unwrap().success());
@@ -84,9 +84,9 @@ fn kills_at_random_moments_lose_nothing() {
         let out = folder.path().join(format!("run-{runs}"));
         loop {
             let mut child = spawn(&out, &["--resume"]);
-            // Weyl's sequence: moments that are spread evenly over the first tenth of a second.
+            // Weyl's sequence: moments that are spread evenly over the first fifth of a second.
             let moment = (killed + 31 * runs) as f64 * 0.618_033_988_749_894_9;
-            let moment = if killed < kills { 0.1 * moment.fract() } else { 60.0 };
+            let moment = if killed < kills { 0.2 * moment.fract() } else { 60.0 };
             let ended = wait(&mut child, Duration::from_secs_f64(moment));
             if ended {
                 assert!(child.wait().unwrap().success(), "run {runs} after {killed} kills");
