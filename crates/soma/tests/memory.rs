@@ -59,8 +59,8 @@ const NORMAL: &str = "kind = \"normal\"\nprior = { kind = \"normal-inverse-gamma
 const GAMMA: &str = "prior = { kind = \"gamma\", shape = 2.0, rate = 1.0 }";
 const MEAN: &str = "{ kind = \"mean\", clamp = [0.0, 1.0] }";
 
-/// One test, since there is but one allocator. What is asked for lies between the peak and 2.5
-/// times the peak.
+/// One test, since there is but one allocator. What is said lies between the peak and three times
+/// the peak.
 #[test]
 fn the_need_is_what_is_taken() {
     diagnostics_take_little();
@@ -104,7 +104,7 @@ fn the_need_is_what_is_taken() {
             let need = need as f64 / n as f64;
             let line = format!("{name} on {threads}: {taken:.0} bytes a record, {need:.0} said");
             println!("{line}");
-            if !(1.0..2.5).contains(&(need / taken)) {
+            if !(1.0..3.0).contains(&(need / taken)) {
                 wrong.push(line);
             }
         }

@@ -6,8 +6,8 @@ use crate::kernel::KernelChoice;
 /// What a run needs, in bytes, at its peak.
 ///
 /// Chains need memory in proportion to the records, and only those that run at one time. The count
-/// is of the arrays that grow with the problem; it is about a third above what is measured, since
-/// what a chain needs depends on the moves that it finds best. What the program itself needs, some
+/// is of the arrays that grow with the problem; it is 10 to 100 per cent above what is measured, since
+/// what a chain needs depends on the kernel and the moves that it finds best. What the program itself needs, some
 /// megabytes, is not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryNeed {
@@ -26,6 +26,9 @@ const DIAGNOSTICS: u64 = 45;
 
 /// Draws of a chain that a store holds until a file of them is full, and as many being written.
 const STORED_ROWS: u64 = 2 << 15;
+
+/// From so many records in bins on, newcomers are kept apart.
+const MANY: usize = 2_000_000;
 
 impl MemoryNeed {
     /// Of a run of `problem` on `threads` threads, its draws kept in memory or `stored`.
@@ -62,20 +65,22 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let is_coded = crate::records::imputed::is_coded(query.as_ref());
     let held = if is_coded { n as u64 } else { statistics };
 
-    // SOMA keeps statistics by cell or in order, with room for more in each.
+    // SOMA keeps statistics by cell, with room for more in each; of very many records in bins, those
+    // that come in a sweep are kept until its end, and sorted.
     let kernel = match settings.kernel {
         KernelChoice::SysImwg | KernelChoice::RanImwg => 0,
-        _ if is_coded => product(&[12, n]),
-        _ => sum(&[statistics, statistics / 2, product(&[12, n])]),
+        _ if is_coded && n < MANY => product(&[4, n]),
+        _ if is_coded => product(&[20, n, d + 1]),
+        _ => product(&[10, n, k + 1]),
     };
     let trial = if settings.kernel == KernelChoice::Auto { records } else { 0 };
 
-    // Moves of theta keep the noise of the records, and records that are proposed.
+    // Moves of theta keep noise as it is and as it is proposed, and records with their statistics.
     let moves = match (problem.fixed(), settings.moves, model.transport()) {
         (Some(_), ..) | (None, MovesChoice::Centred, _) => 0,
         (None, _, Some(transport)) => {
             let noise = product(&[8, n, transport.noise_dim()]);
-            sum(&[noise, noise, noise, records, records, statistics])
+            sum(&[noise, noise, noise, records, records]).max(sum(&[noise, records, statistics]))
         }
         (None, _, None) if model.carry().is_some() => sum(&[records, statistics]),
         (None, _, None) => 0,
@@ -92,7 +97,8 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let checkpoint = if stored { product(&[3 * 8, n, d]) } else { 0 };
     let column = if problem.fixed().is_some() { product(&[8, n]) } else { 0 };
     let passing = start.max(sum(&[trial.max(checkpoint), column]));
-    sum(&[records, held, kernel, moves, matrices, passing])
+    let all = sum(&[records, held, kernel, moves, matrices, passing]);
+    all.saturating_add(all / 10)
 }
 
 /// Sizes come from a user, and may be beyond all measure.
