@@ -13,6 +13,7 @@
 mod chain;
 mod directions;
 mod line;
+pub mod models;
 mod problem;
 mod published;
 mod redraw;

@@ -3,6 +3,7 @@
 mod chains;
 mod enumeration;
 mod grid;
+mod models;
 mod oracles;
 
 use super::*;

@@ -28,7 +28,7 @@ impl CountLaw for Given {
     }
 }
 
-fn given(
+pub(super) fn given(
     centre: f64,
     sd: f64,
     law: impl Fn(f64) -> f64 + Send + Sync + 'static,
