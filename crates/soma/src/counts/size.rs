@@ -23,12 +23,7 @@ use super::state::{State, sums};
 use crate::rng::Rng;
 
 /// One such move with ln q = -|step times a standard normal|. Whether it was accepted.
-pub(super) fn resize(
-    problem: &CountProblem,
-    state: &mut State,
-    step: f64,
-    rng: &mut Rng,
-) -> bool {
+pub(super) fn resize(problem: &CountProblem, state: &mut State, step: f64, rng: &mut Rng) -> bool {
     let z: f64 = rng.sample(StandardNormal);
     let log_q = -(step * z).abs();
     let grows: bool = rng.random();

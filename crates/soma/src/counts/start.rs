@@ -53,7 +53,8 @@ fn size(problem: &CountProblem, rng: &mut Rng) -> f64 {
         return n as f64;
     }
     let cells = problem.table().cells();
-    let is_total = |row: &&Published| row.cells.len() == cells && row.cells.iter().all(|c| c.1 == 1);
+    let is_total =
+        |row: &&Published| row.cells.len() == cells && row.cells.iter().all(|c| c.1 == 1);
     if let Some(row) = problem.published().iter().find(is_total) {
         return perturbed(row, rng).max(0.0);
     }

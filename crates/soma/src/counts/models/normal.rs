@@ -60,8 +60,7 @@ impl CellModel for NormalCells {
     fn log_prior(&self, theta: &[f64]) -> f64 {
         let (gap, log_variance) = (theta[0] - self.mean, theta[1]);
         let precision = (-log_variance).exp();
-        -(self.shape + 0.5) * log_variance
-            - precision * (self.rate + 0.5 * self.lambda * gap * gap)
+        -(self.shape + 0.5) * log_variance - precision * (self.rate + 0.5 * self.lambda * gap * gap)
     }
 
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) {

@@ -85,12 +85,7 @@ fn assert_posterior(what: &str, problem: &CountProblem, most: i64, draws: usize)
     }
 }
 
-fn problem(
-    table: Table,
-    published: Vec<Published>,
-    total: Total,
-    alpha: &[f64],
-) -> CountProblem {
+fn problem(table: Table, published: Vec<Published>, total: Total, alpha: &[f64]) -> CountProblem {
     CountProblem::new(table, published, total, Shares::Dirichlet(alpha.to_vec())).unwrap()
 }
 

@@ -75,11 +75,8 @@ fn effective_draws_of_24_cells() {
                     let noisy = |&count: &i64| count as f64 + noise.sample(scale, &mut rng);
                     let values: Vec<f64> = truth(n).iter().map(noisy).collect();
                     let rows = published_cells(noise, scale, &values);
-                    let total = if known {
-                        Total::Known(n)
-                    } else {
-                        Total::Unknown(SizePrior::Flat)
-                    };
+                    let total =
+                        if known { Total::Known(n) } else { Total::Unknown(SizePrior::Flat) };
                     let problem = CountProblem::new(list(CELLS), rows, total, flat(CELLS)).unwrap();
                     let size = if known { "known" } else { "unknown" };
                     print(&problem, &format!("{} n {size} {n} sd {sd}", noise.name()));
@@ -145,11 +142,9 @@ fn margins_and_models_of_24_cells() {
             model.log_shares(&[0.3, -0.2], &mut logs);
             let shares: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
             let truth = super::super::start::apportion(n, &shares);
-            let rows =
-                measured(&list(CELLS), &truth, &[(&[0][..], sd)], Noise::DiscreteGaussian);
+            let rows = measured(&list(CELLS), &truth, &[(&[0][..], sd)], Noise::DiscreteGaussian);
             let shares = Shares::Model(Arc::new(model));
-            let problem =
-                CountProblem::new(list(CELLS), rows, Total::Known(n), shares).unwrap();
+            let problem = CountProblem::new(list(CELLS), rows, Total::Known(n), shares).unwrap();
             print(&problem, &format!("normal n known {n} sd {sd}"));
         }
     }

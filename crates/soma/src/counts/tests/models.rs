@@ -88,9 +88,7 @@ fn assert_model(
         if let Total::Unknown(SizePrior::Poisson { mean }) = total {
             // The prior of n is put in as a law of the total, which the enumeration reads.
             let cells: Vec<usize> = (0..model.cells()).collect();
-            let law = super::oracles::given(mean, 2.0, move |n| {
-                n * mean.ln() - ln_gamma(n + 1.0)
-            });
+            let law = super::oracles::given(mean, 2.0, move |n| n * mean.ln() - ln_gamma(n + 1.0));
             let mut rows = problem.published().to_vec();
             rows.push(Published::sum("prior", &cells, law));
             with_prior = CountProblem::new(table.clone(), rows, total, shares).unwrap();

@@ -75,7 +75,10 @@ fn assert_answers(laws: Vec<(&[usize], Likelihood)>, total: Total, n: &[f64], p:
             let squares: Vec<f64> = values.iter().map(|x| (x - expected[0]).powi(2)).collect();
             let (variance, error) = mean_and_error(&squares);
             // The answers are rounded to five digits.
-            assert!((variance - sd * sd).abs() < 4.5 * error + 1e-4 * sd * sd, "{what}: {variance}");
+            assert!(
+                (variance - sd * sd).abs() < 4.5 * error + 1e-4 * sd * sd,
+                "{what}: {variance}"
+            );
         }
     }
 }
