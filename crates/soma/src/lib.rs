@@ -11,6 +11,7 @@
 
 pub mod calibration;
 pub mod chain;
+pub mod counts;
 pub mod coupling;
 pub mod diagnostics;
 pub mod distribution;

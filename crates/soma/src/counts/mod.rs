@@ -1,0 +1,39 @@
+//! Counts without records: the posterior of the true counts of a table.
+//!
+//! Where a release depends on a record only through which of B cells it is in, nothing of the
+//! records matters but the number in each cell. The state of a [`CountChain`] is these counts, and
+//! theta where the cells' probabilities have a model; its target is
+//!
+//! prior(theta) x Multinomial(c | n, p(theta)) x density of what was published given A c,
+//!
+//! with A the matrix of the published numbers (cells, margins, totals), each with a law of its
+//! own, and n public or unknown with a prior. An iteration costs what the cells and the published
+//! numbers cost, whatever n is. `docs/counts.md` has the mathematics and the figures.
+
+mod chain;
+mod directions;
+mod line;
+pub mod models;
+mod problem;
+mod published;
+mod redraw;
+mod reroute;
+mod shares;
+mod size;
+mod special;
+mod start;
+mod state;
+mod table;
+mod theta;
+mod total;
+mod tuning;
+
+#[cfg(test)]
+mod tests;
+
+pub use chain::{CountChain, CountMoves, CountSnapshot, MoveCounts};
+pub use problem::CountProblem;
+pub use published::{CountLaw, Likelihood, Published};
+pub use shares::{CellModel, Shares};
+pub use table::{Margin, Table};
+pub use total::{SizePrior, Total};

@@ -1,0 +1,12 @@
+//! Models of the cells' probabilities.
+
+mod beta;
+mod exponential;
+mod intervals;
+mod log_linear;
+mod normal;
+
+pub use beta::BetaCells;
+pub use exponential::ExponentialCells;
+pub use log_linear::LogLinear;
+pub use normal::NormalCells;

@@ -1,0 +1,144 @@
+//! A table, what was published of it, and a model of its cells.
+
+use super::published::Published;
+use super::shares::{Shares, Terms};
+use super::state::State;
+use super::table::Table;
+use super::total::{SizePrior, Total};
+use crate::error::Invalid;
+
+/// What a chain of counts works on.
+#[derive(Debug, Clone)]
+pub struct CountProblem {
+    table: Table,
+    published: Vec<Published>,
+    total: Total,
+    shares: Shares,
+    /// The sum of the Dirichlet parameters; 0 for a model.
+    alpha_sum: f64,
+    /// Where the published numbers of each cell begin in `of_cell`; one more than there are cells.
+    starts: Vec<usize>,
+    /// The published numbers that count a cell, and how often.
+    of_cell: Vec<(usize, i64)>,
+}
+
+impl CountProblem {
+    /// The posterior of the counts of `table` and of the parameters of `shares`, given what was
+    /// published.
+    pub fn new(
+        table: Table,
+        published: Vec<Published>,
+        total: Total,
+        shares: Shares,
+    ) -> Result<Self, Invalid> {
+        let cells = table.cells();
+        total.check()?;
+        shares.check(cells)?;
+        let mut starts = vec![0; cells + 1];
+        for row in &published {
+            row.check(cells)?;
+            row.cells.iter().for_each(|&(cell, _)| starts[cell + 1] += 1);
+        }
+        for cell in 0..cells {
+            if starts[cell + 1] == 0 && total == Total::Unknown(SizePrior::Flat) {
+                return Err(Invalid::new(
+                    "n",
+                    "a flat prior needs every cell to be in a published number",
+                    format!("the cell {} is in none", table.labels()[cell]),
+                    "n = a number, a proper prior of n, or a published total",
+                ));
+            }
+            starts[cell + 1] += starts[cell];
+        }
+        let mut of_cell = vec![(0, 0); starts[cells]];
+        let mut filled = starts.clone();
+        for (row, entry) in published.iter().enumerate() {
+            for &(cell, weight) in &entry.cells {
+                of_cell[filled[cell]] = (row, weight);
+                filled[cell] += 1;
+            }
+        }
+        let alpha_sum = match &shares {
+            Shares::Dirichlet(alpha) => alpha.iter().sum(),
+            Shares::Model(_) => 0.0,
+        };
+        Ok(CountProblem { table, published, total, shares, alpha_sum, starts, of_cell })
+    }
+
+    /// The cells.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// What was published.
+    pub fn published(&self) -> &[Published] {
+        &self.published
+    }
+
+    /// What is known of n.
+    pub fn total(&self) -> Total {
+        self.total
+    }
+
+    /// Where the probabilities of the cells come from.
+    pub fn shares(&self) -> &Shares {
+        &self.shares
+    }
+
+    /// The published numbers that count `cell`, and how often.
+    pub(super) fn rows_of(&self, cell: usize) -> &[(usize, i64)] {
+        &self.of_cell[self.starts[cell]..self.starts[cell + 1]]
+    }
+
+    /// The log prior of the counts at `state`.
+    pub(super) fn terms<'a>(&'a self, log_shares: &'a [f64]) -> Terms<'a> {
+        match &self.shares {
+            Shares::Dirichlet(alpha) => Terms::Dirichlet { alpha, sum: self.alpha_sum },
+            Shares::Model(_) => Terms::Multinomial { log_shares },
+        }
+    }
+
+    /// The published sums that are not single cells: shown in a draw beside the cells.
+    fn margins(&self) -> impl Iterator<Item = (usize, &Published)> {
+        let is_margin = |row: &Published| row.cells.len() > 1;
+        self.published.iter().enumerate().filter(move |(_, row)| is_margin(row))
+    }
+
+    /// The names of what a draw holds: parameters, shares, counts, margins, and n if unknown.
+    pub fn outputs(&self) -> Vec<String> {
+        let mut names = match &self.shares {
+            Shares::Dirichlet(_) => Vec::new(),
+            Shares::Model(model) => model.parameters(),
+        };
+        names.extend(self.table.labels().iter().map(|label| format!("p[{label}]")));
+        names.extend(self.table.labels().iter().map(|label| format!("count[{label}]")));
+        names.extend(self.margins().map(|(_, row)| format!("count[{}]", row.label)));
+        if self.total.known().is_none() {
+            names.push("n".into());
+        }
+        names
+    }
+
+    /// What a draw holds of a state.
+    pub(super) fn output(&self, state: &State) -> Vec<f64> {
+        let mut values = match &self.shares {
+            Shares::Dirichlet(_) => Vec::new(),
+            Shares::Model(model) => model.output(&state.theta),
+        };
+        match &self.shares {
+            Shares::Dirichlet(_) => values.extend_from_slice(&state.shares),
+            Shares::Model(_) => values.extend(state.log_shares.iter().map(|l| l.exp())),
+        }
+        values.extend(state.counts.iter().map(|&count| count as f64));
+        values.extend(self.margins().map(|(row, _)| state.sums[row] as f64));
+        if self.total.known().is_none() {
+            values.push(state.n as f64);
+        }
+        values
+    }
+
+    /// The normalised log density of all that was published, given the true sums.
+    pub(super) fn log_density(&self, sums: &[i64]) -> f64 {
+        self.published.iter().zip(sums).map(|(row, &sum)| row.law.log_density(sum as f64)).sum()
+    }
+}

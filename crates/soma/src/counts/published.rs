@@ -1,0 +1,150 @@
+//! One published number: the cells that its true answer adds up, and its law.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::error::{Invalid, finite, positive};
+use crate::release::mechanism::Noise;
+
+/// What was published of one true answer, as a function of that answer.
+pub trait CountLaw: Debug + Send + Sync {
+    /// The normalised log density of what was published, given the true answer, a whole number.
+    fn log_density(&self, truth: f64) -> f64;
+
+    /// The true answer that explains best what was published, or something near it.
+    fn centre(&self) -> f64;
+
+    /// The standard deviation of the noise, or about how far the truth may be from the centre.
+    fn sd(&self) -> f64;
+}
+
+/// A law with the published value in it. The usual ones are inlined, since they are evaluated
+/// millions of times a second; any other works by way of [`CountLaw`].
+#[derive(Debug, Clone)]
+pub enum Likelihood {
+    /// Constant minus |value - truth| / scale.
+    Absolute {
+        /// What was published.
+        value: f64,
+        /// One over the scale.
+        rate: f64,
+        /// The log of the normaliser.
+        constant: f64,
+    },
+    /// Constant minus (value - truth)^2 / (2 scale^2).
+    Square {
+        /// What was published.
+        value: f64,
+        /// One over the scale.
+        rate: f64,
+        /// The log of the normaliser.
+        constant: f64,
+    },
+    /// Any other law.
+    Other(Arc<dyn CountLaw>),
+}
+
+impl Likelihood {
+    /// `value` was published with additive `noise` of this scale.
+    pub fn new(noise: Noise, scale: f64, value: f64) -> Result<Self, Invalid> {
+        positive("scale", scale)?;
+        finite("value", value)?;
+        if noise.is_discrete() && value.fract() != 0.0 {
+            return Err(Invalid::new(
+                "value",
+                format!("{} noise leaves counts whole", noise.name()),
+                value,
+                "a whole number; or laplace or gaussian noise, if the release is not whole",
+            ));
+        }
+        let (rate, constant) = (1.0 / scale, noise.log_density(scale, 0.0));
+        Ok(match noise {
+            Noise::Laplace | Noise::DiscreteLaplace => {
+                Likelihood::Absolute { value, rate, constant }
+            }
+            Noise::Gaussian | Noise::DiscreteGaussian => {
+                Likelihood::Square { value, rate, constant }
+            }
+        })
+    }
+
+    /// The normalised log density of what was published, given the true answer.
+    #[inline]
+    pub fn log_density(&self, truth: f64) -> f64 {
+        match self {
+            Likelihood::Absolute { value, rate, constant } => {
+                constant - (value - truth).abs() * rate
+            }
+            Likelihood::Square { value, rate, constant } => {
+                let z = (value - truth) * rate;
+                constant - 0.5 * z * z
+            }
+            Likelihood::Other(law) => law.log_density(truth),
+        }
+    }
+
+    /// The true answer that explains best what was published.
+    pub fn centre(&self) -> f64 {
+        match self {
+            Likelihood::Absolute { value, .. } | Likelihood::Square { value, .. } => *value,
+            Likelihood::Other(law) => law.centre(),
+        }
+    }
+
+    /// The standard deviation of the noise (that of the continuous noise, where discrete).
+    pub fn sd(&self) -> f64 {
+        match self {
+            Likelihood::Absolute { rate, .. } => std::f64::consts::SQRT_2 / rate,
+            Likelihood::Square { rate, .. } => 1.0 / rate,
+            Likelihood::Other(law) => law.sd(),
+        }
+    }
+}
+
+/// One published number: a row of the matrix A with its law.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// Its name in the output, as in `count[label]`.
+    pub label: String,
+    /// The cells of its true answer, each once, and how often each is counted.
+    pub cells: Vec<(usize, i64)>,
+    /// Its law, with what was published.
+    pub law: Likelihood,
+}
+
+impl Published {
+    /// The sum of `cells`, published under `law`.
+    pub fn sum(label: impl Into<String>, cells: &[usize], law: Likelihood) -> Self {
+        Published { label: label.into(), cells: cells.iter().map(|&c| (c, 1)).collect(), law }
+    }
+
+    pub(super) fn check(&self, cells: usize) -> Result<(), Invalid> {
+        let mut seen: Vec<usize> = self.cells.iter().map(|&(cell, _)| cell).collect();
+        seen.sort_unstable();
+        if let Some(&last) = seen.last().filter(|&&cell| cell >= cells) {
+            return Err(Invalid::new(
+                format!("cells of {}", self.label),
+                "there is no such cell",
+                last,
+                format!("numbers below {cells}"),
+            ));
+        }
+        if let Some(twice) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Invalid::new(
+                format!("cells of {}", self.label),
+                "a cell stands there twice",
+                twice[0],
+                "each cell once, with how often it is counted",
+            ));
+        }
+        if seen.is_empty() || self.cells.iter().any(|&(_, w)| w == 0 || w.abs() > 1 << 10) {
+            return Err(Invalid::new(
+                format!("cells of {}", self.label),
+                "is not a sum of cells",
+                format!("{} cells", seen.len()),
+                format!("at least one cell, each counted 1 to {} times, or minus that", 1 << 10),
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! The probabilities of the cells: a Dirichlet prior, integrated out, or a model with parameters.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand_distr::{Distribution, Gamma};
+
+use super::special::ln_gamma_shift;
+use super::total::Total;
+use crate::error::{Invalid, positive};
+use crate::rng::Rng;
+
+/// A model of the cells' probabilities with parameters theta, on a scale without bounds.
+pub trait CellModel: Debug + Send + Sync {
+    /// The names of what a draw shows of theta.
+    fn parameters(&self) -> Vec<String>;
+
+    /// What a draw shows of theta, in the order of the names.
+    fn output(&self, theta: &[f64]) -> Vec<f64>;
+
+    /// The number of coordinates of theta.
+    fn dim(&self) -> usize;
+
+    /// The number of cells.
+    fn cells(&self) -> usize;
+
+    /// The log prior density of theta on its scale without bounds, up to a constant.
+    fn log_prior(&self, theta: &[f64]) -> f64;
+
+    /// theta drawn from the prior.
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng);
+
+    /// The log probability of each cell, normalised.
+    fn log_shares(&self, theta: &[f64], out: &mut [f64]);
+
+    /// A theta that suits shares seen with noise; the prior's own draw where the model has no
+    /// better.
+    fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {
+        let _ = shares;
+        self.sample_prior(theta, rng);
+    }
+}
+
+/// Where the probabilities of the cells come from.
+#[derive(Debug, Clone)]
+pub enum Shares {
+    /// Dirichlet with these parameters, one for each cell. It is integrated out: the counts are
+    /// Dirichlet-multinomial, and the shares are drawn given the counts for the output only.
+    Dirichlet(Vec<f64>),
+    /// A model with parameters, which are drawn.
+    Model(Arc<dyn CellModel>),
+}
+
+impl Shares {
+    pub(super) fn check(&self, cells: usize) -> Result<(), Invalid> {
+        let given = match self {
+            Shares::Dirichlet(alpha) => {
+                for (cell, &alpha) in alpha.iter().enumerate() {
+                    positive(&format!("prior.alpha[{cell}]"), alpha)?;
+                }
+                alpha.len()
+            }
+            Shares::Model(model) => model.cells(),
+        };
+        if given == cells {
+            return Ok(());
+        }
+        let (given, allowed) = (format!("{given} cells"), format!("{cells} cells"));
+        Err(Invalid::new("model", "the model does not fit the table", given, allowed))
+    }
+}
+
+/// The log prior of the counts as lines see it: a term for each cell and one for n.
+///
+/// With the shares integrated out it is sum_i [ln Gamma(c_i + a_i) - ln c_i!] +
+/// ln n! - ln Gamma(n + a), a = sum_i a_i; given the shares p it is sum_i [c_i ln p_i - ln c_i!] +
+/// ln n!. To both comes the log prior of n.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Terms<'a> {
+    Dirichlet { alpha: &'a [f64], sum: f64 },
+    Multinomial { log_shares: &'a [f64] },
+}
+
+impl Terms<'_> {
+    /// The change of the term of `cell` from `count` to `count + by`, both at least 0.
+    #[inline]
+    pub(super) fn cell(&self, cell: usize, count: i64, by: i64) -> f64 {
+        if by == 0 {
+            return 0.0;
+        }
+        let (count, by) = (count as f64, by as f64);
+        match self {
+            Terms::Dirichlet { alpha, .. } => {
+                let excess = alpha[cell] - 1.0;
+                if excess == 0.0 {
+                    return 0.0;
+                }
+                ln_gamma_shift(count + by + 1.0, excess) - ln_gamma_shift(count + 1.0, excess)
+            }
+            Terms::Multinomial { log_shares } => {
+                by * log_shares[cell] - ln_gamma_shift(count + 1.0, by)
+            }
+        }
+    }
+
+    /// The change of the term of n.
+    pub(super) fn size(&self, total: Total, n: i64, by: i64) -> f64 {
+        if by == 0 {
+            return 0.0;
+        }
+        let (count, shift) = (n as f64, by as f64);
+        let own = match self {
+            Terms::Dirichlet { sum, .. } => {
+                ln_gamma_shift(count + 1.0, sum - 1.0)
+                    - ln_gamma_shift(count + shift + 1.0, sum - 1.0)
+            }
+            Terms::Multinomial { .. } => ln_gamma_shift(count + 1.0, shift),
+        };
+        own + total.change(n, by)
+    }
+}
+
+/// Shares from Dirichlet(alpha + counts). In logarithms, so that tiny parameters do no harm:
+/// Gamma(a) is Gamma(a + 1) U^(1/a).
+pub(super) fn sample_shares(alpha: &[f64], counts: &[i64], shares: &mut [f64], rng: &mut Rng) {
+    let mut most = f64::NEG_INFINITY;
+    for ((share, &alpha), &count) in shares.iter_mut().zip(alpha).zip(counts) {
+        let shape = alpha + count as f64;
+        *share = log_gamma_draw(shape, rng);
+        most = most.max(*share);
+    }
+    let mut sum = 0.0;
+    for share in shares.iter_mut() {
+        *share = (*share - most).exp();
+        sum += *share;
+    }
+    shares.iter_mut().for_each(|share| *share /= sum);
+}
+
+/// The log of a draw of Gamma(shape, 1).
+pub(super) fn log_gamma_draw(shape: f64, rng: &mut Rng) -> f64 {
+    let draw = |shape: f64, rng: &mut Rng| match Gamma::new(shape, 1.0) {
+        Ok(gamma) => gamma.sample(rng),
+        Err(_) => f64::MIN_POSITIVE,
+    };
+    if shape >= 1.0 {
+        return draw(shape, rng).ln();
+    }
+    let uniform: f64 = 1.0 - rng.random::<f64>();
+    draw(shape + 1.0, rng).ln() + uniform.ln() / shape
+}

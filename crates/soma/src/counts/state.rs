@@ -1,0 +1,51 @@
+//! Where a chain of counts is: the counts, the sums that follow from them, theta.
+
+use super::problem::CountProblem;
+use super::shares::Shares;
+
+/// The counts with what is kept up beside them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct State {
+    /// The true count of each cell.
+    pub(super) counts: Vec<i64>,
+    /// The true answer of each published number: A times the counts.
+    pub(super) sums: Vec<i64>,
+    /// The sum of the counts.
+    pub(super) n: i64,
+    /// The parameters of the model; none for a Dirichlet prior.
+    pub(super) theta: Vec<f64>,
+    /// The log probabilities of the cells under theta; none for a Dirichlet prior.
+    pub(super) log_shares: Vec<f64>,
+    /// The shares drawn for the output; none for a model.
+    pub(super) shares: Vec<f64>,
+}
+
+impl State {
+    pub(super) fn new(problem: &CountProblem, counts: Vec<i64>, theta: Vec<f64>) -> Self {
+        let cells = counts.len();
+        let (mut log_shares, mut shares) = (Vec::new(), Vec::new());
+        match problem.shares() {
+            Shares::Dirichlet(_) => shares = vec![1.0 / cells as f64; cells],
+            Shares::Model(model) => {
+                log_shares = vec![0.0; cells];
+                model.log_shares(&theta, &mut log_shares);
+            }
+        }
+        let sums = sums(problem, &counts);
+        let n = counts.iter().sum();
+        State { counts, sums, n, theta, log_shares, shares }
+    }
+
+    /// Takes over other counts with their sums.
+    pub(super) fn replace(&mut self, counts: &mut Vec<i64>, sums: &mut Vec<i64>) {
+        std::mem::swap(&mut self.counts, counts);
+        std::mem::swap(&mut self.sums, sums);
+        self.n = self.counts.iter().sum();
+    }
+}
+
+/// A times the counts.
+pub(super) fn sums(problem: &CountProblem, counts: &[i64]) -> Vec<i64> {
+    let sum = |cells: &[(usize, i64)]| cells.iter().map(|&(c, w)| w * counts[c]).sum();
+    problem.published().iter().map(|row| sum(&row.cells)).collect()
+}

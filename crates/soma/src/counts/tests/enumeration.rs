@@ -1,0 +1,163 @@
+//! The chain against the enumeration of all count vectors of small tables.
+
+use statrs::function::gamma::ln_gamma;
+
+use super::*;
+use crate::model::testing::assert_mean;
+
+/// All vectors of counts up to `most` each, with sum n where n is known, and the log of their
+/// posterior probability up to a constant, from the textbook's formulas.
+fn posterior(problem: &CountProblem, most: i64) -> Vec<(Vec<i64>, f64)> {
+    let Shares::Dirichlet(alpha) = problem.shares() else { panic!("a Dirichlet prior") };
+    let sum: f64 = alpha.iter().sum();
+    let cells = alpha.len();
+    let mut counts = vec![0; cells];
+    let mut all = Vec::new();
+    loop {
+        let n: i64 = counts.iter().sum();
+        if problem.total().known().is_none_or(|known| known == n) {
+            let size = n as f64;
+            let mut log = ln_gamma(size + 1.0) - ln_gamma(size + sum);
+            log += match problem.total() {
+                Total::Unknown(SizePrior::Poisson { mean }) => {
+                    size * mean.ln() - ln_gamma(size + 1.0)
+                }
+                Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+                    ln_gamma(size + shape) - ln_gamma(size + 1.0) - size * (1.0 + rate).ln()
+                }
+                _ => 0.0,
+            };
+            for (&count, &alpha) in counts.iter().zip(alpha) {
+                log += ln_gamma(count as f64 + alpha) - ln_gamma(count as f64 + 1.0);
+            }
+            for row in problem.published() {
+                let truth: i64 = row.cells.iter().map(|&(cell, w)| w * counts[cell]).sum();
+                log += row.law.log_density(truth as f64);
+            }
+            all.push((counts.clone(), log));
+        }
+        let Some(next) = counts.iter().position(|&count| count < most) else { break };
+        counts[..next].fill(0);
+        counts[next] += 1;
+    }
+    let top = all.iter().map(|x| x.1).fold(f64::MIN, f64::max);
+    let mass: f64 = all.iter().map(|x| (x.1 - top).exp()).sum();
+    all.iter_mut().for_each(|x| x.1 = (x.1 - top).exp() / mass);
+    all
+}
+
+/// First and second moments of all counts, products of neighbours, probabilities of single values,
+/// and first and second moments of the shares.
+fn assert_posterior(what: &str, problem: &CountProblem, most: i64, draws: usize) {
+    let exact = posterior(problem, most);
+    let Shares::Dirichlet(alpha) = problem.shares() else { panic!("a Dirichlet prior") };
+    let sum: f64 = alpha.iter().sum();
+    let cells = alpha.len();
+    let columns = columns(problem, 7, 500, draws);
+    let (shares, counts) = columns.split_at(cells);
+    let check = |name: String, values: Vec<f64>, f: &dyn Fn(&[i64]) -> f64| {
+        let expected: f64 = exact.iter().map(|(c, p)| p * f(c)).sum();
+        // Too rare for the batches to have a standard error.
+        if name.starts_with('P') && !(0.005..0.995).contains(&expected) {
+            return;
+        }
+        assert_mean(&format!("{what}: {name}"), &values, expected);
+    };
+    for i in 0..cells {
+        let j = (i + 1) % cells;
+        let (a, b) = (&counts[i], &counts[j]);
+        check(format!("count {i}"), a.clone(), &|c| c[i] as f64);
+        check(format!("square {i}"), a.iter().map(|x| x * x).collect(), &|c| (c[i] * c[i]) as f64);
+        let products = a.iter().zip(b).map(|(x, y)| x * y).collect();
+        check(format!("product {i} {j}"), products, &|c| (c[i] * c[j]) as f64);
+        for value in 0..3 {
+            let hits = a.iter().map(|&x| f64::from(x == value as f64)).collect();
+            let is = |c: &[i64]| f64::from(u8::from(c[i] == value));
+            check(format!("P(count {i} is {value})"), hits, &is);
+        }
+        let post = |c: &[i64]| (c[i] as f64 + alpha[i], c.iter().sum::<i64>() as f64 + sum);
+        check(format!("share {i}"), shares[i].clone(), &|c| post(c).0 / post(c).1);
+        let squares = shares[i].iter().map(|x| x * x).collect();
+        check(format!("share {i} squared"), squares, &|c| {
+            let (a, s) = post(c);
+            a * (a + 1.0) / (s * (s + 1.0))
+        });
+    }
+}
+
+fn problem(table: Table, published: Vec<Published>, total: Total, alpha: &[f64]) -> CountProblem {
+    CountProblem::new(table, published, total, Shares::Dirichlet(alpha.to_vec())).unwrap()
+}
+
+const ALPHA: [f64; 4] = [1.0, 0.3, 2.5, 0.05];
+
+#[test]
+fn cells_with_known_n() {
+    let values = [5.0, -2.0, 9.0];
+    for (noise, scale) in [
+        (Noise::DiscreteLaplace, 0.5),
+        (Noise::DiscreteLaplace, 4.0),
+        (Noise::DiscreteGaussian, 2.0),
+        (Noise::Gaussian, 50.0),
+    ] {
+        let rows = published_cells(noise, scale, &values);
+        let problem = problem(list(3), rows, Total::Known(14), &ALPHA[..3]);
+        assert_posterior(&format!("{noise:?} {scale}"), &problem, 14, 40_000);
+    }
+}
+
+/// Small Dirichlet parameters and blunt noise: cells empty or full, which slices do not cross.
+#[test]
+fn sparse_cells_under_blunt_noise() {
+    let rows = published_cells(Noise::Laplace, 30.0, &[8.0, 1.0, 0.0, 12.0]);
+    let problem = problem(list(4), rows, Total::Known(20), &[0.05, 0.1, 0.02, 0.05]);
+    assert_posterior("sparse", &problem, 20, 60_000);
+}
+
+#[test]
+fn cells_with_unknown_n() {
+    let priors = [
+        SizePrior::Flat,
+        SizePrior::Poisson { mean: 6.0 },
+        SizePrior::PoissonGamma { shape: 3.85, rate: 0.25 },
+    ];
+    for prior in priors {
+        let rows = published_cells(Noise::DiscreteGaussian, 2.0, &[4.0, -1.0, 7.0, 1.0]);
+        let problem = problem(list(4), rows, Total::Unknown(prior), &ALPHA);
+        assert_posterior(&format!("{prior:?}"), &problem, 24, 40_000);
+    }
+    let rows = published_cells(Noise::DiscreteLaplace, 0.7, &[4.0, 0.0, 2.0]);
+    let problem = problem(list(3), rows, Total::Unknown(SizePrior::Flat), &ALPHA[..3]);
+    assert_posterior("sharp", &problem, 30, 40_000);
+}
+
+/// Both margins and the total of a 2 x 3 table, sharper than its cells.
+#[test]
+fn margins_of_a_cross_table() {
+    let table = cross(&[2, 3]);
+    let mut rows = published_cells(Noise::DiscreteGaussian, 3.0, &[2.0, 0.0, 3.0, 1.0, 4.0, -1.0]);
+    let values: [&[f64]; 3] = [&[10.0], &[4.0, 5.0], &[3.0, 4.0, 2.0]];
+    for (kept, values) in [&[][..], &[0], &[1]].into_iter().zip(values) {
+        for (margin, &value) in table.margin(kept).unwrap().iter().zip(values) {
+            let law = Likelihood::new(Noise::DiscreteLaplace, 0.6, value).unwrap();
+            rows.push(Published::sum(margin.label.clone(), &margin.cells, law));
+        }
+    }
+    let alpha = [1.0, 0.3, 2.5, 0.5, 1.0, 0.7];
+    for total in [Total::Known(9), Total::Unknown(SizePrior::Flat)] {
+        let problem = problem(table.clone(), rows.clone(), total, &alpha);
+        assert_posterior(&format!("{total:?}"), &problem, 9, 60_000);
+    }
+}
+
+/// Weights other than one, and a sum that only some cells are part of.
+#[test]
+fn weighted_sums() {
+    let law = |value| Likelihood::new(Noise::DiscreteLaplace, 1.0, value).unwrap();
+    let rows = vec![
+        Published { label: "w".into(), cells: vec![(0, 2), (1, -1), (3, 3)], law: law(6.0) },
+        Published::sum("half", &[1, 2], law(4.0)),
+    ];
+    let problem = problem(list(4), rows, Total::Known(8), &ALPHA);
+    assert_posterior("weighted", &problem, 8, 60_000);
+}

@@ -1,0 +1,177 @@
+//! What warm-up learns: the spread of each count, of theta, and how far to step.
+//!
+//! Learned in windows, each twice as long as the one before, and frozen at the end of warm-up: from
+//! then on the chain is an ordinary Markov chain.
+
+use nalgebra::DMatrix;
+use serde::{Deserialize, Serialize};
+
+/// The acceptance rate that one-dimensional random walks are tuned to.
+const TARGET: f64 = 0.44;
+
+/// What warm-up has learned so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tuning {
+    pub(super) warmup: u64,
+    /// About the posterior variance of each count.
+    pub(super) variances: Vec<f64>,
+    counts: Moments,
+    /// The step of the move of n, and how often it was adapted.
+    pub(super) size: Step,
+    /// Directions for theta given the counts.
+    pub(super) centred: Vec<Vec<f64>>,
+    /// Directions for theta with the counts, and a step for each.
+    pub(super) joint: Vec<Vec<f64>>,
+    pub(super) steps: Vec<Step>,
+    theta: Moments,
+}
+
+impl Tuning {
+    pub(super) fn new(warmup: u64, variances: Vec<f64>, centred: Vec<Vec<f64>>) -> Self {
+        let (cells, dim) = (variances.len(), centred.len());
+        Tuning {
+            warmup,
+            variances,
+            counts: Moments::new(cells, false),
+            size: Step { size: 0.3, trials: 0 },
+            joint: centred.clone(),
+            steps: vec![Step { size: 2.4, trials: 0 }; dim],
+            centred,
+            theta: Moments::new(dim, true),
+        }
+    }
+
+    pub(super) fn is_on(&self, iteration: u64) -> bool {
+        iteration < self.warmup
+    }
+
+    /// Whether the parts are of these sizes and numbers that moves can use.
+    pub(super) fn is_valid(&self, cells: usize, dim: usize) -> bool {
+        let positive = |x: &f64| x.is_finite() && *x > 0.0;
+        let whole = |vectors: &[Vec<f64>]| {
+            vectors.len() == dim
+                && vectors.iter().all(|v| v.len() == dim && v.iter().all(|x| x.is_finite()))
+        };
+        self.variances.len() == cells
+            && self.variances.iter().all(positive)
+            && self.counts.is_valid(cells, false)
+            && self.theta.is_valid(dim, true)
+            && positive(&self.size.size)
+            && self.steps.len() == dim
+            && self.steps.iter().all(|step| positive(&step.size))
+            && whole(&self.centred)
+            && whole(&self.joint)
+    }
+
+    /// Takes in the state after iteration number `iteration`. Whether a window has ended.
+    pub(super) fn learn(&mut self, iteration: u64, counts: &[i64], theta: &[f64]) -> bool {
+        self.counts.add(counts.iter().map(|&count| count as f64));
+        self.theta.add(theta.iter().copied());
+        let done = iteration + 1;
+        let ends = (0..5).any(|halvings| done == (self.warmup >> halvings).max(1));
+        if !ends || self.counts.count < 10.0 {
+            return false;
+        }
+        for (variance, new) in self.variances.iter_mut().zip(self.counts.variances()) {
+            *variance = new.clamp(0.25, 1e24);
+        }
+        if let Some(columns) = self.theta.factor() {
+            self.joint = columns;
+            self.steps.iter_mut().for_each(|step| *step = Step { size: 2.4, trials: 0 });
+        }
+        self.counts.clear();
+        self.theta.clear();
+        true
+    }
+}
+
+/// The size of a random walk's step, tuned by Robbins and Monro's recursion.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Step {
+    pub(super) size: f64,
+    trials: u64,
+}
+
+impl Step {
+    pub(super) fn learn(&mut self, accepted: bool) {
+        self.trials += 1;
+        let gain = 2.0 / (10.0 + self.trials as f64).powf(0.7);
+        let error = if accepted { 1.0 - TARGET } else { -TARGET };
+        self.size = (self.size * (gain * error).exp()).clamp(1e-12, 1e6);
+    }
+}
+
+/// Running means, variances and, for theta, covariances (Welford 1962).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Moments {
+    count: f64,
+    means: Vec<f64>,
+    /// Sums of squares, or all sums of products, row by row.
+    squares: Vec<f64>,
+    all: bool,
+}
+
+impl Moments {
+    fn new(dim: usize, all: bool) -> Self {
+        let squares = vec![0.0; if all { dim * dim } else { dim }];
+        Moments { count: 0.0, means: vec![0.0; dim], squares, all }
+    }
+
+    fn is_valid(&self, dim: usize, all: bool) -> bool {
+        let blank = Moments::new(dim, all);
+        let finite = |values: &[f64]| values.iter().all(|x| x.is_finite());
+        self.all == all
+            && self.means.len() == blank.means.len()
+            && self.squares.len() == blank.squares.len()
+            && self.count.is_finite()
+            && finite(&self.means)
+            && finite(&self.squares)
+    }
+
+    fn clear(&mut self) {
+        *self = Moments::new(self.means.len(), self.all);
+    }
+
+    fn add(&mut self, values: impl Iterator<Item = f64>) {
+        self.count += 1.0;
+        let dim = self.means.len();
+        let mut gaps = Vec::with_capacity(if self.all { dim } else { 0 });
+        for (j, value) in values.enumerate() {
+            let gap = value - self.means[j];
+            self.means[j] += gap / self.count;
+            if self.all {
+                gaps.push(gap);
+            } else {
+                self.squares[j] += gap * (value - self.means[j]);
+            }
+        }
+        if self.all {
+            let shrink = (self.count - 1.0) / self.count;
+            for i in 0..dim {
+                for j in 0..dim {
+                    self.squares[i * dim + j] += gaps[i] * gaps[j] * shrink;
+                }
+            }
+        }
+    }
+
+    fn variances(&self) -> impl Iterator<Item = f64> {
+        self.squares.iter().map(|square| square / (self.count - 1.0).max(1.0))
+    }
+
+    /// The columns of the Cholesky factor of the covariance, drawn a little towards its diagonal.
+    fn factor(&self) -> Option<Vec<Vec<f64>>> {
+        let dim = self.means.len();
+        if dim == 0 {
+            return None;
+        }
+        let weight = self.count / (self.count + 5.0 + dim as f64);
+        let covariance = DMatrix::from_fn(dim, dim, |i, j| {
+            let value = self.squares[i * dim + j] / (self.count - 1.0);
+            if i == j { value + 1e-300 } else { weight * value }
+        });
+        let lower = covariance.cholesky()?.l();
+        let columns = (0..dim).map(|j| lower.column(j).iter().copied().collect());
+        Some(columns.collect())
+    }
+}
