@@ -12,6 +12,7 @@ pub mod graph;
 mod model;
 pub mod program;
 pub mod special;
+mod statistics;
 mod syntax;
 
 pub use check::function::{FUNCTIONS, Function};
@@ -20,3 +21,4 @@ pub use data::{Data, Datum};
 pub use error::{Mistake, Mistakes, Span};
 pub use model::{Model, Noise, OutOfSupport};
 pub use program::Workspace;
+pub use statistics::{ClampedMoments, MomentTerm, Neighbours, Sensitivity, Statistics, TooTight};

@@ -16,7 +16,7 @@ use crate::data::{Data, Datum};
 use crate::distribution::{Multivariate, Univariate};
 use crate::error::{Problem, Span};
 use crate::graph::{Graph, Input, Node};
-use crate::syntax::{Expression, Statement};
+use crate::syntax::{Expression, Lines, Statement};
 
 /// How many nodes a text may mean.
 const MAX_NODES: usize = 200_000;
@@ -114,11 +114,24 @@ impl<'g> Scope<'g> {
         Ok(Scope { graph, names, block: Block::Parameters, record_names, lines, current: 0 })
     }
 
-    /// Begins a block of these statements.
-    pub fn enter(&mut self, block: Block, statements: &[Statement]) {
+    /// Begins the block of the statistics.
+    pub fn enter_statistics(&mut self) {
+        self.block = Block::Statistics;
+        self.lines.clear();
+    }
+
+    /// Reads the lines of a block; mistakes are added to those of the lines.
+    pub fn block(&mut self, block: Block, lines: &mut Lines, text: &str) -> Defined {
         self.block = block;
-        self.current = 0;
-        self.lines = statements.iter().map(Line::new).collect();
+        self.lines = lines.statements.iter().map(Line::new).collect();
+        lines.broken.iter().for_each(|name| self.mark_broken(name));
+        self.statements(&lines.statements, text, &mut lines.problems)
+    }
+
+    /// Notes that the line of `name` has a mistake, so that its uses are no further ones.
+    fn mark_broken(&mut self, name: &str) {
+        let broken = Binding { value: Value::vector(Vec::new()), role: Role::Broken };
+        self.names.entry(name.to_string()).or_insert(broken);
     }
 
     /// Says which names the record will define.

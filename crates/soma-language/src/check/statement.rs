@@ -59,14 +59,12 @@ fn names_in(expression: &Expression, names: &mut BTreeSet<String>) {
 
 impl Scope<'_> {
     /// Reads the statements of a block; mistakes are added to `problems`, one for each line.
-    pub fn statements(&mut self, statements: &[Statement], text: &str, problems: &mut Vec<Problem>) -> Defined {
+    pub(super) fn statements(&mut self, statements: &[Statement], text: &str, problems: &mut Vec<Problem>) -> Defined {
         let mut defined = Defined::default();
         for (k, statement) in statements.iter().enumerate() {
             self.current = k;
             if let Err(problem) = self.statement(statement, text, &mut defined) {
-                let name = statement.target.name.clone();
-                let broken = Binding { value: Value::vector(Vec::new()), role: Role::Broken };
-                self.names.entry(name).or_insert(broken);
+                self.mark_broken(&statement.target.name);
                 if !problem.message.is_empty() {
                     problems.push(problem);
                 }
@@ -117,6 +115,9 @@ impl Scope<'_> {
             }
             return Ok(());
         };
+        if binding.role == Role::Broken {
+            return Err(Problem::new(target.span, "", ""));
+        }
         let place = match binding.role {
             Role::Data => "given as data",
             Role::Parameter if self.block == Block::Record => "defined among the parameters",

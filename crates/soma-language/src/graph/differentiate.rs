@@ -21,6 +21,8 @@ impl Graph {
     pub fn pull_back(&mut self, of: &[(Node, Node)], inputs: &[Node]) -> Vec<Node> {
         let mut adjoints: BTreeMap<Node, Node> = BTreeMap::new();
         for &(node, weight) in of {
+            let sums = self.level(node) < Level::Row && self.level(weight) == Level::Row;
+            let weight = if sums { self.sum(weight) } else { weight };
             self.accumulate(&mut adjoints, node, weight);
         }
         let mut found: BTreeMap<Node, Node> = BTreeMap::new();

@@ -68,7 +68,9 @@ fn hull<const N: usize>(values: [f64; N], integer: bool) -> Fact {
     }
 }
 
-/// Makes an interval from ends that were rounded hold what they stand for.
+/// Widens ends that were computed by a function that need not be monotone in its last digits.
+/// Sums, products, quotients and roots are rounded correctly, and so monotone: the values of a
+/// program that computes them stay between the ends computed in the same way.
 fn outward(fact: Fact) -> Fact {
     let ulps = |x: f64| if x.is_finite() { 4.0 * f64::EPSILON * x.abs() } else { 0.0 };
     Fact { low: fact.low - ulps(fact.low), high: fact.high + ulps(fact.high), ..fact }
@@ -93,7 +95,7 @@ fn unary_fact(op: Unary, a: Fact) -> Fact {
         Unary::Neg => Fact { low: -a.high, high: -a.low, integer: a.integer },
         Unary::Exp => Fact { low: a.low.exp().max(0.0), ..outward(a.map(f64::exp)) },
         Unary::Log => outward(Fact { low: a.low.max(0.0), ..a }.map(f64::ln)),
-        Unary::Sqrt => outward(Fact { low: a.low.max(0.0), ..a }.map(f64::sqrt)),
+        Unary::Sqrt => Fact { low: a.low.max(0.0), ..a }.map(f64::sqrt),
         Unary::Abs => {
             let high = a.low.abs().max(a.high.abs());
             let low = if a.low <= 0.0 && a.high >= 0.0 { 0.0 } else { a.low.abs().min(a.high.abs()) };
@@ -124,17 +126,12 @@ fn end_product(a: f64, b: f64) -> f64 {
 
 fn binary_fact(op: Binary, a: Fact, b: Fact) -> Fact {
     let integer = a.integer && b.integer;
-    let rounded = |fact: Fact| if integer { fact } else { outward(fact) };
     match op {
-        Binary::Add => rounded(sum(a, b, integer)),
-        Binary::Sub => rounded(sum(a, unary_fact(Unary::Neg, b), integer)),
+        Binary::Add => sum(a, b, integer),
+        Binary::Sub => sum(a, unary_fact(Unary::Neg, b), integer),
         Binary::Mul => {
             let ends = [(a.low, b.low), (a.low, b.high), (a.high, b.low), (a.high, b.high)];
-            let fact = hull(ends.map(|(x, y)| end_product(x, y)), integer);
-            if a.low >= 0.0 && b.low >= 0.0 {
-                return Fact { low: fact.low, ..rounded(fact) };
-            }
-            rounded(fact)
+            hull(ends.map(|(x, y)| end_product(x, y)), integer)
         }
         Binary::Div => {
             if b.low < 0.0 && b.high > 0.0 || b.low == 0.0 && b.high == 0.0 {
@@ -146,8 +143,9 @@ fn binary_fact(op: Binary, a: Fact, b: Fact) -> Fact {
                 high: reciprocal(b.low, f64::INFINITY),
                 integer: false,
             };
+            let exact = b.low == b.high;
             let fact = binary_fact(Binary::Mul, Fact { integer: false, ..a }, inverse);
-            if a.low >= 0.0 && b.low >= 0.0 { Fact { low: fact.low.max(0.0), ..fact } } else { fact }
+            if exact && a.is_bounded() { hull([a.low / b.low, a.high / b.low], false) } else { outward(fact) }
         }
         Binary::Pow => power_fact(a, b),
         Binary::Min => Fact { low: a.low.min(b.low), high: a.high.min(b.high), integer },

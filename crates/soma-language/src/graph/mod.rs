@@ -215,6 +215,10 @@ impl Graph {
     fn folded(&mut self, op: Binary, a: Node, b: Node) -> Node {
         match (self.constant_value(a), self.constant_value(b)) {
             (Some(x), Some(y)) => self.constant(op.evaluate(x, y)),
+            _ if op == Binary::Min && self.fact(a).high <= self.fact(b).low => a,
+            _ if op == Binary::Min && self.fact(b).high <= self.fact(a).low => b,
+            _ if op == Binary::Max && self.fact(a).low >= self.fact(b).high => a,
+            _ if op == Binary::Max && self.fact(b).low >= self.fact(a).high => b,
             _ => {
                 let node = self.push(Op::Binary(op), &[a, b]);
                 let fact = self.fact(node);

@@ -68,21 +68,25 @@ impl<'m> Formulas<'m> {
         terms.fold(self.constant(0.0), |sum, term| sum + term).node
     }
 
-    /// The log density of a record that the model has drawn.
-    pub(super) fn log_likelihood(&self) -> Node {
-        let terms = self.record.variables.iter().map(|variable| self.law(variable, Guard::Moving));
-        terms.fold(self.constant(0.0), |sum, term| sum + term).node
+    /// The log densities of the variables whose law depends on theta, of a record that the model
+    /// has drawn.
+    fn moving_laws(&self) -> Vec<Term<'m>> {
+        let laws = self.record.variables.iter().map(|variable| self.law(variable, Guard::Moving));
+        laws.filter(|law| self.graph.borrow().depends_on(law.node, Input::Theta)).collect()
     }
 
-    /// The log density at the second theta minus that at the first, of what depends on theta.
+    /// The log density of a record, but for what is the same at every theta.
+    pub(super) fn log_likelihood(&self) -> Node {
+        let zero = self.constant(0.0);
+        self.moving_laws().into_iter().fold(zero, |sum, term| sum + term).node
+    }
+
+    /// The log density at the second theta minus that at the first.
     pub(super) fn log_ratio(&self) -> Node {
         let mut total = self.constant(0.0);
-        for variable in &self.record.variables {
-            let here = self.law(variable, Guard::Moving).node;
-            if self.graph.borrow().depends_on(here, Input::Theta) {
-                let there = self.graph.borrow_mut().substitute(&[here], &self.theta, &self.beside)[0];
-                total = total + (self.term(there) - self.term(here));
-            }
+        for here in self.moving_laws() {
+            let there = self.graph.borrow_mut().substitute(&[here.node], &self.theta, &self.beside)[0];
+            total = total + (self.term(there) - here);
         }
         total.node
     }

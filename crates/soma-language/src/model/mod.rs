@@ -5,6 +5,7 @@ mod density;
 mod describe;
 mod transform;
 
+pub(crate) use describe::support_words;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -116,24 +117,24 @@ impl Model {
             mistakes.sort_by_key(|mistake| mistake.line);
             mistakes
         };
-        let (parameter_lines, mut parameter_problems) = syntax::statements(parameters);
-        let (record_lines, mut record_problems) = syntax::statements(record);
+        let (mut first, mut second) = (syntax::lines(parameters), syntax::lines(record));
         let mut scope = match Scope::new(&graph, data) {
             Ok(scope) => scope,
             Err(problem) => return Err(Mistakes(vec![problem.within("data", "")])),
         };
-        scope.announce_record(&record_lines);
-        scope.enter(Block::Parameters, &parameter_lines);
-        let parameters_defined = scope.statements(&parameter_lines, parameters, &mut parameter_problems);
-        let parameters_broken = !parameter_problems.is_empty();
-        scope.enter(Block::Record, &record_lines);
-        let record_defined = scope.statements(&record_lines, record, &mut record_problems);
-        if record_defined.variables.is_empty() && record_problems.is_empty() && !parameters_broken {
+        scope.announce_record(&second.statements);
+        let parameters_defined = scope.block(Block::Parameters, &mut first, parameters);
+        let well = first.problems.is_empty();
+        // Without the names of the parameters the record would be full of unknown names.
+        let readable = !first.unreadable;
+        let record_defined =
+            if readable { scope.block(Block::Record, &mut second, record) } else { Defined::default() };
+        if record_defined.variables.is_empty() && second.problems.is_empty() && well {
             let help = "draw at least one name, as in `x ~ normal(m, s)`";
-            record_problems.push(Problem::new(Default::default(), "the record has no variables", help));
+            second.problems.push(Problem::new(Default::default(), "the record has no variables", help));
         }
-        let mut mistakes = placed("parameters", parameters, parameter_problems);
-        mistakes.extend(placed("record", record, record_problems));
+        let mut mistakes = placed("parameters", parameters, first.problems);
+        mistakes.extend(placed("record", record, second.problems));
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
         }
@@ -347,7 +348,8 @@ impl Model {
         self.programs.log_ratios.run(inputs, out.len(), workspace, &mut [], out);
     }
 
-    /// The sum of the log densities of the records.
+    /// The sum of the log densities of the records, but for variables whose law is the same at
+    /// every theta.
     pub fn log_likelihood(&self, theta: &[f64], records: &[f64], workspace: &mut Workspace) -> f64 {
         let mut value = [0.0];
         let inputs = Inputs { records, ..at(theta) };

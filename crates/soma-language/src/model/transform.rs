@@ -4,6 +4,9 @@ use super::{Formulas, Noise};
 use crate::check::Law;
 use crate::graph::{Fact, Input, Level, Node, Source, Term};
 
+/// The largest record of which the factor is written down.
+const MAX_AFFINE: usize = 64;
+
 impl<'m> Formulas<'m> {
     pub(super) fn noise_kinds(&self) -> Vec<Noise> {
         let mut kinds = Vec::new();
@@ -99,7 +102,7 @@ impl<'m> Formulas<'m> {
     /// Shift and factor, where the record is an affine function of normal noise.
     pub(super) fn affine(&self, forward: &[Node]) -> Option<Vec<Node>> {
         let noise = self.noise_inputs();
-        if self.noise_kinds().contains(&Noise::Uniform) {
+        if noise.len() > MAX_AFFINE || self.noise_kinds().contains(&Noise::Uniform) {
             return None;
         }
         let mut graph = self.graph.borrow_mut();

@@ -13,7 +13,7 @@ pub use score::{
     laplace_score, logit_score, student_cdf, student_score,
 };
 use statrs::function::beta::beta_reg;
-use statrs::function::gamma::gamma_lr;
+use statrs::function::gamma::{gamma_lr, gamma_ur};
 
 /// log sqrt(2 pi).
 pub const LOG_SQRT_TWO_PI: f64 = 0.918_938_533_204_672_8;
@@ -179,7 +179,10 @@ pub fn gamma_cdf(shape: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
-    if x.is_infinite() { 1.0 } else { gamma_lr(shape, x) }
+    if x.is_infinite() {
+        return 1.0;
+    }
+    if shape > LARGE_SHAPE { normal_cdf(cube_root_score(shape, x)) } else { gamma_lr(shape, x) }
 }
 
 /// 1 - [`gamma_cdf`], without cancellation.
@@ -190,7 +193,18 @@ pub fn gamma_sf(shape: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
     }
-    if x.is_infinite() { 0.0 } else { statrs::function::gamma::gamma_ur(shape, x) }
+    if x.is_infinite() {
+        return 0.0;
+    }
+    if shape > LARGE_SHAPE { normal_cdf(-cube_root_score(shape, x)) } else { gamma_ur(shape, x) }
+}
+
+/// Above it the incomplete gamma function takes too many terms, and the cube root of a gamma is
+/// normal (Wilson and Hilferty) to about 1e-9.
+const LARGE_SHAPE: f64 = 1e9;
+
+fn cube_root_score(shape: f64, x: f64) -> f64 {
+    3.0 * shape.sqrt() * ((x / shape).cbrt() - 1.0 + 1.0 / (9.0 * shape))
 }
 
 /// The regularised incomplete beta function.

@@ -6,7 +6,7 @@
 use super::{beta_score, gamma_score, log_gamma, normal_cdf, normal_log_cdf, student_score};
 use super::{LOG_SQRT_TWO_PI, log1p, softplus};
 
-const STEPS: usize = 100;
+const STEPS: usize = 60;
 
 /// The u with `score`(u) = e, where `log_density` is that of u.
 fn solve(e: f64, start: f64, score: impl Fn(f64) -> f64, log_density: impl Fn(f64) -> f64) -> f64 {
@@ -29,7 +29,7 @@ fn solve(e: f64, start: f64, score: impl Fn(f64) -> f64, log_density: impl Fn(f6
             };
             reach *= 2.0;
         }
-        if (next - u).abs() <= 1e-15 * u.abs().max(1e-3) {
+        if (next - u).abs() <= 4e-15 * u.abs().max(1.0) {
             return next;
         }
         u = next;

@@ -4,5 +4,5 @@ mod lexer;
 mod parser;
 mod tree;
 
-pub(crate) use parser::{expression, statements};
+pub(crate) use parser::{Lines, expression, lines};
 pub(crate) use tree::{Entry, Expression, Kind, Meaning, Operator, Statement, Target, Tilde};

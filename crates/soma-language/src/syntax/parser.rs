@@ -15,21 +15,36 @@ const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
 
 type Parsed<T> = Result<T, Problem>;
 
-/// The statements of `text`, and the mistakes of the lines that are none.
-pub(crate) fn statements(text: &str) -> (Vec<Statement>, Vec<Problem>) {
+/// The lines of a text.
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub statements: Vec<Statement>,
+    /// The mistakes of lines that are no statements.
+    pub problems: Vec<Problem>,
+    /// The names that such lines begin with.
+    pub broken: Vec<String>,
+    /// Whether the text could not even be split into tokens.
+    pub unreadable: bool,
+}
+
+/// The lines of `text`.
+pub(crate) fn lines(text: &str) -> Lines {
+    let mut lines = Lines::default();
     let mut parser = match Parser::new(text) {
         Ok(parser) => parser,
-        Err(problem) => return (Vec::new(), vec![problem]),
+        Err(problem) => return Lines { problems: vec![problem], unreadable: true, ..lines },
     };
-    let (mut statements, mut problems) = (Vec::new(), Vec::new());
     loop {
-        match parser.peek() {
-            Token::End => return (statements, problems),
+        match parser.peek().clone() {
+            Token::End => return lines,
             Token::Newline => parser.advance(),
-            _ => match parser.statement() {
-                Ok(statement) => statements.push(statement),
+            first => match parser.statement() {
+                Ok(statement) => lines.statements.push(statement),
                 Err(problem) => {
-                    problems.push(problem);
+                    lines.problems.push(problem);
+                    if let Token::Name(name) = first {
+                        lines.broken.push(name);
+                    }
                     parser.skip_line();
                 }
             },
