@@ -27,10 +27,19 @@ fn text(name: &str) -> (Model, Statistics, Vec<f64>) {
         "regression" => (
             "b[1..3] ~ normal(0, 2)\ns2 ~ inverse_gamma(5, 4)",
             "x[1..2] ~ normal(centre, 1)\ny ~ normal(b[1] + dot(b[2..3], x), sqrt(s2))",
-            &["clamp(y / 6, -1, 1)", "clamp(x[1] / 6, -1, 1) * clamp(y / 6, -1, 1)", "clamp(x[2] / 6, -1, 1)"],
+            &[
+                "clamp(y / 6, -1, 1)",
+                "clamp(x[1] / 6, -1, 1) * clamp(y / 6, -1, 1)",
+                "clamp(x[2] / 6, -1, 1)",
+            ],
             vec![-1.5, 0.5, 1.1, 1.7],
         ),
-        _ => ("a ~ gamma(2, 0.5)\nb ~ gamma(3, 1)", "x ~ beta(a, b)", &["x", "x ^ 2"], vec![2.5, 4.0]),
+        _ => (
+            "a ~ gamma(2, 0.5)\nb ~ gamma(3, 1)",
+            "x ~ beta(a, b)",
+            &["x", "x ^ 2"],
+            vec![2.5, 4.0],
+        ),
     };
     let model = Model::new(parameters, record, &data).expect("the texts of this example are right");
     let statistics = Statistics::new(statistics, &model).expect("they are bounded");
@@ -51,7 +60,9 @@ fn by_text(name: &str, work: &str) -> f64 {
         match work {
             "propose" => model.propose(theta, records, &mut rng, &mut w),
             "ratios" => model.log_ratios(theta, &other, records, &mut out[..RECORDS], &mut w),
-            "gradient" => total += model.log_likelihood_gradient(theta, records, &mut gradient, &mut w),
+            "gradient" => {
+                total += model.log_likelihood_gradient(theta, records, &mut gradient, &mut w)
+            }
             "statistics" => statistics.evaluate(records, &mut out, &mut w),
             _ => {}
         }
@@ -173,7 +184,9 @@ fn hand_statistics(name: &str, records: &[f64], out: &mut [f64]) {
             }
         }
         "regression" => {
-            for (row, record) in out.as_chunks_mut::<3>().0.iter_mut().zip(records.as_chunks::<3>().0) {
+            for (row, record) in
+                out.as_chunks_mut::<3>().0.iter_mut().zip(records.as_chunks::<3>().0)
+            {
                 let u = record.map(|x| (x * (1.0 / 6.0)).clamp(-1.0, 1.0));
                 *row = [u[2], u[0] * u[2], u[1]];
             }
@@ -189,7 +202,9 @@ fn hand_statistics(name: &str, records: &[f64], out: &mut [f64]) {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [name, side, work] = args.as_slice() else {
-        eprintln!("usage: count normal|regression|beta text|hand propose|ratios|gradient|statistics|none");
+        eprintln!(
+            "usage: count normal|regression|beta text|hand propose|ratios|gradient|statistics|none"
+        );
         std::process::exit(2);
     };
     let total = if side == "text" { by_text(name, work) } else { by_hand(name, work) };

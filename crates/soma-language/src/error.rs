@@ -44,7 +44,8 @@ impl Problem {
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let line_text = text[line_start..].split('\n').next().unwrap_or("").trim_end_matches('\r');
         let line_end = line_start + line_text.len();
-        let width = text[start.min(line_end)..end.clamp(start.min(line_end), line_end)].chars().count();
+        let width =
+            text[start.min(line_end)..end.clamp(start.min(line_end), line_end)].chars().count();
         Mistake {
             block: block.to_string(),
             line: before.matches('\n').count() + 1,
@@ -114,7 +115,10 @@ impl fmt::Display for Mistakes {
 impl std::error::Error for Mistakes {}
 
 /// The name of `known` that is most like `given`, if one is like it.
-pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let lower = given.to_lowercase();
     known
         .into_iter()

@@ -15,8 +15,8 @@ pub mod special;
 mod statistics;
 mod syntax;
 
-pub use check::function::{FUNCTIONS, Function};
 pub use check::Shape;
+pub use check::function::{FUNCTIONS, Function};
 pub use data::{Data, Datum};
 pub use error::{Mistake, Mistakes, Span};
 pub use model::{Model, Noise, OutOfSupport};

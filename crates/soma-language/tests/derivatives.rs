@@ -52,7 +52,12 @@ fn likelihood_gradients_are_differences() {
             for k in 0..theta.len() {
                 let mut f = |theta: &[f64]| model.log_likelihood(theta, &records, &mut w);
                 let slope = difference(&mut f, &theta, k);
-                close(&format!("{name} d{} seed {seed}", model.parameters()[k]), gradient[k], slope, 1e-6);
+                close(
+                    &format!("{name} d{} seed {seed}", model.parameters()[k]),
+                    gradient[k],
+                    slope,
+                    1e-6,
+                );
             }
         }
     }
@@ -71,7 +76,12 @@ fn log_ratios_are_differences_of_log_densities() {
         model.log_ratios(&from, &to, &records, &mut ratios, &mut w);
         for i in 0..300 {
             let expected = b[i] - a[i];
-            assert!(ratios[i] == expected || (ratios[i] - expected).abs() < 1e-9 * (1.0 + a[i].abs() + b[i].abs()), "{name}: {} {expected}", ratios[i]);
+            assert!(
+                ratios[i] == expected
+                    || (ratios[i] - expected).abs() < 1e-9 * (1.0 + a[i].abs() + b[i].abs()),
+                "{name}: {} {expected}",
+                ratios[i]
+            );
         }
     }
 }
@@ -94,7 +104,12 @@ fn prior_gradients_and_jacobians_are_differences() {
             close(name, value, model.log_prior(&theta, &mut w), 1e-12);
             for k in 0..p {
                 let slope = difference(&mut |theta| model.log_prior(theta, &mut w), &theta, k);
-                close(&format!("{name} prior d{}", model.parameters()[k]), gradient[k], slope, 1e-5);
+                close(
+                    &format!("{name} prior d{}", model.parameters()[k]),
+                    gradient[k],
+                    slope,
+                    1e-5,
+                );
             }
             let mut free_gradient = vec![0.0; p];
             let free_value = model.log_prior_free_gradient(&free, &mut free_gradient, &mut w);
@@ -138,7 +153,10 @@ fn transforms_have_the_law_of_the_density() {
             model.inverse(&theta, &records, &mut noise, &mut rng(1), &mut w);
             let mut back = vec![0.0; 4 * d];
             model.forward(&theta, &noise, &mut back, &mut w);
-            records.iter().zip(&back).for_each(|(a, b)| close(&format!("{name} and back"), *a, *b, 1e-8));
+            records
+                .iter()
+                .zip(&back)
+                .for_each(|(a, b)| close(&format!("{name} and back"), *a, *b, 1e-8));
             let mut densities = vec![0.0; 4];
             model.log_densities(&theta, &records, &mut densities, &mut w);
             for (i, e) in noise.chunks_exact(d).enumerate() {
@@ -151,7 +169,8 @@ fn transforms_have_the_law_of_the_density() {
                     model.push_forward(&theta, e, &still, &direction, &mut column, &mut w);
                     column.iter().enumerate().for_each(|(j, slope)| jacobian[(j, k)] = *slope);
                 }
-                let log_phi: f64 = e.iter().map(|e| -0.5 * e * e - 0.5 * (2.0 * std::f64::consts::PI).ln()).sum();
+                let log_phi: f64 =
+                    e.iter().map(|e| -0.5 * e * e - 0.5 * (2.0 * std::f64::consts::PI).ln()).sum();
                 let expected = log_phi - jacobian.determinant().abs().ln();
                 close(&format!("{name} seed {seed}"), densities[i], expected, 1e-7);
             }
@@ -193,8 +212,9 @@ fn transforms_have_right_derivatives() {
         let mut pushed = vec![0.0; 3 * d];
         model.push_forward(&theta, &noise, &theta_direction, &noise_direction, &mut pushed, &mut w);
         let left: f64 = pushed.iter().zip(&slopes).map(|(a, b)| a * b).sum();
-        let right: f64 = theta_direction.iter().zip(&theta_gradient).map(|(a, b)| a * b).sum::<f64>()
-            + noise_direction.iter().zip(&noise_gradient).map(|(a, b)| a * b).sum::<f64>();
+        let right: f64 =
+            theta_direction.iter().zip(&theta_gradient).map(|(a, b)| a * b).sum::<f64>()
+                + noise_direction.iter().zip(&noise_gradient).map(|(a, b)| a * b).sum::<f64>();
         close(&format!("{name} forward and reverse"), left, right, 1e-9);
     }
 }

@@ -25,7 +25,11 @@ fn assert_standard(what: &str, values: &[f64], kind: Noise) {
 fn assert_uniform(what: &str, values: &mut [f64]) {
     values.sort_by(f64::total_cmp);
     let n = values.len() as f64;
-    let gap = values.iter().enumerate().map(|(i, u)| (u - (i as f64 + 0.5) / n).abs()).fold(0.0, f64::max);
+    let gap = values
+        .iter()
+        .enumerate()
+        .map(|(i, u)| (u - (i as f64 + 0.5) / n).abs())
+        .fold(0.0, f64::max);
     assert!(gap * n.sqrt() < 2.2, "{what}: distance {gap}");
 }
 
@@ -48,7 +52,9 @@ fn the_noise_of_proposed_records_is_standard() {
                 let own: Vec<f64> = noise.iter().skip(k).step_by(e).copied().collect();
                 let what = format!("{name}, noise {k} at {theta:?}");
                 assert_standard(&what, &own, kind);
-                let uniform = |&e: &f64| if kind == Noise::Normal { soma_language::special::normal_cdf(e) } else { e };
+                let uniform = |&e: &f64| {
+                    if kind == Noise::Normal { soma_language::special::normal_cdf(e) } else { e }
+                };
                 assert_uniform(&what, &mut own.iter().map(uniform).collect::<Vec<_>>());
             }
         }
@@ -105,17 +111,37 @@ fn integral(model: &Model) -> f64 {
     }
     let mut out = vec![0.0; points.len()];
     model.log_densities(&[], &points, &mut out, &mut w);
-    out.iter().zip(&weights).filter(|(log, w)| log.is_finite() && w.is_finite()).map(|(log, w)| log.exp() * w).sum()
+    out.iter()
+        .zip(&weights)
+        .filter(|(log, w)| log.is_finite() && w.is_finite())
+        .map(|(log, w)| log.exp() * w)
+        .sum()
 }
 
 #[test]
 fn densities_integrate_to_one() {
     for law in [
-        "normal(1, 2)", "half_normal(3)", "log_normal(0.5, 0.7)", "student_t(3, 1, 2)", "laplace(1, 2)",
-        "logistic(-1, 0.5)", "exponential(0.7)", "gamma(2.5, 3)", "gamma(0.6, 1)", "inverse_gamma(3, 2)",
-        "weibull(1.7, 2)", "beta(2.5, 4)", "beta(0.7, 0.6)", "uniform(-2, 3)", "bernoulli(0.3)",
-        "bernoulli(logistic(1))", "binomial(9, 0.3)", "binomial(9, logistic(-1))", "poisson(4.5)",
-        "negative_binomial(3, 0.8)", "categorical([1, 2, 4])",
+        "normal(1, 2)",
+        "half_normal(3)",
+        "log_normal(0.5, 0.7)",
+        "student_t(3, 1, 2)",
+        "laplace(1, 2)",
+        "logistic(-1, 0.5)",
+        "exponential(0.7)",
+        "gamma(2.5, 3)",
+        "gamma(0.6, 1)",
+        "inverse_gamma(3, 2)",
+        "weibull(1.7, 2)",
+        "beta(2.5, 4)",
+        "beta(0.7, 0.6)",
+        "uniform(-2, 3)",
+        "bernoulli(0.3)",
+        "bernoulli(logistic(1))",
+        "binomial(9, 0.3)",
+        "binomial(9, logistic(-1))",
+        "poisson(4.5)",
+        "negative_binomial(3, 0.8)",
+        "categorical([1, 2, 4])",
     ] {
         let model = Model::new("", &format!("x ~ {law}"), &Data::new()).unwrap();
         let mass = integral(&model);
@@ -171,7 +197,11 @@ fn prior_draws_follow_the_prior() {
         for k in 0..p {
             let mean = sums[k] / N as f64;
             let error = (squares[k] / N as f64 / N as f64).sqrt();
-            assert!(mean.abs() < 4.5 * error, "{name}, {}: {mean} +- {error}", model.parameters()[k]);
+            assert!(
+                mean.abs() < 4.5 * error,
+                "{name}, {}: {mean} +- {error}",
+                model.parameters()[k]
+            );
         }
     }
 }
@@ -208,7 +238,9 @@ fn outside_the_support_the_density_is_zero() {
         model.log_densities(&[], points, &mut out, &mut w);
         assert!(out.iter().all(|&log| log == f64::NEG_INFINITY), "{law}: {out:?}");
     }
-    let model = Model::new("p[1..2] ~ dirichlet([1, 1])\nc ~ uniform(0, 1)", "x ~ normal(0, 1)", &data()).unwrap();
+    let model =
+        Model::new("p[1..2] ~ dirichlet([1, 1])\nc ~ uniform(0, 1)", "x ~ normal(0, 1)", &data())
+            .unwrap();
     assert_eq!(model.log_prior(&[1.5, 0.5], &mut w), f64::NEG_INFINITY);
     assert_eq!(model.log_prior(&[0.5, 1.5], &mut w), f64::NEG_INFINITY);
     assert_eq!(model.check_theta(&[0.5, 1.5], &mut w).unwrap_err().parameter, "c");

@@ -283,7 +283,8 @@ fn the_corpus_has_two_hundred() {
 
 #[test]
 fn mistakes_in_parameters() {
-    let read = |text: &str| Model::new(text, "x ~ normal(0, 1)", &data()).err().map(|m| m.to_string());
+    let read =
+        |text: &str| Model::new(text, "x ~ normal(0, 1)", &data()).err().map(|m| m.to_string());
     snapshot("parameters", messages(BAD_PARAMETERS, read));
 }
 
@@ -321,15 +322,18 @@ fn data_with_mistakes_is_refused() {
 #[test]
 fn mangled_texts_do_not_panic() {
     const PIECES: &[&str] = &[
-        "(", ")", "[", "]", "..", "~", "=", "==", "<", ",", "+", "-", "*", "/", "^", "#", "\n", " ", "1", "0",
-        "1e308", "1e-320", "-1", "x", "normal", "exp", "if", "then", "else", "not", "and", "é", "\u{0}", "\t", "log(",
+        "(", ")", "[", "]", "..", "~", "=", "==", "<", ",", "+", "-", "*", "/", "^", "#", "\n",
+        " ", "1", "0", "1e308", "1e-320", "-1", "x", "normal", "exp", "if", "then", "else", "not",
+        "and", "é", "\u{0}", "\t", "log(",
     ];
-    let count: usize = std::env::var("SOMA_MANGLED").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
+    let count: usize =
+        std::env::var("SOMA_MANGLED").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
     let (mut rng, mut w) = (rng(11), Workspace::new());
     let mut accepted = 0;
     for round in 0..count {
         let (_, parameters, record) = MODELS[round % MODELS.len()];
-        let mut texts = [parameters.to_string(), record.to_string(), "clamp(x, 0, 1) + (x > 2)".to_string()];
+        let mut texts =
+            [parameters.to_string(), record.to_string(), "clamp(x, 0, 1) + (x > 2)".to_string()];
         let which = rng.random_range(0..3);
         for _ in 0..rng.random_range(1..4) {
             let mut characters: Vec<char> = texts[which].chars().collect();
@@ -364,7 +368,10 @@ fn mangled_texts_do_not_panic() {
                     statistics.evaluate(&records, &mut out, &mut w);
                     for (value, (low, high)) in out.iter().zip(statistics.bounds().iter().cycle()) {
                         let finite = records.iter().all(|x| x.is_finite());
-                        assert!(!finite || value >= low && value <= high, "{texts:?}: {value} {low} {high}");
+                        assert!(
+                            !finite || value >= low && value <= high,
+                            "{texts:?}: {value} {low} {high}"
+                        );
                     }
                 }
             }
@@ -381,6 +388,7 @@ fn deep_texts_are_refused() {
     assert!(Model::new(&long, "y ~ normal(0, 1)", &data()).is_err());
     let signs = format!("x = {}1", "-".repeat(5000));
     assert!(Model::new(&signs, "y ~ normal(0, 1)", &data()).is_err());
-    let growth: String = (0..40).map(|k| format!("v{} = [{}]\n", k, vec!["1"; 999].join(","))).collect();
+    let growth: String =
+        (0..40).map(|k| format!("v{} = [{}]\n", k, vec!["1"; 999].join(","))).collect();
     assert!(Model::new(&growth, "y ~ normal(0, 1)", &data()).is_ok());
 }

@@ -2,8 +2,6 @@
 //!
 //! `scripts/language_reference.py` writes the table.
 
-mod common;
-
 use std::cell::RefCell;
 
 use serde_json::Value;
@@ -53,14 +51,19 @@ fn laws_agree_with_scipy() {
     for row in rows {
         let law = row["law"].as_str().unwrap();
         let number = |key: &str| row[key].as_f64().unwrap();
-        let args: Vec<f64> = row["args"].as_array().unwrap().iter().map(|a| a.as_f64().unwrap()).collect();
+        let args: Vec<f64> =
+            row["args"].as_array().unwrap().iter().map(|a| a.as_f64().unwrap()).collect();
         let (x, tail) = (number("x"), number("tail"));
         let ours = evaluate(law, &args, x);
         let what = format!("{law}{args:?} at {x:e}");
         assert_close(&format!("{what}: log density"), ours[0], number("log_density"), tail);
         let cdf = number("cdf");
         let relative = (ours[1] - cdf).abs() / cdf;
-        assert!((ours[1] - cdf).abs() < 1e-10 && (relative < 1e-6 || cdf < 1e-290), "{what}: cdf {:e} against {cdf:e}", ours[1]);
+        assert!(
+            (ours[1] - cdf).abs() < 1e-10 && (relative < 1e-6 || cdf < 1e-290),
+            "{what}: cdf {:e} against {cdf:e}",
+            ours[1]
+        );
         if ours.len() > 2 {
             assert_close(&format!("{what}: score"), ours[2], number("score"), tail);
             let error = (ours[3] - x).abs() / x.abs().max(1e-300);
@@ -84,7 +87,10 @@ fn functions_agree_with_scipy() {
             other => panic!("{other}"),
         };
         let error = (ours - theirs).abs();
-        assert!(error < 1e-13 || error < 1e-12 * theirs.abs(), "{name}({x}): {ours:e} against {theirs:e}");
+        assert!(
+            error < 1e-13 || error < 1e-12 * theirs.abs(),
+            "{name}({x}): {ours:e} against {theirs:e}"
+        );
     }
 }
 
@@ -94,7 +100,9 @@ fn discrete_quantiles_are_the_smallest_with_enough_below() {
         (&|u| special::poisson_quantile(3.7, u), &|k| special::poisson_cdf(3.7, k)),
         (&|u| special::poisson_quantile(2000.0, u), &|k| special::poisson_cdf(2000.0, k)),
         (&|u| special::binomial_quantile(40.0, 0.3, u), &|k| special::binomial_cdf(40.0, 0.3, k)),
-        (&|u| special::negative_binomial_quantile(5.0, 0.7, u), &|k| special::negative_binomial_cdf(5.0, 0.7, k)),
+        (&|u| special::negative_binomial_quantile(5.0, 0.7, u), &|k| {
+            special::negative_binomial_cdf(5.0, 0.7, k)
+        }),
     ];
     for (quantile, cdf) in cases {
         for j in 1..400 {

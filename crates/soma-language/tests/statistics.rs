@@ -56,7 +56,9 @@ fn bounds_are_never_exceeded() {
     let mut out = vec![0.0; 20_000 * k];
     statistics.evaluate(&records, &mut out, &mut w);
     for row in out.chunks_exact(k) {
-        for ((value, (low, high)), label) in row.iter().zip(statistics.bounds()).zip(statistics.labels()) {
+        for ((value, (low, high)), label) in
+            row.iter().zip(statistics.bounds()).zip(statistics.labels())
+        {
             assert!(*value >= low && *value <= high, "{label}: {value} outside [{low}, {high}]");
         }
     }
@@ -78,7 +80,11 @@ fn distance(a: &[f64], b: &[f64]) -> Sensitivity {
 fn sensitivities_are_never_exceeded() {
     let u = ["clamp(x / 6, -1, 1)", "clamp(z / 6, -1, 1)"];
     let gram = [
-        u[1].to_string(), format!("{} * {}", u[0], u[1]), format!("{} ^ 2", u[1]), u[0].to_string(), format!("{0} * {0}", u[0]),
+        u[1].to_string(),
+        format!("{} * {}", u[0], u[1]),
+        format!("{} ^ 2", u[1]),
+        u[0].to_string(),
+        format!("{0} * {0}", u[0]),
     ];
     let sets: Vec<Vec<&str>> = vec![
         TEXTS.to_vec(),
@@ -95,14 +101,23 @@ fn sensitivities_are_never_exceeded() {
         let n = 3000;
         let mut out = vec![0.0; n * k];
         statistics.evaluate(&records(n, 2), &mut out, &mut w);
-        let shown = [Neighbours::Replace, Neighbours::AddRemove].map(|how| statistics.sensitivity(how));
+        let shown =
+            [Neighbours::Replace, Neighbours::AddRemove].map(|how| statistics.sensitivity(how));
         let zero = vec![0.0; k];
         for a in out.chunks_exact(k) {
             let moved = distance(a, &zero);
-            assert!(moved.l1 <= shown[1].l1 * (1.0 + 1e-12) && moved.l2 <= shown[1].l2 * (1.0 + 1e-12), "{texts:?}");
+            assert!(
+                moved.l1 <= shown[1].l1 * (1.0 + 1e-12) && moved.l2 <= shown[1].l2 * (1.0 + 1e-12),
+                "{texts:?}"
+            );
             for b in out.chunks_exact(k).step_by(17) {
                 let moved = distance(a, b);
-                assert!(moved.l1 <= shown[0].l1 * (1.0 + 1e-12) && moved.l2 <= shown[0].l2 * (1.0 + 1e-12), "{texts:?} {moved:?} {:?}", shown[0]);
+                assert!(
+                    moved.l1 <= shown[0].l1 * (1.0 + 1e-12)
+                        && moved.l2 <= shown[0].l2 * (1.0 + 1e-12),
+                    "{texts:?} {moved:?} {:?}",
+                    shown[0]
+                );
             }
         }
     }
@@ -115,7 +130,9 @@ fn known_sensitivities_are_tight() {
     let squares = u.map(|u| format!("{u} ^ 2"));
     let gram = statistics(&[u[0], u[1], &product, &squares[0], &squares[1]]);
     let replace = gram.sensitivity(Neighbours::Replace);
-    assert!((replace.l1 - 2.0 * 16.0 / 6.0).abs() < 1e-12 && (replace.l2 - 8f64.sqrt()).abs() < 1e-12);
+    assert!(
+        (replace.l1 - 2.0 * 16.0 / 6.0).abs() < 1e-12 && (replace.l2 - 8f64.sqrt()).abs() < 1e-12
+    );
     assert_eq!(gram.sensitivity(Neighbours::AddRemove).l1, 5.0);
     for text in ["histogram(x, [-3, -1, 0, 2, 5])", "one_hot(k, 3)"] {
         let bins = statistics(&[text]);
@@ -133,7 +150,9 @@ fn known_sensitivities_are_tight() {
 #[test]
 fn overrides_may_be_looser_and_not_tighter() {
     let statistics = statistics(&["clamp(x, 0, 2)", "voted"]);
-    let check = |l1: f64, l2: f64| statistics.check_sensitivity(Neighbours::Replace, Sensitivity { l1, l2 });
+    let check = |l1: f64, l2: f64| {
+        statistics.check_sensitivity(Neighbours::Replace, Sensitivity { l1, l2 })
+    };
     assert!(check(3.0, 5f64.sqrt()).is_ok() && check(10.0, 10.0).is_ok());
     let refused = check(2.9, 5.0).unwrap_err();
     assert_eq!((refused.norm, refused.shown), ("l1", 3.0));
@@ -149,7 +168,8 @@ fn few_values_are_all_found() {
     statistics.evaluate(&records(10_000, 3), &mut out, &mut Workspace::new());
     let mut found = vec![false; values.len()];
     for row in out.chunks_exact(3) {
-        found[values.iter().position(|value| value == row).expect("every value is in the list")] = true;
+        found[values.iter().position(|value| value == row).expect("every value is in the list")] =
+            true;
     }
     assert!(found.iter().all(|&found| found));
     let bins = super_histogram();
@@ -168,7 +188,11 @@ fn super_histogram() -> Statistics {
 #[test]
 fn moments_are_recognised() {
     let yes: &[&[&str]] = &[
-        &["clamp(x, -6, 6) / 6", "clamp(x / 6, -1, 1) ^ 2", "clamp(x / 6, -1, 1) * clamp(-2 * z, -1, 3)"],
+        &[
+            "clamp(x, -6, 6) / 6",
+            "clamp(x / 6, -1, 1) ^ 2",
+            "clamp(x / 6, -1, 1) * clamp(-2 * z, -1, 3)",
+        ],
         &["clamp(x, 18, 90)", "y", "voted"],
         &["3 - 2 * clamp(z, 0, 4)", "(clamp(z, 0, 4) - 2) * (2 * y - 1)"],
     ];
@@ -184,11 +208,18 @@ fn moments_are_recognised() {
         let mut out = vec![0.0; 500 * k];
         statistics.evaluate(&records, &mut out, &mut w);
         for (record, row) in records.chunks_exact(6).zip(out.chunks_exact(k)) {
-            let mut u: Vec<f64> = record.iter().enumerate().map(|(j, x)| ((x - moments.centre[j]) / moments.half_width[j]).clamp(-1.0, 1.0)).collect();
+            let mut u: Vec<f64> = record
+                .iter()
+                .enumerate()
+                .map(|(j, x)| ((x - moments.centre[j]) / moments.half_width[j]).clamp(-1.0, 1.0))
+                .collect();
             u.push(1.0);
             for (term, value) in moments.terms.iter().zip(row) {
                 let ours = term.offset + term.factor * u[term.variables[0]] * u[term.variables[1]];
-                assert!((ours - value).abs() < 1e-12 * (1.0 + value.abs()), "{texts:?}: {ours} {value}");
+                assert!(
+                    (ours - value).abs() < 1e-12 * (1.0 + value.abs()),
+                    "{texts:?}: {ours} {value}"
+                );
             }
         }
     }
@@ -205,7 +236,12 @@ fn slopes_are_differences() {
     let mut checked = 0;
     for _ in 0..300 {
         let record: Vec<f64> = vec![
-            6.0 * rng.random::<f64>() - 3.0, 8.0 * rng.random::<f64>() - 2.0, 2.0, 1.0, 0.1 + 0.8 * rng.random::<f64>(), 3.0,
+            6.0 * rng.random::<f64>() - 3.0,
+            8.0 * rng.random::<f64>() - 2.0,
+            2.0,
+            1.0,
+            0.1 + 0.8 * rng.random::<f64>(),
+            3.0,
         ];
         let mut slopes = vec![0.0; 6];
         statistics.slopes(&record, &weights, &mut slopes, &mut w);
@@ -219,9 +255,15 @@ fn slopes_are_differences() {
             };
             let (above, below) = (value(h), value(-h));
             // A jump or a bend between the two points is no derivative.
-            let slope: f64 = above.iter().zip(&below).zip(&weights).map(|((a, b), w)| w * (a - b)).sum::<f64>() / (2.0 * h);
+            let slope: f64 =
+                above.iter().zip(&below).zip(&weights).map(|((a, b), w)| w * (a - b)).sum::<f64>()
+                    / (2.0 * h);
             if slope.abs() < 1e3 && (value(2.0 * h)[0] - above[0]).abs() < 1.0 {
-                assert!((slopes[k] - slope).abs() < 1e-4 * (1.0 + slope.abs()), "{k}: {} {slope} at {record:?}", slopes[k]);
+                assert!(
+                    (slopes[k] - slope).abs() < 1e-4 * (1.0 + slope.abs()),
+                    "{k}: {} {slope} at {record:?}",
+                    slopes[k]
+                );
                 checked += 1;
             }
         }
@@ -231,7 +273,11 @@ fn slopes_are_differences() {
 
 #[test]
 fn models_and_statistics_are_described() {
-    let text = format!("{}{}", model().describe(), statistics(&["voted", "clamp(x, 18, 90) * voted", "histogram(y, [0, 0.5, 1])"]).describe());
+    let text = format!(
+        "{}{}",
+        model().describe(),
+        statistics(&["voted", "clamp(x, 18, 90) * voted", "histogram(y, [0, 0.5, 1])"]).describe()
+    );
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("describe", text);
     });

@@ -22,7 +22,9 @@ impl Scope<'_> {
             Kind::Number(value) => Ok(Value::scalar(self.graph.borrow_mut().constant(*value))),
             Kind::Name(name) => self.named(name, span),
             Kind::List(entries) => self.list(entries, span),
-            Kind::Call { name, name_span, arguments } => self.call(name, *name_span, arguments, span),
+            Kind::Call { name, name_span, arguments } => {
+                self.call(name, *name_span, arguments, span)
+            }
             Kind::Index { of, entries } => self.index(of, entries, span),
             Kind::Negate(inner) => {
                 let inner = self.argument(inner)?;
@@ -113,7 +115,13 @@ impl Scope<'_> {
         Ok(Value::vector(nodes))
     }
 
-    fn call(&self, name: &str, name_span: Span, arguments: &[Expression], span: Span) -> Checked<Value> {
+    fn call(
+        &self,
+        name: &str,
+        name_span: Span,
+        arguments: &[Expression],
+        span: Span,
+    ) -> Checked<Value> {
         let Some(function) = function::find(name) else {
             return Err(self.unknown_function(name, name_span));
         };
@@ -132,7 +140,11 @@ impl Scope<'_> {
         }
         if self.names.contains_key(name) {
             let message = format!("`{name}` is not a function");
-            return Problem::new(span, message, "a product is written with `*`, an entry with `[ ]`");
+            return Problem::new(
+                span,
+                message,
+                "a product is written with `*`, an entry with `[ ]`",
+            );
         }
         let functions = FUNCTIONS.iter().map(|function| function.name);
         let alias = match name {
@@ -154,12 +166,21 @@ impl Scope<'_> {
 
     fn binary(&self, operator: Operator, left: &Expression, right: &Expression) -> Checked<Value> {
         let logical = matches!(operator, Operator::And | Operator::Or);
-        let side = |side: &Expression| if logical { self.condition(side) } else { self.argument(side) };
+        let side =
+            |side: &Expression| if logical { self.condition(side) } else { self.argument(side) };
         let sides = [side(left)?, side(right)?];
         if operator == Operator::Divide
-            && sides[1].value.nodes.iter().any(|&n| self.graph.borrow().constant_value(n) == Some(0.0))
+            && sides[1]
+                .value
+                .nodes
+                .iter()
+                .any(|&n| self.graph.borrow().constant_value(n) == Some(0.0))
         {
-            return Err(Problem::new(right.span, "division by zero", "the divisor is 0 whatever the record"));
+            return Err(Problem::new(
+                right.span,
+                "division by zero",
+                "the divisor is 0 whatever the record",
+            ));
         }
         each(&mut self.graph.borrow_mut(), &sides, |g, a| match operator {
             Operator::Add => g.add(a[0], a[1]),
@@ -191,7 +212,11 @@ impl Scope<'_> {
             (Shape::Vector(n), [Entry::Range(ends)]) => {
                 let (first, last) = (self.place(&ends[0], n)?, self.place(&ends[1], n)?);
                 if first > last {
-                    return Err(Problem::new(span, "an empty range", "the first place is at most the last"));
+                    return Err(Problem::new(
+                        span,
+                        "an empty range",
+                        "the first place is at most the last",
+                    ));
                 }
                 Ok(Value::vector(whole.nodes[first..=last].to_vec()))
             }
@@ -206,7 +231,15 @@ impl Scope<'_> {
             }
             (shape, _) => Err(Problem::new(
                 span,
-                format!("{} with {} in brackets", shape.words(), if entries.len() == 1 { "1 place".into() } else { format!("{} places", entries.len()) }),
+                format!(
+                    "{} with {} in brackets",
+                    shape.words(),
+                    if entries.len() == 1 {
+                        "1 place".into()
+                    } else {
+                        format!("{} places", entries.len())
+                    }
+                ),
                 "a vector has one place, a matrix two",
             )),
         }
@@ -217,7 +250,13 @@ impl Scope<'_> {
         let value = self.value(at)?;
         let place = match value.nodes.as_slice() {
             [node] if value.shape == Shape::Scalar => *node,
-            _ => return Err(Problem::new(at.span, "a place must be a single number", "write one whole number")),
+            _ => {
+                return Err(Problem::new(
+                    at.span,
+                    "a place must be a single number",
+                    "write one whole number",
+                ));
+            }
         };
         if self.graph.borrow().constant_value(place).is_some() {
             return Ok(Value::scalar(nodes[self.place(at, n)?]));
@@ -286,6 +325,7 @@ impl Scope<'_> {
 /// Names for a message, at most twelve of them.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    let shown = names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let shown =
+        names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if names.len() > 12 { format!("{shown}, ...") } else { shown }
 }

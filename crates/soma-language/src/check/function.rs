@@ -75,7 +75,12 @@ pub(super) fn find(name: &str) -> Option<&'static Function> {
 
 impl Function {
     /// The function at `arguments`, called at `span`.
-    pub(super) fn call(&self, g: &mut Graph, arguments: &[Argument], span: Span) -> Result<Value, Problem> {
+    pub(super) fn call(
+        &self,
+        g: &mut Graph,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Result<Value, Problem> {
         let (low, high) = self.arity;
         if arguments.len() < low || arguments.len() > high {
             return Err(Problem::new(
@@ -123,7 +128,8 @@ pub(super) fn each(
 ) -> Result<Value, Problem> {
     let shape = common_shape(arguments)?;
     let nodes = (0..shape.len()).map(|k| {
-        let entry = |a: &Argument| a.value.nodes[if a.value.shape == Shape::Scalar { 0 } else { k }];
+        let entry =
+            |a: &Argument| a.value.nodes[if a.value.shape == Shape::Scalar { 0 } else { k }];
         let nodes: Vec<Node> = arguments.iter().map(entry).collect();
         f(g, &nodes)
     });
@@ -187,7 +193,13 @@ fn softmax(g: &mut Graph, arguments: &[Argument]) -> Result<Value, Problem> {
     needs_vector(&arguments[0], "softmax")?;
     let nodes = &arguments[0].value.nodes;
     let top = nodes[1..].iter().fold(nodes[0], |best, &node| g.binary(Binary::Max, best, node));
-    let powers: Vec<Node> = nodes.iter().map(|&a| { let gap = g.sub(a, top); g.exp(gap) }).collect();
+    let powers: Vec<Node> = nodes
+        .iter()
+        .map(|&a| {
+            let gap = g.sub(a, top);
+            g.exp(gap)
+        })
+        .collect();
     let total = g.total(&powers);
     let shares = powers.iter().map(|&power| g.div(power, total)).collect();
     Ok(Value::vector(shares))
@@ -195,9 +207,14 @@ fn softmax(g: &mut Graph, arguments: &[Argument]) -> Result<Value, Problem> {
 
 /// The constant entries of an argument.
 fn constants(g: &Graph, argument: &Argument, what: &str) -> Result<Vec<f64>, Problem> {
-    let values: Option<Vec<f64>> = argument.value.nodes.iter().map(|&n| g.constant_value(n)).collect();
+    let values: Option<Vec<f64>> =
+        argument.value.nodes.iter().map(|&n| g.constant_value(n)).collect();
     values.ok_or_else(|| {
-        Problem::new(argument.span, format!("{what} must be known constants"), "write numbers, or give them as data")
+        Problem::new(
+            argument.span,
+            format!("{what} must be known constants"),
+            "write numbers, or give them as data",
+        )
     })
 }
 
@@ -213,7 +230,11 @@ fn histogram(g: &mut Graph, arguments: &[Argument]) -> Result<Value, Problem> {
         ));
     }
     let &[a] = arguments[0].value.nodes.as_slice() else {
-        return Err(Problem::new(arguments[0].span, "`histogram` needs a single number", "take one entry, as in `x[1]`"));
+        return Err(Problem::new(
+            arguments[0].span,
+            "`histogram` needs a single number",
+            "take one entry, as in `x[1]`",
+        ));
     };
     let last = edges.len() - 2;
     let bins = edges.windows(2).enumerate().map(|(k, pair)| {
@@ -228,10 +249,18 @@ fn histogram(g: &mut Graph, arguments: &[Argument]) -> Result<Value, Problem> {
 fn one_hot(g: &mut Graph, arguments: &[Argument]) -> Result<Value, Problem> {
     let counts = constants(g, &arguments[1], "the count of `one_hot`")?;
     let (&[k], &[count]) = (arguments[0].value.nodes.as_slice(), counts.as_slice()) else {
-        return Err(Problem::new(arguments[0].span, "`one_hot` needs single numbers", "write `one_hot(k, 3)`"));
+        return Err(Problem::new(
+            arguments[0].span,
+            "`one_hot` needs single numbers",
+            "write `one_hot(k, 3)`",
+        ));
     };
     if !(1.0..=1000.0).contains(&count) || count != count.floor() {
-        return Err(Problem::new(arguments[1].span, format!("`one_hot` with a count of {count}"), "a whole number from 1 to 1000"));
+        return Err(Problem::new(
+            arguments[1].span,
+            format!("`one_hot` with a count of {count}"),
+            "a whole number from 1 to 1000",
+        ));
     }
     let indicators = (1..=count as usize).map(|at| {
         let at = g.constant(at as f64);

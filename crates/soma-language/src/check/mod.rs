@@ -162,11 +162,15 @@ impl<'g> Scope<'g> {
         let help = "use names of the record and constants given as data";
         match binding.role {
             Role::Parameter if uses_theta => Some((
-                format!("`{name}` is a parameter, and a statistic is computed from the record alone"),
+                format!(
+                    "`{name}` is a parameter, and a statistic is computed from the record alone"
+                ),
                 help.into(),
             )),
             _ if uses_theta => Some((
-                format!("`{name}` depends on parameters, and a statistic is computed from the record alone"),
+                format!(
+                    "`{name}` depends on parameters, and a statistic is computed from the record alone"
+                ),
                 help.into(),
             )),
             _ => None,
@@ -180,7 +184,9 @@ impl<'g> Scope<'g> {
             return in_record.then(|| {
                 Problem::new(
                     span,
-                    format!("`{name}` is a record variable, and parameters do not depend on records"),
+                    format!(
+                        "`{name}` is a record variable, and parameters do not depend on records"
+                    ),
                     "move this line to the record",
                 )
             });
@@ -237,7 +243,10 @@ fn data_value(graph: &mut Graph, name: &str, datum: &Datum) -> Result<Value, Pro
     let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !valid {
-        return problem(format!("data `{name}`: not a name"), "letters, digits and `_`, a letter first");
+        return problem(
+            format!("data `{name}`: not a name"),
+            "letters, digits and `_`, a letter first",
+        );
     }
     if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
         return problem(format!("data `{name}`: empty, or not finite"), "give finite numbers");

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::expression::MAX_LENGTH;
 use super::function::{self, Argument};
 use super::{Binding, Block, Definition, Law, Line, Role, Scope, Shape, Value, Variable};
-use crate::distribution::{self, Constraint, Domain, Family, Form, Multivariate, TABLE, Univariate};
+use crate::distribution::{
+    self, Constraint, Domain, Family, Form, Multivariate, TABLE, Univariate,
+};
 use crate::error::{Problem, Span, nearest};
 use crate::graph::{Fact, Input, Node, Term};
 use crate::syntax::{Entry, Expression, Kind, Meaning, Statement, Target, Tilde};
@@ -59,7 +61,12 @@ fn names_in(expression: &Expression, names: &mut BTreeSet<String>) {
 
 impl Scope<'_> {
     /// Reads the statements of a block; mistakes are added to `problems`, one for each line.
-    pub(super) fn statements(&mut self, statements: &[Statement], text: &str, problems: &mut Vec<Problem>) -> Defined {
+    pub(super) fn statements(
+        &mut self,
+        statements: &[Statement],
+        text: &str,
+        problems: &mut Vec<Problem>,
+    ) -> Defined {
         let mut defined = Defined::default();
         for (k, statement) in statements.iter().enumerate() {
             self.current = k;
@@ -73,7 +80,12 @@ impl Scope<'_> {
         defined
     }
 
-    fn statement(&mut self, statement: &Statement, text: &str, defined: &mut Defined) -> Checked<()> {
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        text: &str,
+        defined: &mut Defined,
+    ) -> Checked<()> {
         let target = &statement.target;
         self.check_new(target)?;
         let shape = self.target_shape(target)?;
@@ -84,8 +96,16 @@ impl Scope<'_> {
                 if !target.ranges.is_empty() && value.shape != shape {
                     return Err(Problem::new(
                         expression.span,
-                        format!("{} for `{}`, which is {}", value.shape.words(), target.name, shape.words()),
-                        format!("leave out the range: `{} = ...` takes the shape of its right side", target.name),
+                        format!(
+                            "{} for `{}`, which is {}",
+                            value.shape.words(),
+                            target.name,
+                            shape.words()
+                        ),
+                        format!(
+                            "leave out the range: `{} = ...` takes the shape of its right side",
+                            target.name
+                        ),
                     ));
                 }
                 let (name, text) = (target.name.clone(), quoted(expression.span));
@@ -111,7 +131,11 @@ impl Scope<'_> {
         let Some(binding) = self.names.get(name) else {
             if function::find(name).is_some() {
                 let help = "choose another name";
-                return Err(Problem::new(target.span, format!("`{name}` is the name of a function"), help));
+                return Err(Problem::new(
+                    target.span,
+                    format!("`{name}` is the name of a function"),
+                    help,
+                ));
             }
             return Ok(());
         };
@@ -123,7 +147,11 @@ impl Scope<'_> {
             Role::Parameter if self.block == Block::Record => "defined among the parameters",
             _ => "defined above",
         };
-        Err(Problem::new(target.span, format!("`{name}` is already {place}"), "each name is defined once; choose another"))
+        Err(Problem::new(
+            target.span,
+            format!("`{name}` is already {place}"),
+            "each name is defined once; choose another",
+        ))
     }
 
     /// The shape that the ranges of a target say.
@@ -148,31 +176,49 @@ impl Scope<'_> {
             [] => Ok(Shape::Scalar),
             [n] => Ok(Shape::Vector(*n)),
             [rows, columns] if rows * columns <= MAX_LENGTH => Ok(Shape::Matrix(*rows, *columns)),
-            _ => Err(Problem::new(target.span, "too many ranges, or too large a matrix", "a vector has one range, a matrix two")),
+            _ => Err(Problem::new(
+                target.span,
+                "too many ranges, or too large a matrix",
+                "a vector has one range, a matrix two",
+            )),
         }
     }
 
-    fn tilde(&self, target: &Target, shape: Shape, tilde: &Tilde, first: usize) -> Checked<Variable> {
+    fn tilde(
+        &self,
+        target: &Target,
+        shape: Shape,
+        tilde: &Tilde,
+        first: usize,
+    ) -> Checked<Variable> {
         let family = distribution::find(&tilde.name).ok_or_else(|| unknown_distribution(tilde))?;
         let expected = family.arguments();
         if tilde.arguments.len() != expected.len() {
             let names: Vec<&str> = expected.iter().map(|argument| argument.name).collect();
-            let count = if expected.len() == 1 { "1 argument".into() } else { format!("{} arguments", expected.len()) };
+            let count = if expected.len() == 1 {
+                "1 argument".into()
+            } else {
+                format!("{} arguments", expected.len())
+            };
             return Err(Problem::new(
                 tilde.whole,
                 format!("`{}` takes {count}, not {}", tilde.name, tilde.arguments.len()),
                 format!("write `{}({})`", tilde.name, names.join(", ")),
             ));
         }
-        let arguments: Vec<Argument> =
-            tilde.arguments.iter().map(|argument| self.argument(argument)).collect::<Checked<_>>()?;
+        let arguments: Vec<Argument> = tilde
+            .arguments
+            .iter()
+            .map(|argument| self.argument(argument))
+            .collect::<Checked<_>>()?;
         for (argument, expected) in arguments.iter().zip(expected) {
             self.check_domain(&tilde.name, argument, expected)?;
         }
         let (law, coordinates) = match family {
-            Family::Univariate(family) => {
-                (self.each_law(family, target, shape, tilde, &arguments)?, (0..shape.len()).collect())
-            }
+            Family::Univariate(family) => (
+                self.each_law(family, target, shape, tilde, &arguments)?,
+                (0..shape.len()).collect(),
+            ),
             Family::Multivariate(family) => {
                 check_whole(family, target, shape, tilde, &arguments, self)?;
                 let args = arguments.iter().map(|argument| argument.value.nodes.clone()).collect();
@@ -181,7 +227,15 @@ impl Scope<'_> {
             }
         };
         let nodes = self.entries(&law, shape, first, &coordinates);
-        Ok(Variable { name: target.name.clone(), shape, nodes, first, coordinates, law, text: String::new() })
+        Ok(Variable {
+            name: target.name.clone(),
+            shape,
+            nodes,
+            first,
+            coordinates,
+            law,
+            text: String::new(),
+        })
     }
 
     /// The entries that are coordinates of theta or of the record.
@@ -222,24 +276,51 @@ impl Scope<'_> {
                 };
                 let message = format!(
                     "`{}` of `{}` is {}, but `{}` is {}",
-                    expected.name, tilde.name, own.words(), target.name, shape.words()
+                    expected.name,
+                    tilde.name,
+                    own.words(),
+                    target.name,
+                    shape.words()
                 );
                 return Err(Problem::new(argument.span, message, help));
+            }
+        }
+        for (argument, expected) in arguments.iter().zip(family.arguments()) {
+            if expected.form == Form::Vector
+                && !matches!(argument.value.shape, Shape::Vector(n) if n >= 2)
+            {
+                let words = argument.value.shape.words();
+                return Err(Problem::new(
+                    argument.span,
+                    format!(
+                        "`{}` of `{}` must be a vector of two or more, not {words}",
+                        expected.name, tilde.name
+                    ),
+                    "a vector is a name such as `w` of `w[1..3]`, or a list `[1, 2, 3]`",
+                ));
             }
         }
         let args: Vec<Vec<Node>> = (0..shape.len())
             .map(|k| {
                 let pairs = arguments.iter().zip(family.arguments());
-                pairs.flat_map(|(argument, expected)| entries_for(&argument.value, expected.form, k)).collect()
+                pairs
+                    .flat_map(|(argument, expected)| entries_for(&argument.value, expected.form, k))
+                    .collect()
             })
             .collect();
-        if let (Some((message, help)), Some(last)) = (self.family_problem(family, &args), arguments.last()) {
+        if let (Some((message, help)), Some(last)) =
+            (self.family_problem(family, &args), arguments.last())
+        {
             return Err(Problem::new(arguments[0].span.to(last.span), message, help));
         }
         Ok(Law::Each(family, args))
     }
 
-    fn family_problem(&self, family: &dyn Univariate, args: &[Vec<Node>]) -> Option<(String, String)> {
+    fn family_problem(
+        &self,
+        family: &dyn Univariate,
+        args: &[Vec<Node>],
+    ) -> Option<(String, String)> {
         let graph = self.graph.borrow();
         args.iter().find_map(|args| {
             let facts: Vec<Fact> = args.iter().map(|&arg| graph.fact(arg)).collect();
@@ -263,7 +344,8 @@ impl Scope<'_> {
         match shape {
             Shape::Matrix(_, d) => {
                 for i in 0..d {
-                    let squares: Vec<Node> = (0..i).map(|j| graph.pow_two(nodes[i * d + j])).collect();
+                    let squares: Vec<Node> =
+                        (0..i).map(|j| graph.pow_two(nodes[i * d + j])).collect();
                     let total = graph.total(&squares);
                     let left = graph.from(1.0, total);
                     graph.assume(left, Fact::between(0.0, 1.0));
@@ -284,7 +366,8 @@ impl Scope<'_> {
     fn entry_fact(&self, law: &Law, k: usize) -> Fact {
         match law {
             Law::Each(family, args) => {
-                let terms: Vec<Term> = args[k].iter().map(|&arg| Term::new(self.graph, arg)).collect();
+                let terms: Vec<Term> =
+                    args[k].iter().map(|&arg| Term::new(self.graph, arg)).collect();
                 let support = family.support(&terms);
                 Fact {
                     low: support.low.map_or(f64::NEG_INFINITY, |end| end.fact().low),
@@ -301,7 +384,12 @@ impl Scope<'_> {
     }
 
     /// Refuses an argument that is, or can be, outside its domain.
-    fn check_domain(&self, name: &str, argument: &Argument, expected: &distribution::Argument) -> Checked<()> {
+    fn check_domain(
+        &self,
+        name: &str,
+        argument: &Argument,
+        expected: &distribution::Argument,
+    ) -> Checked<()> {
         let graph = self.graph.borrow();
         for &node in &argument.value.nodes {
             let fact = graph.fact(node);
@@ -311,15 +399,29 @@ impl Scope<'_> {
             {
                 return Err(Problem::new(
                     argument.span,
-                    format!("`{}` of `{name}` is {value}, but it must be {}", expected.name, expected.domain.words()),
+                    format!(
+                        "`{}` of `{name}` is {value}, but it must be {}",
+                        expected.name,
+                        expected.domain.words()
+                    ),
                     "change the argument",
                 ));
             }
             let (low, high, advice) = match expected.domain {
                 Domain::Real => continue,
-                Domain::Positive => (0.0, f64::INFINITY, "give it a positive prior such as `half_normal`, or write `exp(...)`"),
-                Domain::Probability => (0.0, 1.0, "write `logistic(...)`, or give it a prior on (0, 1) such as `beta`"),
-                Domain::Count => (0.0, f64::INFINITY, "use a constant, or a name drawn from a discrete distribution"),
+                Domain::Positive => (
+                    0.0,
+                    f64::INFINITY,
+                    "give it a positive prior such as `half_normal`, or write `exp(...)`",
+                ),
+                Domain::Probability => {
+                    (0.0, 1.0, "write `logistic(...)`, or give it a prior on (0, 1) such as `beta`")
+                }
+                Domain::Count => (
+                    0.0,
+                    f64::INFINITY,
+                    "use a constant, or a name drawn from a discrete distribution",
+                ),
             };
             let whole = expected.domain != Domain::Count || fact.integer;
             if fact.low < low || fact.high > high || !whole {
@@ -331,7 +433,11 @@ impl Scope<'_> {
                 };
                 return Err(Problem::new(
                     argument.span,
-                    format!("`{}` of `{name}` must be {}, but this can be {range}", expected.name, expected.domain.words()),
+                    format!(
+                        "`{}` of `{name}` must be {}, but this can be {range}",
+                        expected.name,
+                        expected.domain.words()
+                    ),
                     advice,
                 ));
             }
@@ -381,7 +487,10 @@ fn unknown_distribution(tilde: &Tilde) -> Problem {
     }
     let help = match alias.or_else(|| nearest(&tilde.name, names())) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("distributions: {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        None => format!(
+            "distributions: {}",
+            names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        ),
     };
     Problem::new(tilde.span, format!("unknown distribution `{}`", tilde.name), help)
 }
@@ -398,26 +507,41 @@ fn check_whole(
     for (argument, expected) in arguments.iter().zip(family.arguments()) {
         let fits = match expected.form {
             Form::Scalar => argument.value.shape == Shape::Scalar,
-            Form::Vector => matches!(argument.value.shape, Shape::Vector(n) if n >= 2 || family.constraint() == Constraint::Free),
-            Form::Matrix => matches!(argument.value.shape, Shape::Matrix(rows, columns) if rows == columns),
+            Form::Vector => {
+                matches!(argument.value.shape, Shape::Vector(n) if n >= 2 || family.constraint() == Constraint::Free)
+            }
+            Form::Matrix => {
+                matches!(argument.value.shape, Shape::Matrix(rows, columns) if rows == columns)
+            }
         };
         if !fits {
             let wanted = match expected.form {
                 Form::Scalar => "a single number",
-                Form::Vector if family.constraint() == Constraint::Simplex => "a vector of two or more",
+                Form::Vector if family.constraint() == Constraint::Simplex => {
+                    "a vector of two or more"
+                }
                 Form::Vector => "a vector",
                 Form::Matrix => "a square matrix",
             };
             return Err(Problem::new(
                 argument.span,
-                format!("`{}` of `{}` must be {wanted}, not {}", expected.name, tilde.name, argument.value.shape.words()),
+                format!(
+                    "`{}` of `{}` must be {wanted}, not {}",
+                    expected.name,
+                    tilde.name,
+                    argument.value.shape.words()
+                ),
                 "a vector is a name such as `b` of `b[1..3]`, or a list `[1, 2, 3]`; matrices are given as data or drawn",
             ));
         }
     }
     if family.is_matrix() {
         return match shape {
-            Shape::Matrix(rows, columns) if rows == columns && rows >= 2 && scope.block == Block::Parameters => Ok(()),
+            Shape::Matrix(rows, columns)
+                if rows == columns && rows >= 2 && scope.block == Block::Parameters =>
+            {
+                Ok(())
+            }
             Shape::Matrix(rows, columns) if rows == columns && rows >= 2 => Err(Problem::new(
                 tilde.span,
                 format!("`{}` is a distribution of parameters", tilde.name),
@@ -433,10 +557,21 @@ fn check_whole(
     let lengths: Vec<usize> = arguments.iter().map(|argument| argument.value.nodes.len()).collect();
     let n = family.length(&lengths).unwrap_or(0);
     if shape != Shape::Vector(n) {
-        let message = format!("`{}` draws a vector of {n}, but `{}` is {}", tilde.name, target.name, shape.words());
-        return Err(Problem::new(target.span, message, format!("write `{}[1..{n}] ~ ...`", target.name)));
+        let message = format!(
+            "`{}` draws a vector of {n}, but `{}` is {}",
+            tilde.name,
+            target.name,
+            shape.words()
+        );
+        return Err(Problem::new(
+            target.span,
+            message,
+            format!("write `{}[1..{n}] ~ ...`", target.name),
+        ));
     }
-    if let Some(argument) = arguments.iter().find(|argument| matches!(argument.value.shape, Shape::Matrix(..))) {
+    if let Some(argument) =
+        arguments.iter().find(|argument| matches!(argument.value.shape, Shape::Matrix(..)))
+    {
         check_factor(argument, n, scope)?;
     }
     Ok(())
@@ -453,7 +588,8 @@ fn check_factor(argument: &Argument, n: usize, scope: &Scope<'_>) -> Checked<()>
         ));
     }
     let graph = scope.graph.borrow();
-    let upper = (0..n * n).any(|at| at % n > at / n && graph.constant_value(nodes[at]) != Some(0.0));
+    let upper =
+        (0..n * n).any(|at| at % n > at / n && graph.constant_value(nodes[at]) != Some(0.0));
     if upper {
         return Err(Problem::new(
             argument.span,

@@ -1,8 +1,8 @@
 //! bernoulli(probability): 1 with this probability, otherwise 0.
 
 use super::{Argument, Domain, Support, Univariate, scalar};
-use crate::graph::{Source, Term};
 use crate::graph::Unary;
+use crate::graph::{Source, Term};
 
 pub(super) struct Bernoulli;
 

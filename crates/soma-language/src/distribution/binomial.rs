@@ -1,8 +1,8 @@
 //! binomial(trials, probability): successes in independent trials.
 
 use super::{Argument, Domain, Support, Univariate, scalar};
-use crate::graph::{Source, Term};
 use crate::graph::Unary;
+use crate::graph::{Source, Term};
 use crate::special::Special;
 
 pub(super) struct Binomial;

@@ -25,9 +25,10 @@ impl Univariate for Categorical {
 
     fn log_density<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
         let last = args.len() - 1;
-        let log = args[..last].iter().enumerate().rev().fold(args[last].log(), |rest, (k, weight)| {
-            x.equals(x.constant((k + 1) as f64)).select(weight.log(), rest)
-        });
+        let log =
+            args[..last].iter().enumerate().rev().fold(args[last].log(), |rest, (k, weight)| {
+                x.equals(x.constant((k + 1) as f64)).select(weight.log(), rest)
+            });
         log - sum(args).log()
     }
 

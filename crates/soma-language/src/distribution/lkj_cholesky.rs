@@ -22,7 +22,11 @@ fn shape<'g>(concentration: Term<'g>, d: usize, j: usize) -> Term<'g> {
 }
 
 /// L out of partial correlations, row after row.
-pub(crate) fn factor<'g>(d: usize, one: Term<'g>, mut partial: impl FnMut(usize, usize) -> Term<'g>) -> Vec<Term<'g>> {
+pub(crate) fn factor<'g>(
+    d: usize,
+    one: Term<'g>,
+    mut partial: impl FnMut(usize, usize) -> Term<'g>,
+) -> Vec<Term<'g>> {
     let mut entries = vec![one * 0.0; d * d];
     for i in 0..d {
         let mut left = one;
@@ -86,7 +90,12 @@ impl Multivariate for LkjCholesky {
         total
     }
 
-    fn sample<'g>(&self, source: Source<'g>, length: usize, args: &[Vec<Term<'g>>]) -> Vec<Term<'g>> {
+    fn sample<'g>(
+        &self,
+        source: Source<'g>,
+        length: usize,
+        args: &[Vec<Term<'g>>],
+    ) -> Vec<Term<'g>> {
         let d = side(length);
         factor(d, args[0][0].constant(1.0), |_, j| {
             let s = shape(args[0][0], d, j);
@@ -94,7 +103,12 @@ impl Multivariate for LkjCholesky {
         })
     }
 
-    fn transform<'g>(&self, noise: &[Term<'g>], length: usize, args: &[Vec<Term<'g>>]) -> Vec<Term<'g>> {
+    fn transform<'g>(
+        &self,
+        noise: &[Term<'g>],
+        length: usize,
+        args: &[Vec<Term<'g>>],
+    ) -> Vec<Term<'g>> {
         let d = side(length);
         factor(d, args[0][0].constant(1.0), |i, j| {
             let s = shape(args[0][0], d, j);

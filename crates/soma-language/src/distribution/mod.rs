@@ -173,10 +173,20 @@ pub trait Multivariate: Sync {
     fn log_density<'g>(&self, x: &[Term<'g>], args: &[Vec<Term<'g>>]) -> Term<'g>;
 
     /// A draw of `length` entries.
-    fn sample<'g>(&self, source: Source<'g>, length: usize, args: &[Vec<Term<'g>>]) -> Vec<Term<'g>>;
+    fn sample<'g>(
+        &self,
+        source: Source<'g>,
+        length: usize,
+        args: &[Vec<Term<'g>>],
+    ) -> Vec<Term<'g>>;
 
     /// The value that the standard normals stand for.
-    fn transform<'g>(&self, noise: &[Term<'g>], length: usize, args: &[Vec<Term<'g>>]) -> Vec<Term<'g>>;
+    fn transform<'g>(
+        &self,
+        noise: &[Term<'g>],
+        length: usize,
+        args: &[Vec<Term<'g>>],
+    ) -> Vec<Term<'g>>;
 
     /// The standard normals of a value.
     fn whiten<'g>(&self, x: &[Term<'g>], args: &[Vec<Term<'g>>]) -> Vec<Term<'g>>;

@@ -53,7 +53,8 @@ impl Multivariate for MultiNormal {
         let d = x.len();
         let mut noise: Vec<Term> = Vec::new();
         for i in 0..d {
-            let rest = (0..i).fold(x[i] - args[0][i], |rest, j| rest - args[1][i * d + j] * noise[j]);
+            let rest =
+                (0..i).fold(x[i] - args[0][i], |rest, j| rest - args[1][i * d + j] * noise[j]);
             noise.push(rest / args[1][i * d + i]);
         }
         noise

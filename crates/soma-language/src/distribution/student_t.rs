@@ -8,7 +8,13 @@ pub(super) struct StudentT;
 
 impl Univariate for StudentT {
     fn arguments(&self) -> &'static [Argument] {
-        const { &[scalar("freedom", Domain::Positive), scalar("location", Domain::Real), scalar("scale", Domain::Positive)] }
+        const {
+            &[
+                scalar("freedom", Domain::Positive),
+                scalar("location", Domain::Real),
+                scalar("scale", Domain::Positive),
+            ]
+        }
     }
 
     fn support<'g>(&self, _: &[Term<'g>]) -> Support<'g> {
@@ -18,7 +24,9 @@ impl Univariate for StudentT {
     fn log_density<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
         let nu = args[0];
         let z = (x - args[1]) / args[2];
-        let normaliser = (0.5 * nu + 0.5).log_gamma() - (0.5 * nu).log_gamma() - 0.5 * (std::f64::consts::PI * nu).log();
+        let normaliser = (0.5 * nu + 0.5).log_gamma()
+            - (0.5 * nu).log_gamma()
+            - 0.5 * (std::f64::consts::PI * nu).log();
         normaliser - args[2].log() - (0.5 * nu + 0.5) * (z.square() / nu).log1p()
     }
 

@@ -13,7 +13,10 @@ impl Univariate for Uniform {
     fn problem(&self, args: &[Fact]) -> Option<(String, String)> {
         let [low, high] = [args[0], args[1]];
         (low.low >= high.high).then(|| {
-            let message = format!("`uniform` from {} to {}: the lower end is not below the upper one", low.low, high.high);
+            let message = format!(
+                "`uniform` from {} to {}: the lower end is not below the upper one",
+                low.low, high.high
+            );
             (message, "write `uniform(low, high)` with low < high".into())
         })
     }

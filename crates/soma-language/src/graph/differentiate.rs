@@ -84,7 +84,9 @@ impl Graph {
         let zero = self.constant(0.0);
         match entry.op {
             Op::Unary(op) => self.unary_slope(op, entry.args[0], node, weight),
-            Op::Binary(op) => self.binary_slope(op, [entry.args[0], entry.args[1]], k, node, weight),
+            Op::Binary(op) => {
+                self.binary_slope(op, [entry.args[0], entry.args[1]], k, node, weight)
+            }
             Op::Select if k == 1 => self.select(entry.args[0], weight, zero),
             Op::Select if k == 2 => self.select(entry.args[0], zero, weight),
             Op::Special(special) => {
@@ -147,7 +149,14 @@ impl Graph {
         self.mul(slope, weight)
     }
 
-    fn binary_slope(&mut self, op: Binary, [a, b]: [Node; 2], k: usize, node: Node, weight: Node) -> Node {
+    fn binary_slope(
+        &mut self,
+        op: Binary,
+        [a, b]: [Node; 2],
+        k: usize,
+        node: Node,
+        weight: Node,
+    ) -> Node {
         let zero = self.constant(0.0);
         match (op, k) {
             (Binary::Add, _) | (Binary::Sub, 0) => weight,
@@ -176,7 +185,11 @@ impl Graph {
                     Binary::Min => self.binary(Binary::Lt, b, a),
                     _ => self.binary(Binary::Lt, a, b),
                 };
-                if k == 0 { self.select(second, zero, weight) } else { self.select(second, weight, zero) }
+                if k == 0 {
+                    self.select(second, zero, weight)
+                } else {
+                    self.select(second, weight, zero)
+                }
             }
             (Binary::Lt | Binary::Le | Binary::Eq, _) => zero,
         }

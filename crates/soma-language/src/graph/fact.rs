@@ -95,10 +95,12 @@ fn unary_fact(op: Unary, a: Fact) -> Fact {
         Unary::Neg => Fact { low: -a.high, high: -a.low, integer: a.integer },
         Unary::Exp => Fact { low: a.low.exp().max(0.0), ..outward(a.map(f64::exp)) },
         Unary::Log => outward(Fact { low: a.low.max(0.0), ..a }.map(f64::ln)),
+        Unary::Sqrt if a.low < 0.0 => Fact::ANY,
         Unary::Sqrt => Fact { low: a.low.max(0.0), ..a }.map(f64::sqrt),
         Unary::Abs => {
             let high = a.low.abs().max(a.high.abs());
-            let low = if a.low <= 0.0 && a.high >= 0.0 { 0.0 } else { a.low.abs().min(a.high.abs()) };
+            let low =
+                if a.low <= 0.0 && a.high >= 0.0 { 0.0 } else { a.low.abs().min(a.high.abs()) };
             Fact { low, high, integer: a.integer }
         }
         Unary::Floor => Fact { integer: true, ..a.map(f64::floor) },
@@ -145,7 +147,11 @@ fn binary_fact(op: Binary, a: Fact, b: Fact) -> Fact {
             };
             let exact = b.low == b.high;
             let fact = binary_fact(Binary::Mul, Fact { integer: false, ..a }, inverse);
-            if exact && a.is_bounded() { hull([a.low / b.low, a.high / b.low], false) } else { outward(fact) }
+            if exact && a.is_bounded() {
+                hull([a.low / b.low, a.high / b.low], false)
+            } else {
+                outward(fact)
+            }
         }
         Binary::Pow => power_fact(a, b),
         Binary::Min => Fact { low: a.low.min(b.low), high: a.high.min(b.high), integer },
@@ -174,7 +180,11 @@ fn power_fact(a: Fact, b: Fact) -> Fact {
         let ends = [(a.low, b.low), (a.low, b.high), (a.high, b.low), (a.high, b.high)];
         let fact = outward(hull(ends.map(|(x, y)| x.powf(y)), a.integer && whole));
         let crosses_one = a.low < 1.0 && a.high > 1.0;
-        let fact = if crosses_one { fact.union(Fact { integer: fact.integer, ..Fact::constant(1.0) }) } else { fact };
+        let fact = if crosses_one {
+            fact.union(Fact { integer: fact.integer, ..Fact::constant(1.0) })
+        } else {
+            fact
+        };
         return Fact { low: fact.low.max(0.0), ..fact };
     }
     if !whole {

@@ -13,8 +13,8 @@ mod term;
 use std::collections::HashMap;
 
 pub use fact::Fact;
-pub use term::{Source, Term};
 pub use op::{Binary, Draw, Input, Op, Unary};
+pub use term::{Source, Term};
 
 use crate::special::Special;
 
@@ -133,7 +133,14 @@ impl Graph {
         let depends = args.iter().fold(own, |bits, &arg| bits | self.entry(arg).depends);
         let fact = fact::fact_of(op, &facts[..args.len()]);
         let node = Node(self.entries.len() as u32);
-        self.entries.push(Entry { op, args: padded, arity: args.len() as u8, level, fact, depends });
+        self.entries.push(Entry {
+            op,
+            args: padded,
+            arity: args.len() as u8,
+            level,
+            fact,
+            depends,
+        });
         self.known.insert(key, node);
         node
     }
@@ -301,8 +308,11 @@ impl Graph {
         if let (Some(x), Some(y)) = (self.neg_arg(a), self.neg_arg(b)) {
             return self.mul(x, y);
         }
+        // A sign stands at the factor that is computed least often.
         for (x, y) in [(a, b), (b, a)] {
-            if let Some(inner) = self.neg_arg(x) {
+            if let Some(inner) = self.neg_arg(x)
+                && self.level(x) >= self.level(y)
+            {
                 let product = self.mul(inner, y);
                 return self.neg(product);
             }
@@ -338,7 +348,11 @@ impl Graph {
         let node = self.folded(Binary::Mul, a, b);
         if a == b && self.constant_value(node).is_none() {
             let fact = self.fact(a);
-            let low = if fact.low <= 0.0 && fact.high >= 0.0 { 0.0 } else { (fact.low * fact.low).min(fact.high * fact.high) };
+            let low = if fact.low <= 0.0 && fact.high >= 0.0 {
+                0.0
+            } else {
+                (fact.low * fact.low).min(fact.high * fact.high)
+            };
             let high = (fact.low * fact.low).max(fact.high * fact.high);
             let known = &mut self.entries[node.at()].fact;
             (known.low, known.high) = (low, high);
@@ -388,7 +402,12 @@ impl Graph {
             Some(value) if value != 0.0 => yes,
             Some(_) => no,
             None if yes == no => yes,
-            None if self.is(yes, 1.0) && self.is(no, 0.0) && self.fact(condition).is_indicator() => condition,
+            None if self.is(yes, 1.0)
+                && self.is(no, 0.0)
+                && self.fact(condition).is_indicator() =>
+            {
+                condition
+            }
             None => self.push(Op::Select, &[condition, yes, no]),
         }
     }

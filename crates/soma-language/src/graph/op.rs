@@ -86,9 +86,9 @@ pub enum Binary {
     Div,
     /// a to the power of b
     Pow,
-    /// The smaller.
+    /// The smaller; the second, if the first is not a number.
     Min,
-    /// The larger.
+    /// The larger; the second, if the first is not a number.
     Max,
     /// a < b
     Lt,
@@ -108,11 +108,41 @@ impl Binary {
             Binary::Mul => a * b,
             Binary::Div => a / b,
             Binary::Pow => a.powf(b),
-            Binary::Min => if b < a { b } else { a },
-            Binary::Max => if b > a { b } else { a },
-            Binary::Lt => if a < b { 1.0 } else { 0.0 },
-            Binary::Le => if a <= b { 1.0 } else { 0.0 },
-            Binary::Eq => if a == b { 1.0 } else { 0.0 },
+            Binary::Min => {
+                if a < b {
+                    a
+                } else {
+                    b
+                }
+            }
+            Binary::Max => {
+                if a > b {
+                    a
+                } else {
+                    b
+                }
+            }
+            Binary::Lt => {
+                if a < b {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
+            Binary::Le => {
+                if a <= b {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
+            Binary::Eq => {
+                if a == b {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
         }
     }
 }

@@ -20,9 +20,11 @@ impl<'m> Formulas<'m> {
             let free = self.terms(&self.free[done..][..variable.coordinates.len()]);
             let args = self.arguments(&variable.law, &self.theta[..done], &theta);
             let (entries, logs) = match &variable.law {
-                Law::Each(family, _) => {
-                    free.iter().zip(&args).map(|(&f, args)| between(f, family.support(args))).unzip()
-                }
+                Law::Each(family, _) => free
+                    .iter()
+                    .zip(&args)
+                    .map(|(&f, args)| between(f, family.support(args)))
+                    .unzip(),
                 Law::Whole(family, _) => match family.constraint() {
                     Constraint::Free => (free.clone(), Vec::new()),
                     Constraint::Simplex => self.shares(&free),
@@ -57,7 +59,8 @@ impl<'m> Formulas<'m> {
                 let z = f.tanh();
                 let entry = z * left.sqrt();
                 // 1 - tanh(f)^2 = 4 / (e^f + e^-f)^2
-                let log_rest = 2.0 * (std::f64::consts::LN_2 - f.abs() - (-2.0 * f.abs()).softplus());
+                let log_rest =
+                    2.0 * (std::f64::consts::LN_2 - f.abs() - (-2.0 * f.abs()).softplus());
                 logs.push(log_rest + 0.5 * left.log());
                 left = left * log_rest.exp();
                 entries.push(entry);
@@ -77,12 +80,19 @@ impl<'m> Formulas<'m> {
             let args = self.arguments(&variable.law, &[], &[]);
             match &variable.law {
                 Law::Each(family, _) => {
-                    free.extend(theta.iter().zip(&args).map(|(&x, args)| unbounded(x, family.support(args))));
+                    free.extend(
+                        theta
+                            .iter()
+                            .zip(&args)
+                            .map(|(&x, args)| unbounded(x, family.support(args))),
+                    );
                 }
                 Law::Whole(family, _) => match family.constraint() {
                     Constraint::Free => free.extend(theta),
                     Constraint::Simplex => free.extend(self.free_shares(&theta)),
-                    Constraint::CorrelationFactor => free.extend(self.free_factor(variable, &theta)),
+                    Constraint::CorrelationFactor => {
+                        free.extend(self.free_factor(variable, &theta))
+                    }
                 },
             }
         }
@@ -116,7 +126,12 @@ impl<'m> Formulas<'m> {
     }
 
     /// The log prior density of the unconstrained parameters.
-    pub(super) fn log_prior_free(&self, log_prior: Node, constrained: &[Node], log_jacobian: Node) -> Node {
+    pub(super) fn log_prior_free(
+        &self,
+        log_prior: Node,
+        constrained: &[Node],
+        log_jacobian: Node,
+    ) -> Node {
         let here = self.graph.borrow_mut().substitute(&[log_prior], &self.theta, constrained)[0];
         (self.term(here) + self.term(log_jacobian)).node
     }

@@ -28,7 +28,8 @@ impl<'m> Formulas<'m> {
                     let support = family.support(args);
                     let (low, high) = (support.low.map(|t| t.node), support.high.map(|t| t.node));
                     let graph = self.graph.borrow();
-                    let moves = |end: Option<Node>| end.is_some_and(|n| graph.level(n) > Level::Constant);
+                    let moves =
+                        |end: Option<Node>| end.is_some_and(|n| graph.level(n) > Level::Constant);
                     let guarded = guard == Guard::All || moves(low) || moves(high);
                     drop(graph);
                     if !guarded || low.is_none() && high.is_none() && !family.is_discrete() {
@@ -50,7 +51,10 @@ impl<'m> Formulas<'m> {
                     return inside;
                 }
                 let zero = self.constant(0.0).node;
-                let ends: Vec<Term> = x.iter().map(|x| self.term(self.graph.borrow_mut().inside(x.node, Some(zero), None))).collect();
+                let ends: Vec<Term> = x
+                    .iter()
+                    .map(|x| self.term(self.graph.borrow_mut().inside(x.node, Some(zero), None)))
+                    .collect();
                 let within = ends[1..].iter().fold(ends[0], |all, &end| all * end);
                 within.select(inside, outside)
             }
@@ -85,7 +89,8 @@ impl<'m> Formulas<'m> {
     pub(super) fn log_ratio(&self) -> Node {
         let mut total = self.constant(0.0);
         for here in self.moving_laws() {
-            let there = self.graph.borrow_mut().substitute(&[here.node], &self.theta, &self.beside)[0];
+            let there =
+                self.graph.borrow_mut().substitute(&[here.node], &self.theta, &self.beside)[0];
             total = total + (self.term(there) - here);
         }
         total.node
@@ -116,7 +121,13 @@ impl<'m> Formulas<'m> {
     }
 
     /// A draw of each variable in turn, what was drawn put in the place of `inputs`.
-    fn draws(&self, variables: &[Variable], inputs: &[Node], source: Source<'m>, keep: impl Fn(&Variable, &[Node]) -> bool) -> Vec<Node> {
+    fn draws(
+        &self,
+        variables: &[Variable],
+        inputs: &[Node],
+        source: Source<'m>,
+        keep: impl Fn(&Variable, &[Node]) -> bool,
+    ) -> Vec<Node> {
         let mut drawn: Vec<Node> = Vec::new();
         for variable in variables {
             let before = &inputs[..drawn.len()];
@@ -126,7 +137,9 @@ impl<'m> Formulas<'m> {
             }
             let args = self.arguments(&variable.law, before, &drawn);
             let entries: Vec<Term> = match &variable.law {
-                Law::Each(family, _) => args.iter().map(|args| family.sample(source, args)).collect(),
+                Law::Each(family, _) => {
+                    args.iter().map(|args| family.sample(source, args)).collect()
+                }
                 Law::Whole(family, _) => family.sample(source, variable.shape.len(), &args),
             };
             drawn.extend(variable.coordinates.iter().map(|&k| entries[k].node));
@@ -147,7 +160,9 @@ impl<'m> Formulas<'m> {
             let graph = self.graph.borrow();
             let changed: Vec<Node> =
                 self.columns.iter().zip(drawn).filter(|(a, b)| a != b).map(|(&a, _)| a).collect();
-            let fixed = |&node: &Node| !graph.depends_on(node, Input::Theta) && !reads(&graph, node, &changed);
+            let fixed = |&node: &Node| {
+                !graph.depends_on(node, Input::Theta) && !reads(&graph, node, &changed)
+            };
             keep && args.iter().flatten().all(fixed)
         })
     }

@@ -15,9 +15,11 @@ impl Model {
             .names
             .iter()
             .filter(|(_, binding)| binding.role == Role::Data)
-            .map(|(name, binding)| match (binding.value.shape, self.graph.constant_value(binding.value.nodes[0])) {
-                (Shape::Scalar, Some(value)) => format!("{name} = {value}"),
-                (shape, _) => format!("{name}: {}", shape.words()),
+            .map(|(name, binding)| {
+                match (binding.value.shape, self.graph.constant_value(binding.value.nodes[0])) {
+                    (Shape::Scalar, Some(value)) => format!("{name} = {value}"),
+                    (shape, _) => format!("{name}: {}", shape.words()),
+                }
             })
             .collect();
         if !data.is_empty() {
@@ -51,7 +53,9 @@ impl Model {
             Law::Whole(family, _) => match family.constraint() {
                 Constraint::Free => "any numbers".to_string(),
                 Constraint::Simplex => "positive, sum 1".to_string(),
-                Constraint::CorrelationFactor => "Cholesky factor of a correlation matrix".to_string(),
+                Constraint::CorrelationFactor => {
+                    "Cholesky factor of a correlation matrix".to_string()
+                }
             },
             Law::Each(..) => support_words(self.graph.fact(variable.nodes[0])),
         };

@@ -113,7 +113,8 @@ impl Model {
     pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
         let graph = RefCell::new(Graph::default());
         let placed = |block: &str, text: &str, problems: Vec<Problem>| {
-            let mut mistakes: Vec<_> = problems.into_iter().map(|p| p.within(block, text)).collect();
+            let mut mistakes: Vec<_> =
+                problems.into_iter().map(|p| p.within(block, text)).collect();
             mistakes.sort_by_key(|mistake| mistake.line);
             mistakes
         };
@@ -127,11 +128,18 @@ impl Model {
         let well = first.problems.is_empty();
         // Without the names of the parameters the record would be full of unknown names.
         let readable = !first.unreadable;
-        let record_defined =
-            if readable { scope.block(Block::Record, &mut second, record) } else { Defined::default() };
+        let record_defined = if readable {
+            scope.block(Block::Record, &mut second, record)
+        } else {
+            Defined::default()
+        };
         if record_defined.variables.is_empty() && second.problems.is_empty() && well {
             let help = "draw at least one name, as in `x ~ normal(m, s)`";
-            second.problems.push(Problem::new(Default::default(), "the record has no variables", help));
+            second.problems.push(Problem::new(
+                Default::default(),
+                "the record has no variables",
+                help,
+            ));
         }
         let mut mistakes = placed("parameters", parameters, first.problems);
         mistakes.extend(placed("record", record, second.problems));
@@ -152,7 +160,8 @@ impl Model {
         let noise = formulas.noise_kinds();
         let widths = Widths { record: record.coordinates, noise: noise.len(), beside_row: 0 };
         let (derived, derived_nodes) = formulas.derived();
-        let program = |outputs: &[Node], rows: &[Node]| Program::new(&graph.borrow(), outputs, rows, widths);
+        let program =
+            |outputs: &[Node], rows: &[Node]| Program::new(&graph.borrow(), outputs, rows, widths);
         let theta_gradient = |node: Node| {
             let mut nodes = vec![node];
             nodes.extend(graph.borrow_mut().gradient(node, &formulas.theta));
@@ -189,7 +198,12 @@ impl Model {
             log_likelihood: program(&[sum], &[]),
             log_likelihood_gradient: program(&theta_gradient(sum), &[]),
             inverse: program(&[], &formulas.inverse()),
-            pull_back: Program::new(&graph.borrow(), &pull_theta, &pull_noise, beside(record.coordinates)),
+            pull_back: Program::new(
+                &graph.borrow(),
+                &pull_theta,
+                &pull_noise,
+                beside(record.coordinates),
+            ),
             push_forward: {
                 let nodes = formulas.push_forward(&forward);
                 Program::new(&graph.borrow(), &[], &nodes, beside(noise.len()))
@@ -231,7 +245,8 @@ impl Model {
 
     /// An interval for each coordinate of a record, whatever theta, and whether it is whole.
     pub fn record_facts(&self) -> Vec<Fact> {
-        let entries = self.record.variables.iter().flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k]));
+        let entries =
+            self.record.variables.iter().flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k]));
         entries.map(|node| self.graph.fact(node)).collect()
     }
 
@@ -246,7 +261,11 @@ impl Model {
     }
 
     /// Whether records can be drawn at `theta`.
-    pub fn check_theta(&self, theta: &[f64], workspace: &mut Workspace) -> Result<(), OutOfSupport> {
+    pub fn check_theta(
+        &self,
+        theta: &[f64],
+        workspace: &mut Workspace,
+    ) -> Result<(), OutOfSupport> {
         let names = self.parameters();
         let refuse = |k: usize, allowed: String| {
             Err(OutOfSupport { parameter: names[k].clone(), given: theta[k], allowed })
@@ -272,7 +291,14 @@ impl Model {
 
     /// Draws theta from the prior.
     pub fn sample_prior(&self, theta: &mut [f64], rng: &mut impl Rng, workspace: &mut Workspace) {
-        self.programs.sample_prior.run_random(Inputs::default(), 0, &mut &mut *rng, workspace, theta, &mut []);
+        self.programs.sample_prior.run_random(
+            Inputs::default(),
+            0,
+            &mut &mut *rng,
+            workspace,
+            theta,
+            &mut [],
+        );
     }
 
     /// The normalised log prior density at theta; minus infinity outside the support.
@@ -283,7 +309,12 @@ impl Model {
     }
 
     /// [`log_prior`](Model::log_prior) and its gradient.
-    pub fn log_prior_gradient(&self, theta: &[f64], gradient: &mut [f64], workspace: &mut Workspace) -> f64 {
+    pub fn log_prior_gradient(
+        &self,
+        theta: &[f64],
+        gradient: &mut [f64],
+        workspace: &mut Workspace,
+    ) -> f64 {
         self.programs.log_prior_gradient.value_and_slopes(at(theta), 0, gradient, workspace)
     }
 
@@ -307,13 +338,24 @@ impl Model {
     }
 
     /// [`log_prior_free`](Model::log_prior_free) and its gradient.
-    pub fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64], workspace: &mut Workspace) -> f64 {
+    pub fn log_prior_free_gradient(
+        &self,
+        free: &[f64],
+        gradient: &mut [f64],
+        workspace: &mut Workspace,
+    ) -> f64 {
         let inputs = Inputs { free, ..Inputs::default() };
         self.programs.log_prior_free_gradient.value_and_slopes(inputs, 0, gradient, workspace)
     }
 
     /// Turns a gradient with respect to theta into one with respect to the unconstrained theta.
-    pub fn free_gradient(&self, free: &[f64], theta_gradient: &[f64], out: &mut [f64], workspace: &mut Workspace) {
+    pub fn free_gradient(
+        &self,
+        free: &[f64],
+        theta_gradient: &[f64],
+        out: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
         let inputs = Inputs { free, beside: theta_gradient, ..Inputs::default() };
         self.programs.free_gradient.run(inputs, 0, workspace, out, &mut []);
     }
@@ -323,27 +365,53 @@ impl Model {
     }
 
     /// Draws as many records as `records` holds.
-    pub fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut impl Rng, workspace: &mut Workspace) {
+    pub fn propose(
+        &self,
+        theta: &[f64],
+        records: &mut [f64],
+        rng: &mut impl Rng,
+        workspace: &mut Workspace,
+    ) {
         let n = self.rows(records.len());
         self.programs.propose.run_random(at(theta), n, &mut &mut *rng, workspace, &mut [], records);
     }
 
     /// Draws records from the model at theta, except for the coordinates of `before` (drawn at
     /// another theta) whose law is the same at every theta: these are kept.
-    pub fn redraw(&self, theta: &[f64], before: &[f64], records: &mut [f64], rng: &mut impl Rng, workspace: &mut Workspace) {
+    pub fn redraw(
+        &self,
+        theta: &[f64],
+        before: &[f64],
+        records: &mut [f64],
+        rng: &mut impl Rng,
+        workspace: &mut Workspace,
+    ) {
         let n = self.rows(records.len());
         let inputs = Inputs { records: before, ..at(theta) };
         self.programs.redraw.run_random(inputs, n, &mut &mut *rng, workspace, &mut [], records);
     }
 
     /// The normalised log density of each record; minus infinity outside the support.
-    pub fn log_densities(&self, theta: &[f64], records: &[f64], out: &mut [f64], workspace: &mut Workspace) {
+    pub fn log_densities(
+        &self,
+        theta: &[f64],
+        records: &[f64],
+        out: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
         let inputs = Inputs { records, ..at(theta) };
         self.programs.log_densities.run(inputs, out.len(), workspace, &mut [], out);
     }
 
     /// log f(record | to) - log f(record | from) of each record.
-    pub fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], out: &mut [f64], workspace: &mut Workspace) {
+    pub fn log_ratios(
+        &self,
+        from: &[f64],
+        to: &[f64],
+        records: &[f64],
+        out: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
         let inputs = Inputs { records, beside: to, ..at(from) };
         self.programs.log_ratios.run(inputs, out.len(), workspace, &mut [], out);
     }
@@ -353,26 +421,51 @@ impl Model {
     pub fn log_likelihood(&self, theta: &[f64], records: &[f64], workspace: &mut Workspace) -> f64 {
         let mut value = [0.0];
         let inputs = Inputs { records, ..at(theta) };
-        self.programs.log_likelihood.run(inputs, self.rows(records.len()), workspace, &mut value, &mut []);
+        self.programs.log_likelihood.run(
+            inputs,
+            self.rows(records.len()),
+            workspace,
+            &mut value,
+            &mut [],
+        );
         value[0]
     }
 
     /// [`log_likelihood`](Model::log_likelihood) and its gradient with respect to theta.
-    pub fn log_likelihood_gradient(&self, theta: &[f64], records: &[f64], gradient: &mut [f64], workspace: &mut Workspace) -> f64 {
+    pub fn log_likelihood_gradient(
+        &self,
+        theta: &[f64],
+        records: &[f64],
+        gradient: &mut [f64],
+        workspace: &mut Workspace,
+    ) -> f64 {
         let inputs = Inputs { records, ..at(theta) };
         let n = self.rows(records.len());
         self.programs.log_likelihood_gradient.value_and_slopes(inputs, n, gradient, workspace)
     }
 
     /// The records x = T(theta, e) of the noise e.
-    pub fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64], workspace: &mut Workspace) {
+    pub fn forward(
+        &self,
+        theta: &[f64],
+        noise: &[f64],
+        records: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
         let inputs = Inputs { noise, ..at(theta) };
         self.programs.forward.run(inputs, self.rows(records.len()), workspace, &mut [], records);
     }
 
     /// The noise e with x = T(theta, e). Where a coordinate is discrete, its uniform is drawn among
     /// those that give it.
-    pub fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64], rng: &mut impl Rng, workspace: &mut Workspace) {
+    pub fn inverse(
+        &self,
+        theta: &[f64],
+        records: &[f64],
+        noise: &mut [f64],
+        rng: &mut impl Rng,
+        workspace: &mut Workspace,
+    ) {
         let inputs = Inputs { records, ..at(theta) };
         let n = self.rows(records.len());
         self.programs.inverse.run_random(inputs, n, &mut &mut *rng, workspace, &mut [], noise);
@@ -380,15 +473,32 @@ impl Model {
 
     /// The gradient of a function of the records x = T(theta, e), of which `slopes` holds the
     /// derivative with respect to each coordinate of each record, with respect to theta and to e.
-    pub fn pull_back(&self, theta: &[f64], noise: &[f64], slopes: &[f64], theta_gradient: &mut [f64], noise_gradient: &mut [f64], workspace: &mut Workspace) {
+    pub fn pull_back(
+        &self,
+        theta: &[f64],
+        noise: &[f64],
+        slopes: &[f64],
+        theta_gradient: &mut [f64],
+        noise_gradient: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
         let inputs = Inputs { noise, beside_rows: slopes, ..at(theta) };
         let n = self.rows(slopes.len());
         self.programs.pull_back.run(inputs, n, workspace, theta_gradient, noise_gradient);
     }
 
     /// The derivative of the records x = T(theta, e) along a direction of theta and of e.
-    pub fn push_forward(&self, theta: &[f64], noise: &[f64], theta_direction: &[f64], noise_direction: &[f64], out: &mut [f64], workspace: &mut Workspace) {
-        let inputs = Inputs { noise, beside: theta_direction, beside_rows: noise_direction, ..at(theta) };
+    pub fn push_forward(
+        &self,
+        theta: &[f64],
+        noise: &[f64],
+        theta_direction: &[f64],
+        noise_direction: &[f64],
+        out: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
+        let inputs =
+            Inputs { noise, beside: theta_direction, beside_rows: noise_direction, ..at(theta) };
         self.programs.push_forward.run(inputs, self.rows(out.len()), workspace, &mut [], out);
     }
 
@@ -399,7 +509,13 @@ impl Model {
 
     /// The shift, and the factor row after row. Returns false, and writes nothing, where the
     /// record is no affine function of its noise.
-    pub fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64], workspace: &mut Workspace) -> bool {
+    pub fn affine(
+        &self,
+        theta: &[f64],
+        shift: &mut [f64],
+        factor: &mut [f64],
+        workspace: &mut Workspace,
+    ) -> bool {
         let Some(program) = &self.programs.affine else { return false };
         let mut both = vec![0.0; shift.len() + factor.len()];
         program.run(at(theta), 0, workspace, &mut both, &mut []);
@@ -435,7 +551,8 @@ fn at(theta: &[f64]) -> Inputs<'_> {
 }
 
 fn coordinate_names(defined: &Defined) -> Vec<String> {
-    let names = |v: &Variable| (0..v.coordinates.len()).map(|k| v.coordinate_name(k)).collect::<Vec<_>>();
+    let names =
+        |v: &Variable| (0..v.coordinates.len()).map(|k| v.coordinate_name(k)).collect::<Vec<_>>();
     defined.variables.iter().flat_map(names).collect()
 }
 
@@ -453,7 +570,11 @@ struct Formulas<'m> {
 impl<'m> Formulas<'m> {
     fn new(graph: &'m RefCell<Graph>, parameters: &'m Defined, record: &'m Defined) -> Self {
         let inputs = |defined: &Defined| -> Vec<Node> {
-            defined.variables.iter().flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k])).collect()
+            defined
+                .variables
+                .iter()
+                .flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k]))
+                .collect()
         };
         let new = |input: Input| -> Vec<Node> {
             let mut graph = graph.borrow_mut();
@@ -486,6 +607,8 @@ impl<'m> Formulas<'m> {
     /// The arguments of a law with inputs replaced.
     fn arguments(&self, law: &Law, from: &[Node], to: &[Node]) -> Vec<Vec<Term<'m>>> {
         let (Law::Each(_, args) | Law::Whole(_, args)) = law;
-        args.iter().map(|args| self.terms(&self.graph.borrow_mut().substitute(args, from, to))).collect()
+        args.iter()
+            .map(|args| self.terms(&self.graph.borrow_mut().substitute(args, from, to)))
+            .collect()
     }
 }

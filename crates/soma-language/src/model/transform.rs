@@ -13,7 +13,9 @@ impl<'m> Formulas<'m> {
         for variable in &self.record.variables {
             let length = variable.shape.len();
             match &variable.law {
-                Law::Each(family, _) if family.is_discrete() => kinds.extend(vec![Noise::Uniform; length]),
+                Law::Each(family, _) if family.is_discrete() => {
+                    kinds.extend(vec![Noise::Uniform; length])
+                }
                 Law::Each(..) => kinds.extend(vec![Noise::Normal; length]),
                 Law::Whole(family, _) => kinds.extend(vec![Noise::Normal; family.noise(length)]),
             }
@@ -39,9 +41,11 @@ impl<'m> Formulas<'m> {
         for variable in &self.record.variables {
             let args = self.arguments(&variable.law, &self.columns[..record.len()], &record);
             let entries: Vec<Term> = match &variable.law {
-                Law::Each(family, _) => {
-                    args.iter().zip(noise.by_ref()).map(|(args, e)| family.quantile(e, args)).collect()
-                }
+                Law::Each(family, _) => args
+                    .iter()
+                    .zip(noise.by_ref())
+                    .map(|(args, e)| family.quantile(e, args))
+                    .collect(),
                 Law::Whole(family, _) => {
                     let length = variable.shape.len();
                     let own: Vec<Term> = noise.by_ref().take(family.noise(length)).collect();

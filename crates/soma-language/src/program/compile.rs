@@ -121,7 +121,11 @@ impl<'a> Compiler<'a> {
         let (action, args) = self.instruction(node);
         let operands: Vec<Operand> = args.iter().map(|arg| self.place[arg]).collect();
         let is_sum = matches!(action, Some(Action::Sum | Action::SumProduct));
-        let target = if level == Level::Row { Operand::Column(self.new_column()) } else { Operand::Slot(self.new_slot()) };
+        let target = if level == Level::Row {
+            Operand::Column(self.new_column())
+        } else {
+            Operand::Slot(self.new_slot())
+        };
         self.place.insert(node, target);
         let (Operand::Slot(index) | Operand::Column(index)) = target;
         let Some(action) = action else {
@@ -130,7 +134,8 @@ impl<'a> Compiler<'a> {
         };
         let mut padded = [Operand::Slot(0); 3];
         padded[..operands.len()].copy_from_slice(&operands);
-        let instruction = Instruction { action, args: padded, arity: operands.len() as u8, target: index };
+        let instruction =
+            Instruction { action, args: padded, arity: operands.len() as u8, target: index };
         match level {
             _ if is_sum => {
                 self.sums.push(index);
@@ -203,7 +208,9 @@ fn fusable(graph: &Graph, node: Node, readers: &HashMap<Node, usize>) -> Option<
     match entry.op {
         Op::Sum => single(args[0]),
         Op::Binary(Binary::Sub) if entry.level == Level::Row => single(args[1]),
-        Op::Binary(Binary::Add) if entry.level == Level::Row => single(args[1]).or_else(|| single(args[0])),
+        Op::Binary(Binary::Add) if entry.level == Level::Row => {
+            single(args[1]).or_else(|| single(args[0]))
+        }
         _ => None,
     }
 }

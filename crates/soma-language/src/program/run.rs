@@ -143,7 +143,13 @@ impl Program {
             Action::Binary(op) => op.evaluate(a, b),
             Action::MulAdd => a * b + c,
             Action::SubMul => c - a * b,
-            Action::Select => if a != 0.0 { b } else { c },
+            Action::Select => {
+                if a != 0.0 {
+                    b
+                } else {
+                    c
+                }
+            }
             Action::Special(special) => special.evaluate(&args[..instruction.args().len()]),
             Action::Count => n as f64,
             Action::Sum | Action::SumProduct => return,

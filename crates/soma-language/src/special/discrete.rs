@@ -42,7 +42,11 @@ fn smallest(u: f64, guess: f64, most: f64, cdf: impl Fn(f64) -> f64) -> f64 {
     while high - low > 1.0 {
         if cdf(k) >= u {
             high = k;
-            k = if low < 0.0 || high - low > 2.0 * step { (high - step).max(low + 1.0).max(0.0) } else { ((low + high) * 0.5).floor() };
+            k = if low < 0.0 || high - low > 2.0 * step {
+                (high - step).max(low + 1.0).max(0.0)
+            } else {
+                ((low + high) * 0.5).floor()
+            };
         } else {
             low = k;
             k = if high - low > 2.0 * step { low + step } else { ((low + high) * 0.5).floor() };

@@ -20,7 +20,8 @@ pub fn exp(x: f64) -> f64 {
     let odd = 1.0 / 6.0
         + r2 * (1.0 / 120.0
             + r2 * (1.0 / 5_040.0
-                + r2 * (1.0 / 362_880.0 + r2 * (1.0 / 39_916_800.0 + r2 * (1.0 / 6_227_020_800.0)))));
+                + r2 * (1.0 / 362_880.0
+                    + r2 * (1.0 / 39_916_800.0 + r2 * (1.0 / 6_227_020_800.0)))));
     let p = 1.0 + (r + r2 * (even + r * odd));
     // 2^k in two factors: one alone has no room for subnormal results.
     let bits = shifted.to_bits() as i64;
@@ -28,7 +29,13 @@ pub fn exp(x: f64) -> f64 {
     let half = whole >> 1;
     let power = |k: i64| f64::from_bits(((k + 1023) as u64) << 52);
     let value = p * power(half) * power(whole - half);
-    if x > 709.782_712_893_384 { f64::INFINITY } else if x < -745.133_219_101_941_2 { 0.0 } else { value }
+    if x > 709.782_712_893_384 {
+        f64::INFINITY
+    } else if x < -745.133_219_101_941_2 {
+        0.0
+    } else {
+        value
+    }
 }
 
 /// log x, within 2 units in the last place; minus infinity at 0, NaN below.
@@ -51,10 +58,12 @@ pub fn log(x: f64) -> f64 {
     let s = f / (2.0 + f);
     let z = s * s;
     let w = z * z;
-    let t1 = w * (0.399_999_999_994_094_2 + w * (0.222_221_984_321_497_84 + w * 0.153_138_376_992_093_73));
+    let t1 = w
+        * (0.399_999_999_994_094_2 + w * (0.222_221_984_321_497_84 + w * 0.153_138_376_992_093_73));
     let t2 = z
         * (0.666_666_666_666_673_5
-            + w * (0.285_714_287_436_623_9 + w * (0.181_835_721_616_180_5 + w * 0.147_981_986_051_165_86)));
+            + w * (0.285_714_287_436_623_9
+                + w * (0.181_835_721_616_180_5 + w * 0.147_981_986_051_165_86)));
     let half_square = 0.5 * f * f;
     let value = exponent * LN2_HIGH
         - ((half_square - (s * (half_square + t1 + t2) + exponent * LN2_LOW)) - f);
@@ -116,7 +125,9 @@ mod tests {
 
     #[test]
     fn ends_of_the_range() {
-        for x in [0.0, 5e-324, 1e-310, f64::MIN_POSITIVE, 1.0, f64::MAX, f64::INFINITY, -1.0, f64::NAN] {
+        for x in
+            [0.0, 5e-324, 1e-310, f64::MIN_POSITIVE, 1.0, f64::MAX, f64::INFINITY, -1.0, f64::NAN]
+        {
             close(log(x), x.ln(), "log");
         }
         for x in [f64::NEG_INFINITY, -745.0, -708.5, 0.0, 709.7, 710.0, f64::INFINITY, f64::NAN] {

@@ -5,7 +5,10 @@ mod elementary;
 mod quantile;
 mod score;
 
-pub use discrete::{binomial_cdf, binomial_quantile, negative_binomial_cdf, negative_binomial_quantile, poisson_cdf, poisson_quantile};
+pub use discrete::{
+    binomial_cdf, binomial_quantile, negative_binomial_cdf, negative_binomial_quantile,
+    poisson_cdf, poisson_quantile,
+};
 pub use elementary::{exp, log, log1p, logistic, softplus};
 pub use quantile::{beta_quantile, gamma_quantile, student_quantile};
 pub use score::{
@@ -135,7 +138,8 @@ pub fn trigamma(x: f64) -> f64 {
         x += 1.0;
     }
     let v = 1.0 / (x * x);
-    let series = v * (1.0 / 6.0 - v * (1.0 / 30.0 - v * (1.0 / 42.0 - v * (1.0 / 30.0 - v * 5.0 / 66.0))));
+    let series =
+        v * (1.0 / 6.0 - v * (1.0 / 30.0 - v * (1.0 / 42.0 - v * (1.0 / 30.0 - v * 5.0 / 66.0))));
     shift + (1.0 + 0.5 / x + series) / x
 }
 
@@ -166,7 +170,8 @@ pub fn normal_quantile(p: f64) -> f64 {
         return if p == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
     }
     let x = -std::f64::consts::SQRT_2 * statrs::function::erf::erfc_inv(2.0 * p);
-    let error = (normal_log_cdf(x) - p.ln()) * (normal_log_cdf(x) + 0.5 * x * x + LOG_SQRT_TWO_PI).exp();
+    let error =
+        (normal_log_cdf(x) - p.ln()) * (normal_log_cdf(x) + 0.5 * x * x + LOG_SQRT_TWO_PI).exp();
     let mended = x - error;
     if mended.is_finite() { mended } else { x }
 }

@@ -3,8 +3,8 @@
 //! As a function of log x (or logit x) the score is increasing and nearly straight, so that a few
 //! steps are enough; a bracket keeps every step inside.
 
-use super::{beta_score, gamma_score, log_gamma, normal_cdf, normal_log_cdf, student_score};
 use super::{LOG_SQRT_TWO_PI, log1p, softplus};
+use super::{beta_score, gamma_score, log_gamma, normal_cdf, normal_log_cdf, student_score};
 
 const STEPS: usize = 60;
 
@@ -18,7 +18,11 @@ fn solve(e: f64, start: f64, score: impl Fn(f64) -> f64, log_density: impl Fn(f6
         if gap == 0.0 {
             return u;
         }
-        if gap > 0.0 { high = high.min(u) } else { low = low.max(u) }
+        if gap > 0.0 {
+            high = high.min(u)
+        } else {
+            low = low.max(u)
+        }
         let slope = (log_density(u) + 0.5 * s * s + LOG_SQRT_TWO_PI).exp();
         let mut next = u - gap / slope;
         if !(next > low && next < high) || !slope.is_finite() {
@@ -49,7 +53,11 @@ pub fn gamma_quantile(shape: f64, e: f64) -> f64 {
     // P(x) is at most x^shape / Gamma(shape + 1), and nearly that for small x.
     let small = (normal_log_cdf(e) + normaliser + shape.ln()) / shape;
     let root = 1.0 - 1.0 / (9.0 * shape) + e / (3.0 * shape.sqrt());
-    let start = if shape < 0.5 || small < -3.0 || root < 0.05 { small.min(2.0) } else { shape.ln() + 3.0 * root.ln() };
+    let start = if shape < 0.5 || small < -3.0 || root < 0.05 {
+        small.min(2.0)
+    } else {
+        shape.ln() + 3.0 * root.ln()
+    };
     if small < -30.0 {
         return small.exp();
     }
@@ -104,8 +112,8 @@ pub fn student_quantile(nu: f64, e: f64) -> f64 {
     if e.is_infinite() || e == 0.0 {
         return e;
     }
-    let normaliser = log_gamma(0.5 * (nu + 1.0)) - log_gamma(0.5 * nu)
-        - 0.5 * (nu * std::f64::consts::PI).ln();
+    let normaliser =
+        log_gamma(0.5 * (nu + 1.0)) - log_gamma(0.5 * nu) - 0.5 * (nu * std::f64::consts::PI).ln();
     if e < 1e-3 {
         // The distribution function is straight to order t^3 around 0.
         let t = (normal_cdf(e) - 0.5) * (-normaliser).exp();
@@ -116,8 +124,6 @@ pub fn student_quantile(nu: f64, e: f64) -> f64 {
     let tail = (normaliser + 0.5 * (nu - 1.0) * nu.ln() - normal_log_cdf(-e)) / nu;
     let body = (e * (1.0 + (1.0 + e * e) / (4.0 * nu))).ln();
     let start = if tail.is_finite() && nu < 4.0 && e > 2.0 { tail } else { body };
-    let log_density = |u: f64| {
-        normaliser - 0.5 * (nu + 1.0) * log1p((2.0 * u).exp() / nu) + u
-    };
+    let log_density = |u: f64| normaliser - 0.5 * (nu + 1.0) * log1p((2.0 * u).exp() / nu) + u;
     solve(e, start, |u| student_score(nu, u.exp()), log_density).exp()
 }

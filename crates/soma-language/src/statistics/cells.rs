@@ -25,14 +25,20 @@ impl Cells {
     ///
     /// All combinations of representatives are evaluated. Not all of them need be possible: then
     /// there are fewer values than found, and what is bounded by them is still a bound.
-    pub fn find(graph: &Graph, nodes: &[Node], columns: &[Node], program: &Program) -> Option<Cells> {
+    pub fn find(
+        graph: &Graph,
+        nodes: &[Node],
+        columns: &[Node],
+        program: &Program,
+    ) -> Option<Cells> {
         let uses = Uses::of(graph, nodes);
         let mut representatives = vec![vec![0.0]; columns.len()];
         let mut combinations = 1usize;
         for (column, own) in columns.iter().zip(&mut representatives) {
             if uses.read.contains(column) {
                 *own = uses.representatives(graph, *column)?;
-                combinations = combinations.checked_mul(own.len()).filter(|&n| n <= MAX_COMBINATIONS)?;
+                combinations =
+                    combinations.checked_mul(own.len()).filter(|&n| n <= MAX_COMBINATIONS)?;
             }
         }
         let mut records = Vec::with_capacity(combinations * columns.len());
@@ -51,8 +57,10 @@ impl Cells {
         if different.len() > MAX_VALUES {
             return None;
         }
-        let values: Vec<Vec<f64>> =
-            different.into_iter().map(|row| row.into_iter().map(f64::from_bits).collect()).collect();
+        let values: Vec<Vec<f64>> = different
+            .into_iter()
+            .map(|row| row.into_iter().map(f64::from_bits).collect())
+            .collect();
         let is_one_hot = |row: &Vec<f64>| {
             row.iter().all(|&x| x == 0.0 || x == 1.0) && row.iter().sum::<f64>() <= 1.0
         };
@@ -90,7 +98,8 @@ impl Uses {
                 uses.read.insert(node);
             }
             for (k, &arg) in entry.args().iter().enumerate() {
-                let other = entry.args().get(1 - k.min(1)).and_then(|&other| graph.constant_value(other));
+                let other =
+                    entry.args().get(1 - k.min(1)).and_then(|&other| graph.constant_value(other));
                 match (entry.op, other) {
                     (Op::Binary(Binary::Lt | Binary::Le | Binary::Eq), Some(value)) => {
                         uses.thresholds.entry(arg).or_default().push(value);
@@ -114,7 +123,11 @@ impl Uses {
         let fact = graph.fact(column);
         let thresholds = self.thresholds.get(&column);
         let most = || thresholds.into_iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-        let high = if self.free.contains(&column) { fact.high } else { fact.high.min(most().floor() + 1.0) };
+        let high = if self.free.contains(&column) {
+            fact.high
+        } else {
+            fact.high.min(most().floor() + 1.0)
+        };
         if fact.integer && fact.low.is_finite() && high.is_finite() {
             let count = high - fact.low + 1.0;
             return (count >= 1.0 && count <= MAX_VALUES as f64)

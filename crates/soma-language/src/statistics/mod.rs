@@ -70,11 +70,17 @@ impl Statistics {
                     labels.extend((0..new.len()).map(|entry| shape.entry_name(&name, entry)));
                     nodes.extend(new);
                 }
-                Err(problem) => mistakes.push(problem.within(&format!("statistic {}", k + 1), text)),
+                Err(problem) => {
+                    mistakes.push(problem.within(&format!("statistic {}", k + 1), text))
+                }
             }
         }
         if nodes.is_empty() && mistakes.is_empty() {
-            let problem = Problem::new(Default::default(), "there are no statistics", "give at least one expression");
+            let problem = Problem::new(
+                Default::default(),
+                "there are no statistics",
+                "give at least one expression",
+            );
             mistakes.push(problem.within("statistics", ""));
         }
         if !mistakes.is_empty() {
@@ -102,7 +108,17 @@ impl Statistics {
         let slopes = graph.pull_back(&weighted, &columns);
         let slopes = Program::new(&graph, &[], &slopes, widths);
         let moments = moments::find(&graph, &nodes, record_dim);
-        Statistics { labels, facts, record_dim, values, slopes, cells, moments, sensitivities, reason }
+        Statistics {
+            labels,
+            facts,
+            record_dim,
+            values,
+            slopes,
+            cells,
+            moments,
+            sensitivities,
+            reason,
+        }
     }
 
     /// K, the number of statistics.
@@ -138,7 +154,13 @@ impl Statistics {
 
     /// The derivative of the sum of `weights`\[k\] t_k with respect to each coordinate of each
     /// record, row after row. Where a statistic jumps or bends it is that of one side.
-    pub fn slopes(&self, records: &[f64], weights: &[f64], out: &mut [f64], workspace: &mut Workspace) {
+    pub fn slopes(
+        &self,
+        records: &[f64],
+        weights: &[f64],
+        out: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
         let inputs = Inputs { records, beside: weights, ..Inputs::default() };
         self.slopes.run(inputs, out.len() / self.record_dim, workspace, &mut [], out);
     }
@@ -149,7 +171,11 @@ impl Statistics {
     }
 
     /// Refuses a stated sensitivity that is below what can be shown; a larger one is allowed.
-    pub fn check_sensitivity(&self, neighbours: Neighbours, stated: Sensitivity) -> Result<(), TooTight> {
+    pub fn check_sensitivity(
+        &self,
+        neighbours: Neighbours,
+        stated: Sensitivity,
+    ) -> Result<(), TooTight> {
         sensitivity::check(stated, self.sensitivity(neighbours), self.reason)
     }
 
@@ -190,9 +216,12 @@ impl Statistics {
         if let Some(cells) = &self.cells {
             text += &format!("  takes {} different values\n", cells.values.len());
         }
-        for (name, neighbours) in [("replaced", Neighbours::Replace), ("added or removed", Neighbours::AddRemove)] {
+        for (name, neighbours) in
+            [("replaced", Neighbours::Replace), ("added or removed", Neighbours::AddRemove)]
+        {
             let Sensitivity { l1, l2 } = self.sensitivity(neighbours);
-            text += &format!("  sensitivity, one record {name}: l1 {l1}, l2 {l2} ({})\n", self.reason);
+            text +=
+                &format!("  sensitivity, one record {name}: l1 {l1}, l2 {l2} ({})\n", self.reason);
         }
         text
     }

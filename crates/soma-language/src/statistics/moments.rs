@@ -43,7 +43,8 @@ pub(super) fn find(graph: &Graph, nodes: &[Node], record_dim: usize) -> Option<C
             Op::Binary(Binary::Mul) => graph.entry(core).args(),
             _ => &[core],
         };
-        let affine: Vec<Affine> = sides.iter().map(|&side| affine(graph, side)).collect::<Option<_>>()?;
+        let affine: Vec<Affine> =
+            sides.iter().map(|&side| affine(graph, side)).collect::<Option<_>>()?;
         for part in &affine {
             let known = ranges[part.column].get_or_insert(part.range);
             if *known != part.range {

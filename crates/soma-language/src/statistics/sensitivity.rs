@@ -40,14 +40,21 @@ pub struct TooTight {
 impl fmt::Display for TooTight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TooTight { norm, stated, shown, reason } = self;
-        write!(f, "sensitivity {norm} = {stated} is below {shown}, the smallest that can be shown ({reason}). Allowed: {shown} or more")
+        write!(
+            f,
+            "sensitivity {norm} = {stated} is below {shown}, the smallest that can be shown ({reason}). Allowed: {shown} or more"
+        )
     }
 }
 
 impl std::error::Error for TooTight {}
 
 /// Refuses what is stated below what is shown, but for rounding.
-pub(super) fn check(stated: Sensitivity, shown: Sensitivity, reason: &'static str) -> Result<(), TooTight> {
+pub(super) fn check(
+    stated: Sensitivity,
+    shown: Sensitivity,
+    reason: &'static str,
+) -> Result<(), TooTight> {
     for (norm, stated, shown) in [("l1", stated.l1, shown.l1), ("l2", stated.l2, shown.l2)] {
         if !(stated >= shown * (1.0 - 1e-9)) {
             return Err(TooTight { norm, stated, shown, reason });
@@ -58,7 +65,12 @@ pub(super) fn check(stated: Sensitivity, shown: Sensitivity, reason: &'static st
 
 /// The sensitivities for replaced and for added or removed records, the smallest of what can be
 /// shown, and how it is shown.
-pub(super) fn of(graph: &Graph, nodes: &[Node], facts: &[Fact], cells: Option<&Cells>) -> ([Sensitivity; 2], &'static str) {
+pub(super) fn of(
+    graph: &Graph,
+    nodes: &[Node],
+    facts: &[Fact],
+    cells: Option<&Cells>,
+) -> ([Sensitivity; 2], &'static str) {
     let widths: Vec<f64> = facts.iter().map(|fact| fact.high - fact.low).collect();
     let sizes: Vec<f64> = facts.iter().map(|fact| fact.low.abs().max(fact.high.abs())).collect();
     let ranges = [norms(&widths), norms(&sizes)];
@@ -67,7 +79,8 @@ pub(super) fn of(graph: &Graph, nodes: &[Node], facts: &[Fact], cells: Option<&C
     }
     match gram(graph, nodes) {
         Some(replace) if replace.l1 < ranges[0].l1 || replace.l2 < ranges[0].l2 => {
-            let both = Sensitivity { l1: replace.l1.min(ranges[0].l1), l2: replace.l2.min(ranges[0].l2) };
+            let both =
+                Sensitivity { l1: replace.l1.min(ranges[0].l1), l2: replace.l2.min(ranges[0].l2) };
             ([both, ranges[1]], "moments of variables in [-1, 1]")
         }
         _ => (ranges, "from the ranges"),
@@ -82,7 +95,8 @@ fn norms(sizes: &[f64]) -> Sensitivity {
 }
 
 fn of_values(values: &[Vec<f64>]) -> [Sensitivity; 2] {
-    let larger = |a: Sensitivity, b: Sensitivity| Sensitivity { l1: a.l1.max(b.l1), l2: a.l2.max(b.l2) };
+    let larger =
+        |a: Sensitivity, b: Sensitivity| Sensitivity { l1: a.l1.max(b.l1), l2: a.l2.max(b.l2) };
     let mut replace = Sensitivity { l1: 0.0, l2: 0.0 };
     let mut add = replace;
     for (k, a) in values.iter().enumerate() {
@@ -103,7 +117,11 @@ fn gram(graph: &Graph, nodes: &[Node]) -> Option<Sensitivity> {
     for &node in nodes {
         let entry = graph.entry(node);
         let factors = match entry.op {
-            Op::Binary(Binary::Mul) if entry.args().iter().all(|&arg| graph.level(arg) == Level::Row) => entry.args(),
+            Op::Binary(Binary::Mul)
+                if entry.args().iter().all(|&arg| graph.level(arg) == Level::Row) =>
+            {
+                entry.args()
+            }
             _ => &[node],
         };
         variables.extend(factors.iter().copied());

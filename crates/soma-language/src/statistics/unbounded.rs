@@ -8,7 +8,12 @@ use crate::graph::{Binary, Graph, Node, Op, Unary};
 
 /// The error for a statistic without bounds: the names that need a clamp, or the operation that
 /// makes bounded numbers unbounded.
-pub(super) fn problem(graph: &Graph, node: Node, span: Span, names: &BTreeMap<String, Binding>) -> Problem {
+pub(super) fn problem(
+    graph: &Graph,
+    node: Node,
+    span: Span,
+    names: &BTreeMap<String, Binding>,
+) -> Problem {
     let (mut inputs, mut operations) = (BTreeSet::new(), Vec::new());
     search(graph, node, &mut inputs, &mut operations);
     let named: Vec<String> = inputs.iter().filter_map(|&input| name_of(input, names)).collect();
@@ -19,12 +24,25 @@ pub(super) fn problem(graph: &Graph, node: Node, span: Span, names: &BTreeMap<St
         _ => "it can be any number".into(),
     };
     let help = match (named.as_slice(), operations.first()) {
-        ([], Some(Op::Unary(Unary::Log))) => "the argument of `log` can be 0: write `log(clamp(..., low, high))` with low above 0".into(),
-        ([], Some(Op::Binary(Binary::Div))) => "the divisor can be 0: clamp it away from 0, or clamp the statistic".into(),
+        ([], Some(Op::Unary(Unary::Log))) => {
+            "the argument of `log` can be 0: write `log(clamp(..., low, high))` with low above 0"
+                .into()
+        }
+        ([], Some(Op::Unary(Unary::Sqrt))) => {
+            "the argument of `sqrt` can be negative: write `sqrt(clamp(..., 0, high))`".into()
+        }
+        ([], Some(Op::Binary(Binary::Div))) => {
+            "the divisor can be 0: clamp it away from 0, or clamp the statistic".into()
+        }
         ([], _) => "clamp it: `clamp(..., low, high)`".into(),
         (names, _) => {
-            let clamps: Vec<String> = names.iter().map(|name| format!("`clamp({name}, low, high)`")).collect();
-            format!("write {} in the place of {}", clamps.join(" and "), names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" and "))
+            let clamps: Vec<String> =
+                names.iter().map(|name| format!("`clamp({name}, low, high)`")).collect();
+            format!(
+                "write {} in the place of {}",
+                clamps.join(" and "),
+                names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" and ")
+            )
         }
     };
     Problem::new(span, format!("the statistic has no bounds: {ends}"), help)

@@ -43,7 +43,10 @@ fn number(input: &mut Input<'_>) -> Result<Token, EmptyError> {
     let fraction = || (".", digit1);
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digit1);
     let mantissa = alt(((digit1, opt(fraction())).void(), fraction().void()));
-    (mantissa, opt(exponent)).take().map(|text: &str| Token::Number(text.parse().unwrap_or(f64::NAN))).parse_next(input)
+    (mantissa, opt(exponent))
+        .take()
+        .map(|text: &str| Token::Number(text.parse().unwrap_or(f64::NAN)))
+        .parse_next(input)
 }
 
 fn name(input: &mut Input<'_>) -> Result<Token, EmptyError> {
@@ -114,9 +117,11 @@ fn close(open: &mut Vec<(&str, Span)>, bracket: &str, span: Span) -> Result<(), 
     let expected = if bracket == ")" { "(" } else { "[" };
     match open.pop() {
         Some((opened, _)) if opened == expected => Ok(()),
-        Some((opened, _)) => {
-            Err(Problem::new(span, format!("`{bracket}` closes `{opened}`"), "brackets come in pairs"))
-        }
+        Some((opened, _)) => Err(Problem::new(
+            span,
+            format!("`{bracket}` closes `{opened}`"),
+            "brackets come in pairs",
+        )),
         None => Err(Problem::new(
             span,
             format!("`{bracket}` closes nothing"),

@@ -261,7 +261,9 @@ impl Parser {
     }
 
     fn expression(&mut self) -> Parsed<Expression> {
-        self.nested(|parser| if parser.takes_word("if") { parser.conditional() } else { parser.or() })
+        self.nested(
+            |parser| if parser.takes_word("if") { parser.conditional() } else { parser.or() },
+        )
     }
 
     fn conditional(&mut self) -> Parsed<Expression> {
@@ -301,12 +303,14 @@ impl Parser {
     }
 
     fn or(&mut self) -> Parsed<Expression> {
-        let word = |token: &Token| matches!(token, Token::Name(w) if w == "or").then_some(Operator::Or);
+        let word =
+            |token: &Token| matches!(token, Token::Name(w) if w == "or").then_some(Operator::Or);
         self.left(word, Self::and)
     }
 
     fn and(&mut self) -> Parsed<Expression> {
-        let word = |token: &Token| matches!(token, Token::Name(w) if w == "and").then_some(Operator::And);
+        let word =
+            |token: &Token| matches!(token, Token::Name(w) if w == "and").then_some(Operator::And);
         self.left(word, Self::not)
     }
 

@@ -68,13 +68,25 @@ pub(crate) enum Kind {
     Number(f64),
     Name(String),
     List(Vec<Expression>),
-    Call { name: String, name_span: Span, arguments: Vec<Expression> },
+    Call {
+        name: String,
+        name_span: Span,
+        arguments: Vec<Expression>,
+    },
     /// One entry for each dimension: an index or a range.
-    Index { of: Box<Expression>, entries: Vec<Entry> },
+    Index {
+        of: Box<Expression>,
+        entries: Vec<Entry>,
+    },
     Negate(Box<Expression>),
     Not(Box<Expression>),
-    Binary { operator: Operator, sides: Box<[Expression; 2]> },
-    If { parts: Box<[Expression; 3]> },
+    Binary {
+        operator: Operator,
+        sides: Box<[Expression; 2]>,
+    },
+    If {
+        parts: Box<[Expression; 3]>,
+    },
 }
 
 #[derive(Debug, Clone)]

@@ -1,21 +1,22 @@
 //! Models that between them use every distribution, and helpers.
 
+#![allow(dead_code)]
+
 use rand::SeedableRng;
 use soma_language::{Data, Model};
 
 pub type Rng = rand::rngs::ChaCha8Rng;
 
-#[allow(dead_code)]
 pub fn rng(seed: u64) -> Rng {
     Rng::seed_from_u64(seed)
 }
 
 pub fn data() -> Data {
-    Data::new()
-        .scalar("d", 2.0)
-        .scalar("trials", 9.0)
-        .vector("centre", vec![0.9, -1.17])
-        .matrix("spread", 2, vec![1.0, 0.3, 0.3, 0.8])
+    Data::new().scalar("d", 2.0).scalar("trials", 9.0).vector("centre", vec![0.9, -1.17]).matrix(
+        "spread",
+        2,
+        vec![1.0, 0.3, 0.3, 0.8],
+    )
 }
 
 /// Name, parameters, record.
@@ -33,10 +34,22 @@ pub const MODELS: &[(&str, &str, &str)] = &[
     ),
     ("beta", "a ~ gamma(4, 1)\nb ~ gamma(6, 1.5)", "x ~ beta(a, b)"),
     ("log_normal", "m ~ student_t(4, 0, 2)\ns ~ log_normal(-1, 0.5)", "x ~ log_normal(m, s)"),
-    ("student", "v ~ gamma(8, 1)\nm ~ laplace(1, 2)\ns ~ exponential(0.5)", "x ~ student_t(v, m, s)"),
+    (
+        "student",
+        "v ~ gamma(8, 1)\nm ~ laplace(1, 2)\ns ~ exponential(0.5)",
+        "x ~ student_t(v, m, s)",
+    ),
     ("laplace", "m ~ logistic(0, 1)\ns ~ weibull(2, 1)", "x ~ laplace(m, s)\ny ~ logistic(x, s)"),
-    ("waiting", "r ~ gamma(3, 2)\nk ~ uniform(0.8, 3)", "x ~ exponential(r)\ny ~ weibull(k, 1 + x)"),
-    ("gamma", "k ~ gamma(5, 2)\nr ~ beta(2, 3)", "x ~ gamma(k, r)\ny ~ inverse_gamma(k + 1, 2 * r)\nz ~ half_normal(r)"),
+    (
+        "waiting",
+        "r ~ gamma(3, 2)\nk ~ uniform(0.8, 3)",
+        "x ~ exponential(r)\ny ~ weibull(k, 1 + x)",
+    ),
+    (
+        "gamma",
+        "k ~ gamma(5, 2)\nr ~ beta(2, 3)",
+        "x ~ gamma(k, r)\ny ~ inverse_gamma(k + 1, 2 * r)\nz ~ half_normal(r)",
+    ),
     (
         "counts",
         "l ~ normal(0.5, 0.5)\np ~ beta(3, 4)\nsize ~ gamma(4, 1)",
