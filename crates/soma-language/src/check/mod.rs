@@ -1,5 +1,6 @@
 //! From trees to nodes: names, shapes, supports, and what each block may use.
 
+mod argument;
 mod expression;
 pub mod function;
 mod statement;
