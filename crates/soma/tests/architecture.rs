@@ -21,6 +21,7 @@ const ROOMS: &[&str] = &[
     "diagnostics",
     "chain",
     "coupling",
+    "counts",
     "calibration",
     "theory",
     "spec",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Invalid, finite, positive};
 use crate::release::mechanism::Noise;
+use crate::release::potential::Coordinate;
 
 /// What was published of one true answer, as a function of that answer.
 pub trait CountLaw: Debug + Send + Sync {
@@ -23,7 +24,7 @@ pub trait CountLaw: Debug + Send + Sync {
 #[derive(Debug, Clone)]
 pub enum Likelihood {
     /// Constant minus |value - truth| / scale.
-    Absolute {
+    L1 {
         /// What was published.
         value: f64,
         /// One over the scale.
@@ -32,7 +33,7 @@ pub enum Likelihood {
         constant: f64,
     },
     /// Constant minus (value - truth)^2 / (2 scale^2).
-    Square {
+    L2 {
         /// What was published.
         value: f64,
         /// One over the scale.
@@ -58,13 +59,10 @@ impl Likelihood {
             ));
         }
         let (rate, constant) = (1.0 / scale, noise.log_density(scale, 0.0));
-        Ok(match noise {
-            Noise::Laplace | Noise::DiscreteLaplace => {
-                Likelihood::Absolute { value, rate, constant }
-            }
-            Noise::Gaussian | Noise::DiscreteGaussian => {
-                Likelihood::Square { value, rate, constant }
-            }
+        Ok(match noise.law().coordinate(scale, value) {
+            Coordinate::L1 => Likelihood::L1 { value, rate, constant },
+            Coordinate::L2 => Likelihood::L2 { value, rate, constant },
+            Coordinate::Curve(_) => Likelihood::Other(Arc::new(Added { noise, scale, value })),
         })
     }
 
@@ -72,10 +70,8 @@ impl Likelihood {
     #[inline]
     pub fn log_density(&self, truth: f64) -> f64 {
         match self {
-            Likelihood::Absolute { value, rate, constant } => {
-                constant - (value - truth).abs() * rate
-            }
-            Likelihood::Square { value, rate, constant } => {
+            Likelihood::L1 { value, rate, constant } => constant - (value - truth).abs() * rate,
+            Likelihood::L2 { value, rate, constant } => {
                 let z = (value - truth) * rate;
                 constant - 0.5 * z * z
             }
@@ -86,7 +82,7 @@ impl Likelihood {
     /// The true answer that explains best what was published.
     pub fn centre(&self) -> f64 {
         match self {
-            Likelihood::Absolute { value, .. } | Likelihood::Square { value, .. } => *value,
+            Likelihood::L1 { value, .. } | Likelihood::L2 { value, .. } => *value,
             Likelihood::Other(law) => law.centre(),
         }
     }
@@ -94,10 +90,32 @@ impl Likelihood {
     /// The standard deviation of the noise (that of the continuous noise, where discrete).
     pub fn sd(&self) -> f64 {
         match self {
-            Likelihood::Absolute { rate, .. } => std::f64::consts::SQRT_2 / rate,
-            Likelihood::Square { rate, .. } => 1.0 / rate,
+            Likelihood::L1 { rate, .. } => std::f64::consts::SQRT_2 / rate,
+            Likelihood::L2 { rate, .. } => 1.0 / rate,
             Likelihood::Other(law) => law.sd(),
         }
+    }
+}
+
+/// A value published with additive noise that is neither of L1 nor of L2 kind.
+#[derive(Debug)]
+struct Added {
+    noise: Noise,
+    scale: f64,
+    value: f64,
+}
+
+impl CountLaw for Added {
+    fn log_density(&self, truth: f64) -> f64 {
+        self.noise.law().log_density(self.scale, self.value, truth)
+    }
+
+    fn centre(&self) -> f64 {
+        self.value
+    }
+
+    fn sd(&self) -> f64 {
+        self.noise.variance(self.scale).sqrt()
     }
 }
 

@@ -1,0 +1,130 @@
+//! lkj_cholesky(concentration): the Cholesky factor L of a correlation matrix R with density
+//! proportional to det(R)^(concentration - 1) (Lewandowski, Kurowicka and Joe 2009).
+//!
+//! Row i of L is a point of the unit sphere, made of partial correlations: with z_ij in (-1, 1),
+//! L_ij = z_ij sqrt(what the entries before have left of 1). Under LKJ(c) the z are independent,
+//! (z_ij + 1) / 2 ~ Beta(s_j, s_j) with s_j = c + (d - 1 - j) / 2 for the column j = 1, ...
+
+use super::{Argument, Constraint, Domain, Multivariate, scalar};
+use crate::graph::{Source, Term};
+use crate::special::Special;
+
+pub(super) struct LkjCholesky;
+
+/// d of a matrix of d^2 entries.
+fn side(length: usize) -> usize {
+    length.isqrt()
+}
+
+/// The shape of the beta of column j, from 0.
+fn shape<'g>(concentration: Term<'g>, d: usize, j: usize) -> Term<'g> {
+    concentration + 0.5 * (d as f64 - 2.0 - j as f64)
+}
+
+/// L out of partial correlations, row after row.
+pub(crate) fn factor<'g>(
+    d: usize,
+    one: Term<'g>,
+    mut partial: impl FnMut(usize, usize) -> Term<'g>,
+) -> Vec<Term<'g>> {
+    let mut entries = vec![one * 0.0; d * d];
+    for i in 0..d {
+        let mut left = one;
+        for j in 0..i {
+            let entry = partial(i, j) * left.sqrt();
+            entries[i * d + j] = entry;
+            left = left - entry.square();
+        }
+        entries[i * d + i] = left.sqrt();
+    }
+    entries
+}
+
+/// The partial correlation behind each entry below the diagonal, and what is left before it.
+pub(crate) fn partials<'g>(d: usize, x: &[Term<'g>]) -> Vec<(Term<'g>, Term<'g>)> {
+    let mut found = Vec::new();
+    for i in 0..d {
+        let mut left = x[0].constant(1.0);
+        for j in 0..i {
+            found.push((x[i * d + j] / left.sqrt(), left));
+            left = left - x[i * d + j].square();
+        }
+    }
+    found
+}
+
+impl Multivariate for LkjCholesky {
+    fn arguments(&self) -> &'static [Argument] {
+        const { &[scalar("concentration", Domain::Positive)] }
+    }
+
+    fn constraint(&self) -> Constraint {
+        Constraint::CorrelationFactor
+    }
+
+    fn is_matrix(&self) -> bool {
+        true
+    }
+
+    fn length(&self, _: &[usize]) -> Option<usize> {
+        None
+    }
+
+    fn noise(&self, length: usize) -> usize {
+        let d = side(length);
+        d * (d - 1) / 2
+    }
+
+    /// With respect to the entries below the diagonal.
+    fn log_density<'g>(&self, x: &[Term<'g>], args: &[Vec<Term<'g>>]) -> Term<'g> {
+        let d = side(x.len());
+        let mut total = x[0].constant(0.0);
+        let partials = partials(d, x);
+        let places = (0..d).flat_map(|i| (0..i).map(move |j| (i, j)));
+        for ((_, j), (z, left)) in places.zip(partials) {
+            let s = shape(args[0][0], d, j);
+            let log_beta = 2.0 * s.log_gamma() - (2.0 * s).log_gamma();
+            let constant = log_beta + (2.0 * s - 1.0) * std::f64::consts::LN_2;
+            total = total + (s - 1.0) * (-z.square()).log1p() - constant - 0.5 * left.log();
+        }
+        total
+    }
+
+    fn sample<'g>(
+        &self,
+        source: Source<'g>,
+        length: usize,
+        args: &[Vec<Term<'g>>],
+    ) -> Vec<Term<'g>> {
+        let d = side(length);
+        factor(d, args[0][0].constant(1.0), |_, j| {
+            let s = shape(args[0][0], d, j);
+            2.0 * source.beta(s, s) - 1.0
+        })
+    }
+
+    fn transform<'g>(
+        &self,
+        noise: &[Term<'g>],
+        length: usize,
+        args: &[Vec<Term<'g>>],
+    ) -> Vec<Term<'g>> {
+        let d = side(length);
+        factor(d, args[0][0].constant(1.0), |i, j| {
+            let s = shape(args[0][0], d, j);
+            2.0 * noise[i * (i - 1) / 2 + j].special(Special::BetaQuantile, &[s, s]) - 1.0
+        })
+    }
+
+    fn whiten<'g>(&self, x: &[Term<'g>], args: &[Vec<Term<'g>>]) -> Vec<Term<'g>> {
+        let d = side(x.len());
+        let places = (0..d).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let pairs = places.zip(partials(d, x));
+        pairs
+            .map(|((_, j), (z, _))| {
+                let s = shape(args[0][0], d, j);
+                (0.5 * z + 0.5).special(Special::BetaScore, &[s, s])
+            })
+            .collect()
+    }
+}

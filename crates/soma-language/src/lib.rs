@@ -1,0 +1,24 @@
+//! Models and statistics of a record, written as text.
+//!
+//! A text is parsed with spans, checked (names, shapes, supports), turned into a graph of scalar
+//! operations and compiled to flat programs over columns of a batch of records, with derivatives.
+//! The manual of the language is `docs/language.md`.
+
+mod check;
+mod data;
+pub mod distribution;
+mod error;
+pub mod graph;
+mod model;
+pub mod program;
+pub mod special;
+mod statistics;
+mod syntax;
+
+pub use check::Shape;
+pub use check::function::{FUNCTIONS, Function};
+pub use data::{Data, Datum};
+pub use error::{Mistake, Mistakes, Span};
+pub use model::{Model, Noise, OutOfSupport};
+pub use program::Workspace;
+pub use statistics::{ClampedMoments, MomentTerm, Neighbours, Sensitivity, Statistics, TooTight};

@@ -1,0 +1,161 @@
+//! Parameters without constraints.
+//!
+//! A parameter above an end is end + exp(f), one below an end is end - exp(f), one between two is
+//! low + (high - low) logistic(f). Shares are made by stick-breaking: share k is what the shares
+//! before have left times logistic(f_k - log(K - k)), so that f = 0 are equal shares. Entries of
+//! the factor of a correlation are tanh(f) times what the row has left of length one.
+
+use super::Formulas;
+use crate::check::{Law, Variable};
+use crate::distribution::{Constraint, Support};
+use crate::graph::{Node, Term};
+
+impl<'m> Formulas<'m> {
+    /// theta as a function of the unconstrained parameters, and the log Jacobian of it.
+    pub(super) fn constrained(&self) -> (Vec<Node>, Node) {
+        let mut theta: Vec<Node> = Vec::new();
+        let mut log_jacobian = self.constant(0.0);
+        for variable in &self.parameters.variables {
+            let done = theta.len();
+            let free = self.terms(&self.free[done..][..variable.coordinates.len()]);
+            let args = self.arguments(&variable.law, &self.theta[..done], &theta);
+            let (entries, logs) = match &variable.law {
+                Law::Each(family, _) => free
+                    .iter()
+                    .zip(&args)
+                    .map(|(&f, args)| between(f, family.support(args)))
+                    .unzip(),
+                Law::Whole(family, _) => match family.constraint() {
+                    Constraint::Free => (free.clone(), Vec::new()),
+                    Constraint::Simplex => self.shares(&free),
+                    Constraint::CorrelationFactor => self.factor(&free),
+                },
+            };
+            log_jacobian = logs.into_iter().fold(log_jacobian, |sum: Term, log: Term| sum + log);
+            theta.extend(entries.into_iter().map(|entry: Term| entry.node));
+        }
+        (theta, log_jacobian.node)
+    }
+
+    fn shares(&self, free: &[Term<'m>]) -> (Vec<Term<'m>>, Vec<Term<'m>>) {
+        let mut left = self.constant(1.0);
+        let (mut shares, mut logs) = (Vec::new(), Vec::new());
+        for (k, &f) in free.iter().enumerate() {
+            let f = f - ((free.len() - k) as f64).ln();
+            logs.push(left.log() - f.softplus() - (-f).softplus());
+            let share = left * f.logistic();
+            shares.push(share);
+            left = left * (-f).logistic();
+        }
+        (shares, logs)
+    }
+
+    fn factor(&self, free: &[Term<'m>]) -> (Vec<Term<'m>>, Vec<Term<'m>>) {
+        let (mut entries, mut logs) = (Vec::new(), Vec::new());
+        let mut rest = free.iter();
+        for row in 1.. {
+            let mut left = self.constant(1.0);
+            for &f in rest.by_ref().take(row) {
+                let z = f.tanh();
+                let entry = z * left.sqrt();
+                // 1 - tanh(f)^2 = 4 / (e^f + e^-f)^2
+                let log_rest =
+                    2.0 * (std::f64::consts::LN_2 - f.abs() - (-2.0 * f.abs()).softplus());
+                logs.push(log_rest + 0.5 * left.log());
+                left = left * log_rest.exp();
+                entries.push(entry);
+            }
+            if entries.len() == free.len() {
+                return (entries, logs);
+            }
+        }
+        (entries, logs)
+    }
+
+    /// The unconstrained parameters as a function of theta.
+    pub(super) fn unconstrained(&self) -> Vec<Node> {
+        let mut free: Vec<Term> = Vec::new();
+        for variable in &self.parameters.variables {
+            let theta = self.terms(&self.theta[variable.first..][..variable.coordinates.len()]);
+            let args = self.arguments(&variable.law, &[], &[]);
+            match &variable.law {
+                Law::Each(family, _) => {
+                    free.extend(
+                        theta
+                            .iter()
+                            .zip(&args)
+                            .map(|(&x, args)| unbounded(x, family.support(args))),
+                    );
+                }
+                Law::Whole(family, _) => match family.constraint() {
+                    Constraint::Free => free.extend(theta),
+                    Constraint::Simplex => free.extend(self.free_shares(&theta)),
+                    Constraint::CorrelationFactor => {
+                        free.extend(self.free_factor(variable, &theta))
+                    }
+                },
+            }
+        }
+        free.into_iter().map(|term| term.node).collect()
+    }
+
+    fn free_shares(&self, shares: &[Term<'m>]) -> Vec<Term<'m>> {
+        let mut left = self.constant(1.0);
+        let mut free = Vec::new();
+        for (k, &share) in shares.iter().enumerate() {
+            let after = left - share;
+            free.push(share.log() - after.log() + ((shares.len() - k) as f64).ln());
+            left = after;
+        }
+        free
+    }
+
+    fn free_factor(&self, variable: &Variable, theta: &[Term<'m>]) -> Vec<Term<'m>> {
+        let d = variable.shape.len().isqrt();
+        let mut left = self.constant(1.0);
+        let mut free = Vec::new();
+        for (&entry, &at) in theta.iter().zip(&variable.coordinates) {
+            if at % d == 0 {
+                left = self.constant(1.0);
+            }
+            let z = entry / left.sqrt();
+            free.push(0.5 * (z.log1p() - (-z).log1p()));
+            left = left - entry.square();
+        }
+        free
+    }
+
+    /// The log prior density of the unconstrained parameters.
+    pub(super) fn log_prior_free(
+        &self,
+        log_prior: Node,
+        constrained: &[Node],
+        log_jacobian: Node,
+    ) -> Node {
+        let here = self.graph.borrow_mut().substitute(&[log_prior], &self.theta, constrained)[0];
+        (self.term(here) + self.term(log_jacobian)).node
+    }
+}
+
+/// The value between the ends of a support that `f` stands for, and log of its derivative.
+fn between<'g>(f: Term<'g>, support: Support<'g>) -> (Term<'g>, Term<'g>) {
+    match (support.low, support.high) {
+        (None, None) => (f, f.constant(0.0)),
+        (Some(low), None) => (low + f.exp(), f),
+        (None, Some(high)) => (high - f.exp(), f),
+        (Some(low), Some(high)) => {
+            let width = high - low;
+            (low + width * f.logistic(), width.log() - f.softplus() - (-f).softplus())
+        }
+    }
+}
+
+/// The inverse of [`between`].
+fn unbounded<'g>(x: Term<'g>, support: Support<'g>) -> Term<'g> {
+    match (support.low, support.high) {
+        (None, None) => x,
+        (Some(low), None) => (x - low).log(),
+        (None, Some(high)) => (high - x).log(),
+        (Some(low), Some(high)) => (x - low).log() - (high - x).log(),
+    }
+}

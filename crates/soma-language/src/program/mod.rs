@@ -1,0 +1,110 @@
+//! Compiled programs: flat lists of instructions over columns of a batch of records.
+//!
+//! A program has four parts, run in this order: constants, which are put into their slots;
+//! what depends on theta alone, once; what depends on the record, over columns of [`BATCH`] records
+//! at a time, with the sums that are kept of it; and what is computed from the sums, once. Every
+//! instruction writes a slot (one number) or a column (one number for each record of the batch)
+//! that it does not read. This is also what another backend translates.
+
+mod compile;
+mod lanes;
+mod random;
+mod run;
+
+pub use random::{Quiet, Randomness};
+pub use run::{Inputs, Workspace};
+
+use crate::graph::{Binary, Draw, Input, Unary};
+use crate::special::Special;
+
+/// How many records are computed at a time.
+pub const BATCH: usize = 256;
+
+/// Where an argument is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    /// A number that is the same for all records.
+    Slot(u32),
+    /// A number for each record of the batch.
+    Column(u32),
+}
+
+/// What an instruction does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Action {
+    /// Reads an input: of theta into a slot, of the record into a column.
+    Load(Input, u32),
+    /// Draws random numbers; the arguments are those of the distribution.
+    Draw(Draw),
+    /// A function of one argument.
+    Unary(Unary),
+    /// A function of two arguments.
+    Binary(Binary),
+    /// a b + c
+    MulAdd,
+    /// c - a b
+    SubMul,
+    /// The second if the first is not 0, and otherwise the third.
+    Select,
+    /// A special function.
+    Special(Special),
+    /// Adds the sum of a column to a slot.
+    Sum,
+    /// Adds the sum of a product to a slot.
+    SumProduct,
+    /// The number of records.
+    Count,
+}
+
+/// An instruction: `target` = `action`(`args`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Instruction {
+    /// What is done.
+    pub action: Action,
+    args: [Operand; 3],
+    arity: u8,
+    /// The slot or column that is written: a column in the part for records, but for sums.
+    pub target: u32,
+}
+
+impl Instruction {
+    /// Where the arguments are read from.
+    pub fn args(&self) -> &[Operand] {
+        &self.args[..self.arity as usize]
+    }
+}
+
+/// How many numbers a row of each kind of input has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Widths {
+    /// Of a record.
+    pub record: usize,
+    /// Of its noise.
+    pub noise: usize,
+    /// Of what stands beside a row.
+    pub beside_row: usize,
+}
+
+/// A compiled program.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// What slots hold before anything is computed.
+    pub constants: Vec<(u32, f64)>,
+    /// What is computed once, before the records.
+    pub theta: Vec<Instruction>,
+    /// What is computed for each batch of records.
+    pub rows: Vec<Instruction>,
+    /// What is computed once, after the records.
+    pub totals: Vec<Instruction>,
+    /// The slots that sums are kept in: 0 before the first batch.
+    pub sums: Vec<u32>,
+    /// The slots of what is computed once: the first output.
+    pub outputs: Vec<u32>,
+    /// What is computed for each record: the second output, row after row.
+    pub row_outputs: Vec<Operand>,
+    /// How many slots there are.
+    pub slots: usize,
+    /// How many columns there are.
+    pub columns: usize,
+    widths: Widths,
+}

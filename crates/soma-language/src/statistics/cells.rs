@@ -1,0 +1,148 @@
+//! Statistics that take few values: the cells of the record on which they are constant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::graph::{Binary, Graph, Node, Op};
+use crate::program::{Inputs, Program, Workspace};
+
+/// How many combinations of values of the coordinates are tried.
+const MAX_COMBINATIONS: usize = 20_000;
+
+/// How many different statistics count as few.
+const MAX_VALUES: usize = 1000;
+
+/// The different values of a statistic.
+#[derive(Debug, Clone)]
+pub(super) struct Cells {
+    pub values: Vec<Vec<f64>>,
+    /// Whether each value has at most one entry 1 and otherwise 0.
+    pub one_hot: bool,
+}
+
+impl Cells {
+    /// The values of `nodes`, where they depend on coordinates with few values, or on coordinates
+    /// through comparisons with constants alone.
+    ///
+    /// All combinations of representatives are evaluated. Not all of them need be possible: then
+    /// there are fewer values than found, and what is bounded by them is still a bound.
+    pub fn find(
+        graph: &Graph,
+        nodes: &[Node],
+        columns: &[Node],
+        program: &Program,
+    ) -> Option<Cells> {
+        let uses = Uses::of(graph, nodes);
+        let mut representatives = vec![vec![0.0]; columns.len()];
+        let mut combinations = 1usize;
+        for (column, own) in columns.iter().zip(&mut representatives) {
+            if uses.read.contains(column) {
+                *own = uses.representatives(graph, *column)?;
+                combinations =
+                    combinations.checked_mul(own.len()).filter(|&n| n <= MAX_COMBINATIONS)?;
+            }
+        }
+        let mut records = Vec::with_capacity(combinations * columns.len());
+        for mut number in 0..combinations {
+            for own in &representatives {
+                records.push(own[number % own.len()]);
+                number /= own.len();
+            }
+        }
+        let mut out = vec![0.0; combinations * nodes.len()];
+        let inputs = Inputs { records: &records, ..Inputs::default() };
+        program.run(inputs, combinations, &mut Workspace::new(), &mut [], &mut out);
+        let rows = out.chunks_exact(nodes.len());
+        let different: BTreeSet<Vec<u64>> =
+            rows.map(|row| row.iter().map(|&x| (x + 0.0).to_bits()).collect()).collect();
+        if different.len() > MAX_VALUES {
+            return None;
+        }
+        let values: Vec<Vec<f64>> = different
+            .into_iter()
+            .map(|row| row.into_iter().map(f64::from_bits).collect())
+            .collect();
+        let is_one_hot = |row: &Vec<f64>| {
+            row.iter().all(|&x| x == 0.0 || x == 1.0) && row.iter().sum::<f64>() <= 1.0
+        };
+        Some(Cells { one_hot: values.iter().all(is_one_hot), values })
+    }
+}
+
+/// How coordinates are used below some nodes.
+struct Uses {
+    read: BTreeSet<Node>,
+    /// The constants that a coordinate is compared with.
+    thresholds: BTreeMap<Node, Vec<f64>>,
+    /// Coordinates that are capped by a constant (`min`) or compared only.
+    capped: BTreeSet<Node>,
+    /// Coordinates that are used in another way.
+    free: BTreeSet<Node>,
+}
+
+impl Uses {
+    fn of(graph: &Graph, nodes: &[Node]) -> Self {
+        let mut uses = Uses {
+            read: BTreeSet::new(),
+            thresholds: BTreeMap::new(),
+            capped: BTreeSet::new(),
+            free: nodes.iter().copied().collect(),
+        };
+        let mut stack = nodes.to_vec();
+        let mut seen = BTreeSet::new();
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            let entry = graph.entry(node);
+            if matches!(entry.op, Op::Input(..)) {
+                uses.read.insert(node);
+            }
+            for (k, &arg) in entry.args().iter().enumerate() {
+                let other =
+                    entry.args().get(1 - k.min(1)).and_then(|&other| graph.constant_value(other));
+                match (entry.op, other) {
+                    (Op::Binary(Binary::Lt | Binary::Le | Binary::Eq), Some(value)) => {
+                        uses.thresholds.entry(arg).or_default().push(value);
+                    }
+                    (Op::Binary(Binary::Min), Some(value)) => {
+                        uses.thresholds.entry(arg).or_default().push(value);
+                        uses.capped.insert(arg);
+                    }
+                    _ => {
+                        uses.free.insert(arg);
+                    }
+                }
+                stack.push(arg);
+            }
+        }
+        uses
+    }
+
+    /// A value of `column` in each set on which everything computed from it is constant.
+    fn representatives(&self, graph: &Graph, column: Node) -> Option<Vec<f64>> {
+        let fact = graph.fact(column);
+        let thresholds = self.thresholds.get(&column);
+        let most = || thresholds.into_iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+        let high = if self.free.contains(&column) {
+            fact.high
+        } else {
+            fact.high.min(most().floor() + 1.0)
+        };
+        if fact.integer && fact.low.is_finite() && high.is_finite() {
+            let count = high - fact.low + 1.0;
+            return (count >= 1.0 && count <= MAX_VALUES as f64)
+                .then(|| (0..count as usize).map(|k| fact.low + k as f64).collect());
+        }
+        if self.free.contains(&column) || self.capped.contains(&column) {
+            return None;
+        }
+        let mut points: Vec<f64> = thresholds?.clone();
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        let between = points.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
+        let ends = [points[0] - 1.0, points[points.len() - 1] + 1.0, fact.low, fact.high];
+        let all: Vec<f64> = points.iter().copied().chain(between).chain(ends).collect();
+        let inside = |x: &f64| x.is_finite() && *x >= fact.low && *x <= fact.high;
+        Some(all.into_iter().filter(inside).collect())
+    }
+}

@@ -1,0 +1,248 @@
+//! Statistics of a record, written as expressions.
+
+mod cells;
+mod moments;
+mod sensitivity;
+mod unbounded;
+
+use std::cell::RefCell;
+use std::fmt;
+
+pub use moments::{ClampedMoments, MomentTerm};
+pub use sensitivity::{Neighbours, Sensitivity, TooTight};
+
+use crate::check::{Scope, Shape};
+use crate::data::Data;
+use crate::error::{Mistakes, Problem};
+use crate::graph::{Fact, Graph, Input, Node};
+use crate::model::{Model, support_words};
+use crate::program::{Inputs, Program, Widths, Workspace};
+use crate::syntax;
+use cells::Cells;
+
+/// The statistic t(record) of K numbers: expressions of the record, each bounded.
+///
+/// ```
+/// use soma_language::{Data, Model, Neighbours, Statistics};
+/// let model = Model::new("m ~ normal(0, 1)", "x ~ normal(m, 1)", &Data::new())?;
+/// let statistics = Statistics::new(&["clamp(x, -2, 2)", "x > 0"], &model)?;
+/// assert_eq!(statistics.bounds(), [(-2.0, 2.0), (0.0, 1.0)]);
+/// assert_eq!(statistics.sensitivity(Neighbours::Replace).l1, 5.0);
+/// let mistakes = Statistics::new(&["x"], &model).unwrap_err();
+/// assert!(mistakes.to_string().contains("clamp(x, low, high)"));
+/// # Ok::<(), soma_language::Mistakes>(())
+/// ```
+pub struct Statistics {
+    labels: Vec<String>,
+    facts: Vec<Fact>,
+    record_dim: usize,
+    values: Program,
+    slopes: Program,
+    cells: Option<Cells>,
+    moments: Option<ClampedMoments>,
+    sensitivities: [Sensitivity; 2],
+    reason: &'static str,
+}
+
+impl fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl Statistics {
+    /// The statistics that `texts` mean, of records of `model`. An expression that is a vector is
+    /// as many statistics.
+    pub fn new(texts: &[impl AsRef<str>], model: &Model) -> Result<Self, Mistakes> {
+        let graph = RefCell::new(model.graph.clone());
+        let mut scope = match Scope::new(&graph, &Data::new()) {
+            Ok(scope) => scope,
+            Err(problem) => return Err(Mistakes(vec![problem.within("data", "")])),
+        };
+        scope.names = model.names.clone();
+        scope.enter_statistics();
+        let (mut labels, mut nodes, mut mistakes) = (Vec::new(), Vec::new(), Vec::new());
+        for (k, text) in texts.iter().enumerate() {
+            let text = text.as_ref();
+            match read(&scope, text) {
+                Ok((shape, new)) => {
+                    let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    labels.extend((0..new.len()).map(|entry| shape.entry_name(&name, entry)));
+                    nodes.extend(new);
+                }
+                Err(problem) => {
+                    mistakes.push(problem.within(&format!("statistic {}", k + 1), text))
+                }
+            }
+        }
+        if nodes.is_empty() && mistakes.is_empty() {
+            let problem = Problem::new(
+                Default::default(),
+                "there are no statistics",
+                "give at least one expression",
+            );
+            mistakes.push(problem.within("statistics", ""));
+        }
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes));
+        }
+        drop(scope);
+        Ok(Statistics::compile(graph.into_inner(), labels, nodes, model))
+    }
+
+    fn compile(mut graph: Graph, labels: Vec<String>, nodes: Vec<Node>, model: &Model) -> Self {
+        let record_dim = model.record_dim();
+        let widths = Widths { record: record_dim, ..Widths::default() };
+        let facts: Vec<Fact> = nodes.iter().map(|&node| graph.fact(node)).collect();
+        let columns: Vec<Node> = (model.record_facts().into_iter().enumerate())
+            .map(|(k, fact)| graph.input(Input::Record, k, fact))
+            .collect();
+        let values = Program::new(&graph, &[], &nodes, widths);
+        let cells = Cells::find(&graph, &nodes, &columns, &values);
+        let (sensitivities, reason) = sensitivity::of(&graph, &nodes, &facts, cells.as_ref());
+        let weighted: Vec<(Node, Node)> = nodes
+            .iter()
+            .enumerate()
+            .map(|(k, &node)| (node, graph.input(Input::Beside, k, Fact::ANY)))
+            .collect();
+        let slopes = graph.pull_back(&weighted, &columns);
+        let slopes = Program::new(&graph, &[], &slopes, widths);
+        let moments = moments::find(&graph, &nodes, record_dim);
+        Statistics {
+            labels,
+            facts,
+            record_dim,
+            values,
+            slopes,
+            cells,
+            moments,
+            sensitivities,
+            reason,
+        }
+    }
+
+    /// K, the number of statistics.
+    pub fn dim(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// D, the length of a record.
+    pub fn record_dim(&self) -> usize {
+        self.record_dim
+    }
+
+    /// The text of each statistic.
+    pub fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The smallest and largest value of each statistic.
+    pub fn bounds(&self) -> Vec<(f64, f64)> {
+        self.facts.iter().map(|fact| (fact.low, fact.high)).collect()
+    }
+
+    /// Whether all statistics are whole numbers.
+    pub fn is_integer(&self) -> bool {
+        self.facts.iter().all(|fact| fact.integer)
+    }
+
+    /// The statistics of the records, row after row.
+    pub fn evaluate(&self, records: &[f64], out: &mut [f64], workspace: &mut Workspace) {
+        let inputs = Inputs { records, ..Inputs::default() };
+        self.values.run(inputs, out.len() / self.dim(), workspace, &mut [], out);
+    }
+
+    /// The derivative of the sum of `weights`\[k\] t_k with respect to each coordinate of each
+    /// record, row after row. Where a statistic jumps or bends it is that of one side.
+    pub fn slopes(
+        &self,
+        records: &[f64],
+        weights: &[f64],
+        out: &mut [f64],
+        workspace: &mut Workspace,
+    ) {
+        let inputs = Inputs { records, beside: weights, ..Inputs::default() };
+        self.slopes.run(inputs, out.len() / self.record_dim, workspace, &mut [], out);
+    }
+
+    /// How far the sum of the statistics moves between neighbouring data sets, at most.
+    pub fn sensitivity(&self, neighbours: Neighbours) -> Sensitivity {
+        self.sensitivities[neighbours as usize]
+    }
+
+    /// Refuses a stated sensitivity that is below what can be shown; a larger one is allowed.
+    pub fn check_sensitivity(
+        &self,
+        neighbours: Neighbours,
+        stated: Sensitivity,
+    ) -> Result<(), TooTight> {
+        sensitivity::check(stated, self.sensitivity(neighbours), self.reason)
+    }
+
+    /// The different values of the statistic, where they are few.
+    pub fn values(&self) -> Option<&[Vec<f64>]> {
+        self.cells.as_ref().map(|cells| cells.values.as_slice())
+    }
+
+    /// K, where the statistics are the indicators of K bins: one of them is 1, or none.
+    pub fn bins(&self) -> Option<usize> {
+        self.cells.as_ref().filter(|cells| cells.one_hot).map(|_| self.dim())
+    }
+
+    /// The bin of each row of evaluated statistics, and K where none is 1.
+    pub fn bins_of(&self, statistics: &[f64], out: &mut [u32]) {
+        let k = self.dim();
+        for (to, row) in out.iter_mut().zip(statistics.chunks_exact(k)) {
+            *to = row.iter().position(|&value| value != 0.0).unwrap_or(k) as u32;
+        }
+    }
+
+    /// The statistics as moments of clamped coordinates, where that is what they are.
+    pub fn clamped_moments(&self) -> Option<&ClampedMoments> {
+        self.moments.as_ref()
+    }
+
+    /// The compiled program of the statistics, for another backend.
+    pub fn program(&self) -> &Program {
+        &self.values
+    }
+
+    /// The statistics as they were understood: bounds and sensitivities.
+    pub fn describe(&self) -> String {
+        let mut text = format!("statistics ({}):\n", self.dim());
+        for (label, fact) in self.labels.iter().zip(&self.facts) {
+            text += &format!("  {label}    ({})\n", support_words(*fact));
+        }
+        if let Some(cells) = &self.cells {
+            text += &format!("  takes {} different values\n", cells.values.len());
+        }
+        for (name, neighbours) in
+            [("replaced", Neighbours::Replace), ("added or removed", Neighbours::AddRemove)]
+        {
+            let Sensitivity { l1, l2 } = self.sensitivity(neighbours);
+            text +=
+                &format!("  sensitivity, one record {name}: l1 {l1}, l2 {l2} ({})\n", self.reason);
+        }
+        text
+    }
+}
+
+/// The shape and nodes of one statistic.
+fn read(scope: &Scope<'_>, text: &str) -> Result<(Shape, Vec<Node>), Problem> {
+    let expression = syntax::expression(text)?;
+    let value = scope.statistic(&expression)?;
+    let graph = scope.graph.borrow();
+    for &node in &value.nodes {
+        if graph.constant_value(node).is_some() {
+            return Err(Problem::new(
+                expression.span,
+                "the statistic is the same for every record",
+                "use at least one name of the record",
+            ));
+        }
+        if !graph.fact(node).is_bounded() {
+            return Err(unbounded::problem(&graph, node, expression.span, &scope.names));
+        }
+    }
+    Ok((value.shape, value.nodes))
+}

@@ -1,0 +1,140 @@
+//! How far sums of statistics move between neighbouring data sets.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::cells::Cells;
+use crate::graph::{Binary, Fact, Graph, Level, Node, Op};
+
+/// When two data sets are neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbours {
+    /// One record is replaced by another.
+    Replace,
+    /// One record is added or removed.
+    AddRemove,
+}
+
+/// The largest distance between the sums of neighbouring data sets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sensitivity {
+    /// In the sum of absolute values.
+    pub l1: f64,
+    /// In the Euclidean norm.
+    pub l2: f64,
+}
+
+/// A stated sensitivity that is below what can be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TooTight {
+    /// `l1` or `l2`.
+    pub norm: &'static str,
+    /// What was stated.
+    pub stated: f64,
+    /// What can be shown.
+    pub shown: f64,
+    /// How it is shown.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for TooTight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooTight { norm, stated, shown, reason } = self;
+        write!(
+            f,
+            "sensitivity {norm} = {stated} is below {shown}, the smallest that can be shown ({reason}). Allowed: {shown} or more"
+        )
+    }
+}
+
+impl std::error::Error for TooTight {}
+
+/// Refuses what is stated below what is shown, but for rounding.
+pub(super) fn check(
+    stated: Sensitivity,
+    shown: Sensitivity,
+    reason: &'static str,
+) -> Result<(), TooTight> {
+    for (norm, stated, shown) in [("l1", stated.l1, shown.l1), ("l2", stated.l2, shown.l2)] {
+        if !(stated >= shown * (1.0 - 1e-9)) {
+            return Err(TooTight { norm, stated, shown, reason });
+        }
+    }
+    Ok(())
+}
+
+/// The sensitivities for replaced and for added or removed records, the smallest of what can be
+/// shown, and how it is shown.
+pub(super) fn of(
+    graph: &Graph,
+    nodes: &[Node],
+    facts: &[Fact],
+    cells: Option<&Cells>,
+) -> ([Sensitivity; 2], &'static str) {
+    let widths: Vec<f64> = facts.iter().map(|fact| fact.high - fact.low).collect();
+    let sizes: Vec<f64> = facts.iter().map(|fact| fact.low.abs().max(fact.high.abs())).collect();
+    let ranges = [norms(&widths), norms(&sizes)];
+    if let Some(cells) = cells {
+        return (of_values(&cells.values), "from all values that it takes");
+    }
+    match gram(graph, nodes) {
+        Some(replace) if replace.l1 < ranges[0].l1 || replace.l2 < ranges[0].l2 => {
+            let both =
+                Sensitivity { l1: replace.l1.min(ranges[0].l1), l2: replace.l2.min(ranges[0].l2) };
+            ([both, ranges[1]], "moments of variables in [-1, 1]")
+        }
+        _ => (ranges, "from the ranges"),
+    }
+}
+
+fn norms(sizes: &[f64]) -> Sensitivity {
+    Sensitivity {
+        l1: sizes.iter().map(|x| x.abs()).sum(),
+        l2: sizes.iter().map(|x| x * x).sum::<f64>().sqrt(),
+    }
+}
+
+fn of_values(values: &[Vec<f64>]) -> [Sensitivity; 2] {
+    let larger =
+        |a: Sensitivity, b: Sensitivity| Sensitivity { l1: a.l1.max(b.l1), l2: a.l2.max(b.l2) };
+    let mut replace = Sensitivity { l1: 0.0, l2: 0.0 };
+    let mut add = replace;
+    for (k, a) in values.iter().enumerate() {
+        add = larger(add, norms(a));
+        for b in &values[..k] {
+            let gaps: Vec<f64> = a.iter().zip(b).map(|(x, y)| x - y).collect();
+            replace = larger(replace, norms(&gaps));
+        }
+    }
+    [replace, add]
+}
+
+/// The sensitivity under replacement of first and second moments of d variables in [-1, 1], if
+/// that is what the statistics are (all of them or some): d (d + 2)^2 / (2 (d + 1)) in l1 and
+/// d + 1 (d odd) or sqrt(d (d + 2)) (d even) in l2, as shown for the Gram query.
+fn gram(graph: &Graph, nodes: &[Node]) -> Option<Sensitivity> {
+    let mut variables = BTreeSet::new();
+    for &node in nodes {
+        let entry = graph.entry(node);
+        let factors = match entry.op {
+            Op::Binary(Binary::Mul)
+                if entry.args().iter().all(|&arg| graph.level(arg) == Level::Row) =>
+            {
+                entry.args()
+            }
+            _ => &[node],
+        };
+        variables.extend(factors.iter().copied());
+    }
+    let unit = |&node: &Node| graph.fact(node).low >= -1.0 && graph.fact(node).high <= 1.0;
+    let different = nodes.iter().collect::<BTreeSet<_>>().len() == nodes.len();
+    if !variables.iter().all(unit) || !different {
+        return None;
+    }
+    let d = variables.len() as f64;
+    let even = variables.len().is_multiple_of(2);
+    Some(Sensitivity {
+        l1: d * (d + 2.0) * (d + 2.0) / (2.0 * (d + 1.0)),
+        l2: if even { (d * (d + 2.0)).sqrt() } else { d + 1.0 },
+    })
+}

@@ -1,0 +1,244 @@
+//! Derivatives, transforms and constraints of every model against differences and each other.
+
+mod common;
+
+use common::{MODELS, model, rng};
+use nalgebra::DMatrix;
+use soma_language::{Model, Noise, Workspace};
+
+/// The derivative of f at x along coordinate k, by central differences of order four.
+fn difference(f: &mut dyn FnMut(&[f64]) -> f64, x: &[f64], k: usize) -> f64 {
+    let h = 1e-3 * x[k].abs().clamp(1e-2, 1.0);
+    let mut at = |step: f64| {
+        let mut moved = x.to_vec();
+        moved[k] += step * h;
+        f(&moved)
+    };
+    (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h)
+}
+
+fn close(what: &str, ours: f64, theirs: f64, tolerance: f64) {
+    let error = (ours - theirs).abs() / theirs.abs().max(1.0);
+    assert!(error < tolerance, "{what}: {ours} against {theirs}");
+}
+
+/// A theta of the prior and records at it.
+fn draw(model: &Model, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let (mut rng, mut workspace) = (rng(seed), Workspace::new());
+    let mut theta = vec![0.0; model.theta_dim()];
+    model.sample_prior(&mut theta, &mut rng, &mut workspace);
+    let mut records = vec![0.0; n * model.record_dim()];
+    model.propose(&theta, &mut records, &mut rng, &mut workspace);
+    (theta, records)
+}
+
+#[test]
+fn likelihood_gradients_are_differences() {
+    let mut w = Workspace::new();
+    for (name, ..) in MODELS {
+        let model = model(name);
+        for seed in 0..5 {
+            let (theta, records) = draw(&model, 7, seed);
+            let mut gradient = vec![0.0; theta.len()];
+            let value = model.log_likelihood_gradient(&theta, &records, &mut gradient, &mut w);
+            let other = draw(&model, 1, seed + 100).0;
+            let mut ratios = vec![0.0; 7];
+            model.log_ratios(&theta, &other, &records, &mut ratios, &mut w);
+            let there = model.log_likelihood(&other, &records, &mut w);
+            if there.is_finite() {
+                close(name, there, value + ratios.iter().sum::<f64>(), 1e-8);
+            }
+            close(name, value, model.log_likelihood(&theta, &records, &mut w), 1e-12);
+            for k in 0..theta.len() {
+                let mut f = |theta: &[f64]| model.log_likelihood(theta, &records, &mut w);
+                let slope = difference(&mut f, &theta, k);
+                close(
+                    &format!("{name} d{} seed {seed}", model.parameters()[k]),
+                    gradient[k],
+                    slope,
+                    1e-6,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn log_ratios_are_differences_of_log_densities() {
+    let mut w = Workspace::new();
+    for (name, ..) in MODELS {
+        let model = model(name);
+        let ((from, _), (to, _)) = (draw(&model, 1, 1), draw(&model, 1, 2));
+        let records = draw(&model, 300, 1).1;
+        let (mut a, mut b, mut ratios) = (vec![0.0; 300], vec![0.0; 300], vec![0.0; 300]);
+        model.log_densities(&from, &records, &mut a, &mut w);
+        model.log_densities(&to, &records, &mut b, &mut w);
+        model.log_ratios(&from, &to, &records, &mut ratios, &mut w);
+        for i in 0..300 {
+            let expected = b[i] - a[i];
+            assert!(
+                ratios[i] == expected
+                    || (ratios[i] - expected).abs() < 1e-9 * (1.0 + a[i].abs() + b[i].abs()),
+                "{name}: {} {expected}",
+                ratios[i]
+            );
+        }
+    }
+}
+
+#[test]
+fn prior_gradients_and_jacobians_are_differences() {
+    let mut w = Workspace::new();
+    for (name, ..) in MODELS {
+        let model = model(name);
+        for seed in 0..5 {
+            let (theta, _) = draw(&model, 1, seed);
+            let p = theta.len();
+            model.check_theta(&theta, &mut w).unwrap();
+            let (mut free, mut back) = (vec![0.0; p], vec![0.0; p]);
+            model.unconstrain(&theta, &mut free, &mut w);
+            model.constrain(&free, &mut back, &mut w);
+            theta.iter().zip(&back).for_each(|(a, b)| close(name, *a, *b, 1e-9));
+            let mut gradient = vec![0.0; p];
+            let value = model.log_prior_gradient(&theta, &mut gradient, &mut w);
+            close(name, value, model.log_prior(&theta, &mut w), 1e-12);
+            for k in 0..p {
+                let slope = difference(&mut |theta| model.log_prior(theta, &mut w), &theta, k);
+                close(
+                    &format!("{name} prior d{}", model.parameters()[k]),
+                    gradient[k],
+                    slope,
+                    1e-5,
+                );
+            }
+            let mut free_gradient = vec![0.0; p];
+            let free_value = model.log_prior_free_gradient(&free, &mut free_gradient, &mut w);
+            let mut jacobian = DMatrix::zeros(p, p);
+            let weights: Vec<f64> = (0..p).map(|k| 0.3 + k as f64).collect();
+            let mut pulled = vec![0.0; p];
+            model.free_gradient(&free, &weights, &mut pulled, &mut w);
+            for k in 0..p {
+                let slope = difference(&mut |free| model.log_prior_free(free, &mut w), &free, k);
+                close(&format!("{name} free prior {k}"), free_gradient[k], slope, 1e-5);
+                let mut total = 0.0;
+                for j in 0..p {
+                    let mut f = |free: &[f64]| {
+                        let mut theta = vec![0.0; p];
+                        model.constrain(free, &mut theta, &mut w);
+                        theta[j]
+                    };
+                    jacobian[(j, k)] = difference(&mut f, &free, k);
+                    total += weights[j] * jacobian[(j, k)];
+                }
+                close(&format!("{name} pulled {k}"), pulled[k], total, 1e-6);
+            }
+            close(name, free_value, value + jacobian.determinant().abs().ln(), 1e-6);
+        }
+    }
+}
+
+/// If x = T(theta, e) with e standard normal, the density of x is that of e divided by |det dT/de|.
+#[test]
+fn transforms_have_the_law_of_the_density() {
+    let mut w = Workspace::new();
+    for (name, ..) in MODELS {
+        let model = model(name);
+        let d = model.noise().len();
+        if model.noise().contains(&Noise::Uniform) || d != model.record_dim() {
+            continue;
+        }
+        for seed in 0..6 {
+            let (theta, records) = draw(&model, 4, seed);
+            let mut noise = vec![0.0; 4 * d];
+            model.inverse(&theta, &records, &mut noise, &mut rng(1), &mut w);
+            let mut back = vec![0.0; 4 * d];
+            model.forward(&theta, &noise, &mut back, &mut w);
+            records
+                .iter()
+                .zip(&back)
+                .for_each(|(a, b)| close(&format!("{name} and back"), *a, *b, 1e-8));
+            let mut densities = vec![0.0; 4];
+            model.log_densities(&theta, &records, &mut densities, &mut w);
+            for (i, e) in noise.chunks_exact(d).enumerate() {
+                let mut jacobian = DMatrix::zeros(d, d);
+                for k in 0..d {
+                    let mut direction = vec![0.0; d];
+                    direction[k] = 1.0;
+                    let mut column = vec![0.0; d];
+                    let still = vec![0.0; theta.len()];
+                    model.push_forward(&theta, e, &still, &direction, &mut column, &mut w);
+                    column.iter().enumerate().for_each(|(j, slope)| jacobian[(j, k)] = *slope);
+                }
+                let log_phi: f64 =
+                    e.iter().map(|e| -0.5 * e * e - 0.5 * (2.0 * std::f64::consts::PI).ln()).sum();
+                let expected = log_phi - jacobian.determinant().abs().ln();
+                close(&format!("{name} seed {seed}"), densities[i], expected, 1e-7);
+            }
+        }
+    }
+}
+
+#[test]
+fn transforms_have_right_derivatives() {
+    let mut w = Workspace::new();
+    for (name, ..) in MODELS {
+        let model = model(name);
+        let (e, d) = (model.noise().len(), model.record_dim());
+        let (theta, records) = draw(&model, 3, 3);
+        let p = theta.len();
+        let mut noise = vec![0.0; 3 * e];
+        model.inverse(&theta, &records, &mut noise, &mut rng(4), &mut w);
+        let slopes: Vec<f64> = (0..3 * d).map(|k| 1.0 + (k as f64).sin()).collect();
+        let (mut theta_gradient, mut noise_gradient) = (vec![0.0; p], vec![0.0; 3 * e]);
+        model.pull_back(&theta, &noise, &slopes, &mut theta_gradient, &mut noise_gradient, &mut w);
+        let mut value = |theta: &[f64], noise: &[f64]| {
+            let mut records = vec![0.0; 3 * d];
+            model.forward(theta, noise, &mut records, &mut w);
+            records.iter().zip(&slopes).map(|(x, s)| x * s).sum::<f64>()
+        };
+        for k in 0..p {
+            let slope = difference(&mut |theta| value(theta, &noise), &theta, k);
+            close(&format!("{name} dT/d{}", model.parameters()[k]), theta_gradient[k], slope, 1e-5);
+        }
+        for k in 0..3 * e {
+            if model.noise()[k % e] == Noise::Normal {
+                let slope = difference(&mut |noise| value(&theta, noise), &noise, k);
+                close(&format!("{name} dT/de{k}"), noise_gradient[k], slope, 1e-5);
+            }
+        }
+        // Forward and reverse derivatives agree.
+        let theta_direction: Vec<f64> = (0..p).map(|k| 0.5 + k as f64).collect();
+        let noise_direction: Vec<f64> = (0..3 * e).map(|k| (k as f64).cos()).collect();
+        let mut pushed = vec![0.0; 3 * d];
+        model.push_forward(&theta, &noise, &theta_direction, &noise_direction, &mut pushed, &mut w);
+        let left: f64 = pushed.iter().zip(&slopes).map(|(a, b)| a * b).sum();
+        let right: f64 =
+            theta_direction.iter().zip(&theta_gradient).map(|(a, b)| a * b).sum::<f64>()
+                + noise_direction.iter().zip(&noise_gradient).map(|(a, b)| a * b).sum::<f64>();
+        close(&format!("{name} forward and reverse"), left, right, 1e-9);
+    }
+}
+
+#[test]
+fn affine_transforms_are_recognised() {
+    let mut w = Workspace::new();
+    for (name, ..) in MODELS {
+        let model = model(name);
+        let expected = ["normal", "regression", "multivariate"].contains(name);
+        assert_eq!(model.is_affine(), expected, "{name}");
+        if !expected {
+            continue;
+        }
+        let (theta, _) = draw(&model, 1, 5);
+        let d = model.record_dim();
+        let (mut shift, mut factor) = (vec![0.0; d], vec![0.0; d * d]);
+        assert!(model.affine(&theta, &mut shift, &mut factor, &mut w));
+        let noise: Vec<f64> = (0..d).map(|k| 0.3 - k as f64).collect();
+        let mut record = vec![0.0; d];
+        model.forward(&theta, &noise, &mut record, &mut w);
+        for i in 0..d {
+            let ours = shift[i] + (0..d).map(|j| factor[i * d + j] * noise[j]).sum::<f64>();
+            close(name, ours, record[i], 1e-12);
+        }
+    }
+}
