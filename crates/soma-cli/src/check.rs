@@ -76,5 +76,8 @@ fn rest(spec: &Spec) -> String {
             )
         },
     );
-    format!("model    {}{fixed}; draws of {outputs}\nsampler  {run}", problem.model().kind())
+    let texts = [problem.model().describe(), problem.release().query().describe()];
+    let texts: String =
+        texts.iter().flatten().map(|text| format!("\n\n{}", text.trim_end())).collect();
+    format!("model    {}{fixed}; draws of {outputs}\nsampler  {run}{texts}", problem.model().kind())
 }

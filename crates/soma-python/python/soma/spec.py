@@ -67,10 +67,15 @@ def parse_spec(text: str) -> Spec:
     Laplace(epsilon=1.0)
     """
     tables = _soma.read_spec(text)
+    model = tables.get("model")
+    if model is not None and "record" in model:
+        raise ValueError(
+            "model.record: a model as text is not read by the Python package yet (given: a text). "
+            "Allowed: `soma fit` on this spec, or a model of soma or of your own."
+        )
     release = tables["release"]
     release["query"] = _object(queries.Query, release["query"])
     release["mechanism"] = _object(mechanisms.Mechanism, release["mechanism"])
-    model = tables.get("model")
     if model is not None:
         if "prior" in model:
             model["prior"] = _prior(model["prior"])

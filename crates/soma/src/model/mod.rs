@@ -13,6 +13,7 @@ mod rank_one;
 mod regression;
 mod shapes;
 mod slice;
+mod text;
 mod uniform;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use nig::NormalInverseGamma;
 pub use normal::Normal;
 pub use price::Price;
 pub use regression::Regression;
+pub use text::Text;
 pub use uniform::Uniform;
 
 use crate::error::{Invalid, Outcome, finite};
@@ -131,6 +133,11 @@ pub trait Model: Debug + Send + Sync {
         None
     }
 
+    /// The model as it was understood, where it was written as text.
+    fn describe(&self) -> Option<String> {
+        None
+    }
+
     /// The model as a function of standard noise, where it is one.
     fn transport(&self) -> Option<&dyn Transport> {
         None
@@ -160,7 +167,8 @@ pub trait Carry: Model {
     ) -> Outcome;
 }
 
-/// A model whose record is a smooth one-to-one function of theta and standard normal noise.
+/// A model whose record is a function of theta and noise: smooth, one-to-one and of standard normal
+/// noise, unless a variable of it is discrete (see [`is_smooth`](Transport::is_smooth)).
 pub trait Transport: Model {
     /// theta without constraints, of the same length: logarithms of scales and the like.
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]);
@@ -204,10 +212,30 @@ pub trait Transport: Model {
         self.record_dim()
     }
 
+    /// Whether a record is a smooth function of theta and of noise that is all standard normal.
+    /// Where a variable of it is discrete, its noise is uniform on (0, 1).
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
     /// The records x = T(theta, e) of the noise e, both row after row.
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome;
 
     /// The noise e with x = T(theta, e). If the records follow the model at theta, the noise is
     /// standard normal.
     fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome;
+
+    /// The noise of the records, drawn from its law given them: [`inverse`](Transport::inverse),
+    /// where it is one-to-one, and otherwise with the uniform of a discrete variable drawn among
+    /// those that give its value.
+    fn draw_noise(
+        &self,
+        theta: &[f64],
+        records: &[f64],
+        noise: &mut [f64],
+        rng: &mut Rng,
+    ) -> Outcome {
+        let _ = rng;
+        self.inverse(theta, records, noise)
+    }
 }

@@ -1,5 +1,6 @@
 //! Numerics that no crate has in the form that the inner loops need: exp and log with known error
-//! bounds, the beta quantile, aligned and huge-page arrays.
+//! bounds, the beta quantile, triangular factors, aligned and huge-page arrays, and what compiled
+//! texts compute in.
 
 pub(crate) mod accept;
 pub(crate) mod aligned;
@@ -8,6 +9,8 @@ pub(crate) mod dense;
 pub(crate) mod exp;
 pub(crate) mod log;
 pub(crate) mod pages;
+pub(crate) mod upper;
+pub(crate) mod workspace;
 
 /// The smaller of two numbers, neither of them NaN: one instruction.
 #[inline(always)]
@@ -20,4 +23,3 @@ pub(crate) fn least(a: f64, b: f64) -> f64 {
 pub(crate) fn most(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
-pub(crate) mod upper;

@@ -13,6 +13,7 @@ mod prior;
 mod query;
 mod release;
 mod sampler;
+mod text;
 mod value;
 
 use std::sync::Arc;
@@ -62,10 +63,16 @@ impl Spec {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, |root| {
             root.only(&["release", "model", "sampler", "output"])?;
-            let release = read_release(root, None)?;
             let example = "... below [model], as in `soma examples atus-female`";
+            let model = root.get("model").map(|value| value.table(example)).transpose()?;
+            let text = model.as_ref().map(text::model).transpose()?.flatten();
+            let query = text::query(&release_table(root)?, text.as_ref())?;
+            let release = read_release(root, query)?;
             let model = root.need("model", example)?.table(example)?;
-            let problem = model::read(&model, release)?;
+            let problem = match text {
+                Some(text) => model::with_text(&model, text, release)?,
+                None => model::read(&model, release)?,
+            };
             let sampler = read_sampler(root)?;
             let output = root.get("output").map(|value| Output::read(&value.table("a table")?));
             let output = output.transpose()?.unwrap_or_default();
@@ -119,8 +126,14 @@ impl Sampler {
 }
 
 fn read_release(root: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
+    let table = release_table(root)?;
+    let query = query.map_or_else(|| text::query(&table, None), |query| Ok(Some(query)))?;
+    release::read(&table, query)
+}
+
+fn release_table<'a>(root: &Table<'a>) -> Result<Table<'a>, Invalid> {
     let example = "... below [release], as in `soma examples atus-female`";
-    release::read(&root.need("release", example)?.table(example)?, query)
+    root.need("release", example)?.table(example)
 }
 
 fn read_sampler(root: &Table) -> Result<Sampler, Invalid> {

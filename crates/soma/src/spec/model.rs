@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::fixed;
 use super::prior::{Prior, matrix};
 use super::query::{Ranges, ranges};
 use super::value::Table;
+use super::{fixed, text};
 use crate::chain::Problem;
 use crate::error::Invalid;
 use crate::model::{
     Beta, Categorical, Dirichlet, Exponential, GammaPrior, Model, Normal, NormalInverseGamma,
-    Regression, Uniform,
+    Regression, Text, Uniform,
 };
 use crate::release::Release;
 
@@ -37,13 +37,22 @@ pub(super) fn read(table: &Table, release: Release) -> Result<Problem, Invalid> 
     fixed::apply(table, Problem::new(release, model)?)
 }
 
+/// The problem with a model as text.
+pub(super) fn with_text(table: &Table, text: Text, release: Release) -> Result<Problem, Invalid> {
+    table.only(&[&["fixed", "summaries"], &text::KEYS[..]].concat())?;
+    fixed::apply(table, Problem::new(release, Arc::new(text))?)
+}
+
 /// The error with the way out for those whose model is not in the list.
 fn or_own(invalid: Invalid) -> Invalid {
     if invalid.allowed.ends_with('?') {
         return invalid;
     }
     Invalid {
-        allowed: format!("{}; or a model of your own, in Rust or Python", invalid.allowed),
+        allowed: format!(
+            "{}; or a model of your own, as text (parameters, record), in Rust or in Python",
+            invalid.allowed
+        ),
         ..invalid
     }
 }

@@ -13,7 +13,7 @@ const MOST_RECORDS: u64 = 1_000_000_000;
 
 /// The release of a table; of `query`, where that is not one that a spec can name.
 pub(super) fn read(table: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
-    table.only(&["n", "statistic", "values", "query", "mechanism"])?;
+    table.only(&["n", "statistic", "values", "query", "statistics", "mechanism"])?;
     let n = table.need("n", "the number of records")?.whole(1..=MOST_RECORDS)? as usize;
     let aggregate =
         match table.need("statistic", "\"mean\" or \"sum\"")?.choice(&["mean", "sum"])? {

@@ -56,6 +56,11 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// All keys.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.entries.keys().map(|key| key.get_ref().as_ref())
+    }
+
     /// The value of `key`, if it is there.
     pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
         let value = self.entries.get(key)?.get_ref();
@@ -172,6 +177,14 @@ impl<'a> Value<'a> {
 
     pub(super) fn numbers(&self) -> Result<Vec<f64>, Invalid> {
         self.list("a list of numbers, such as [0.5, 1.0]")?.iter().map(Value::number).collect()
+    }
+
+    /// One text.
+    pub(super) fn text(&self) -> Result<String, Invalid> {
+        match self.value {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.wrong("must be a text", "a text in quotes, or lines in triple quotes")),
+        }
     }
 
     /// A list of texts.

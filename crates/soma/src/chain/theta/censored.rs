@@ -25,7 +25,7 @@ pub(in crate::chain) struct Bounds {
 
 impl Bounds {
     pub(in crate::chain) fn new(problem: &Problem) -> Option<Self> {
-        let model = problem.model().transport()?;
+        let model = problem.model().transport().filter(|model| model.is_smooth())?;
         let moments = problem.release().query().clamped_moments()?;
         let pairs = || moments.centre.iter().zip(&moments.half_width);
         let bounds = Bounds {

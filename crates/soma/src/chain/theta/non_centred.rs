@@ -98,7 +98,7 @@ impl ThetaMove for NonCentred {
         let work = self.work(at, times);
         let Scratch { trial, noise } = &mut self.scratch;
         let shape = at.shape();
-        way.begin(state, noise)?;
+        way.begin(state, noise, rng)?;
         let mut tally = Tally { work, ..Tally::default() };
         let mut free = DVector::from_vec(way.unconstrain(&state.theta));
         let mut current =
@@ -212,10 +212,10 @@ impl<'a> Way<'a> {
     }
 
     /// Computes the noise of the records, where there is any.
-    fn begin(&self, state: &State, noise: &mut Vec<f64>) -> Outcome {
+    fn begin(&self, state: &State, noise: &mut Vec<f64>, rng: &mut Rng) -> Outcome {
         let Way::Noise(model) = self else { return Ok(()) };
         noise.resize(state.records.n() * model.noise_dim(), 0.0);
-        model.inverse(&state.theta, state.records.all(), noise)
+        model.draw_noise(&state.theta, state.records.all(), noise, rng)
     }
 
     /// The records of `state` as they would be at theta.

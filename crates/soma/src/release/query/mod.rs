@@ -5,6 +5,7 @@ mod gram;
 mod histogram;
 mod log_sum;
 mod mean;
+mod text;
 
 use std::fmt::Debug;
 
@@ -13,6 +14,7 @@ pub use gram::Gram;
 pub use histogram::Histogram;
 pub use log_sum::LogSum;
 pub use mean::Mean;
+pub use text::Text;
 
 use nalgebra::DMatrix;
 
@@ -93,6 +95,11 @@ pub trait Query: Debug + Send + Sync {
     /// The statistics as moments of clamped coordinates, where that is what they are: then their
     /// sums and the derivatives of these can be had quickly.
     fn clamped_moments(&self) -> Option<ClampedMoments> {
+        None
+    }
+
+    /// The statistics as they were understood, where they were written as text.
+    fn describe(&self) -> Option<String> {
         None
     }
 

@@ -72,7 +72,7 @@ impl<'a> Sums<'a> {
     /// need this know.
     pub(in crate::chain) fn new(problem: &'a Problem) -> Option<Self> {
         problem.release().potential().norm()?;
-        let model = problem.model().transport()?;
+        let model = problem.model().transport().filter(|model| model.is_smooth())?;
         let release = problem.release();
         let units = NoiseUnits::new(release);
         let target = units.target(release);

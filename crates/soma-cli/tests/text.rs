@@ -1,0 +1,58 @@
+//! Models and statistics as text, in a spec.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{json, soma};
+
+/// The spec of the book.
+fn spec() -> String {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/language.md");
+    let text = std::fs::read_to_string(page).unwrap();
+    let start = text.find("```toml\n").unwrap() + "```toml\n".len();
+    text[start..start + text[start..].find("```").unwrap()].to_string()
+}
+
+fn stored(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spec.toml");
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn the_spec_of_the_book_is_understood_and_fitted() {
+    let (_folder, path) = stored(&spec());
+    let output = soma().arg("check").arg(&path).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.contains("no problems found"), "{said}");
+    assert!(said.contains("bernoulli") && said.contains("clamp(age, 18, 90)"), "{said}");
+    let options = ["--json", "--quiet", "--warmup", "50", "--draws", "20", "--chains", "2"];
+    let report = json(soma().arg("fit").arg(&path).args(options));
+    let names: Vec<&str> = report["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|parameter| parameter["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["b0", "b1", "m", "s"]);
+}
+
+#[test]
+fn mistakes_name_the_line_and_what_was_meant() {
+    for (wrong, right, said) in [
+        ("b0 ~ nromal(0, 2.5)", "b0 ~ normal(0, 2.5)", "did you mean"),
+        ("\"age\"", "\"clamp(age, 18, 90)\"", "clamp"),
+    ] {
+        let (_folder, path) = stored(&spec().replacen(right, wrong, 1));
+        let output = soma().arg("check").arg(&path).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(message.contains("line 1, column") && message.contains(said), "{message}");
+    }
+    let alone = spec();
+    let (_folder, path) = stored(&alone[alone.find("[release]").unwrap()..]);
+    let output = soma().arg("check").arg(&path).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

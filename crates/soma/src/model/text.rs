@@ -1,0 +1,273 @@
+//! A model written as text.
+
+use std::fmt::{self, Debug, Formatter};
+
+use soma_language::{Data, Mistakes, Noise};
+
+use super::slice::slice_move;
+use super::{Model, Price, Transport};
+use crate::error::{Invalid, Outcome};
+use crate::interrupt;
+use crate::numeric::workspace::run;
+use crate::rng::{self, Rng};
+
+/// A model that the texts of its parameters and of its record describe (`docs/language.md`).
+///
+/// theta given the records is moved by slice sampling along each unconstrained parameter, which is
+/// exact and needs no tuning. theta with the records: a record is a function of theta and standard
+/// normal noise, and all theta updates apply; where a variable of the record is discrete, of noise
+/// that has a uniform for it, and the non-centred update applies.
+pub struct Text {
+    text: soma_language::Model,
+    /// About how wide the prior of each unconstrained parameter is.
+    widths: Vec<f64>,
+}
+
+impl Debug for Text {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.debug_struct("Text").field("parameters", &self.text.parameters()).finish_non_exhaustive()
+    }
+}
+
+/// Prior draws from which the widths are found.
+const DRAWS: usize = 101;
+
+/// Rounds of slice moves in an update.
+const ROUNDS: usize = 2;
+
+impl Text {
+    /// The model of two texts and the constants that they name.
+    pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
+        let text = soma_language::Model::new(parameters, record, data)?;
+        let widths = widths(&text);
+        Ok(Text { text, widths })
+    }
+
+    /// The compiled text.
+    pub fn text(&self) -> &soma_language::Model {
+        &self.text
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.text.noise().iter().all(|noise| *noise == Noise::Normal)
+    }
+}
+
+/// The middle half of prior draws of each unconstrained parameter, as wide as it is.
+fn widths(text: &soma_language::Model) -> Vec<f64> {
+    let p = text.theta_dim();
+    let (mut theta, mut free, mut rng) = (vec![0.0; p], vec![0.0; p], rng::stream(0, 0));
+    let mut columns = vec![Vec::with_capacity(DRAWS); p];
+    for _ in 0..DRAWS {
+        run(|workspace| {
+            text.sample_prior(&mut theta, &mut rng, workspace);
+            text.unconstrain(&theta, &mut free, workspace);
+        });
+        columns.iter_mut().zip(&free).for_each(|(column, x)| column.push(*x));
+    }
+    let width = |mut column: Vec<f64>| {
+        column.sort_unstable_by(f64::total_cmp);
+        let width = column[3 * DRAWS / 4] - column[DRAWS / 4];
+        if width.is_finite() && width > 0.0 { width } else { 1.0 }
+    };
+    columns.into_iter().map(width).collect()
+}
+
+impl Model for Text {
+    fn kind(&self) -> &'static str {
+        "text"
+    }
+
+    fn record_dim(&self) -> usize {
+        self.text.record_dim()
+    }
+
+    fn parameters(&self) -> Vec<String> {
+        self.text.parameters()
+    }
+
+    fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
+        run(|workspace| self.text.check_theta(theta, workspace)).map_err(|found| {
+            Invalid::new(found.parameter, "is none of the model", found.given, found.allowed)
+        })
+    }
+
+    fn supports(&self, record: &[f64]) -> bool {
+        let facts = self.text.record_facts();
+        record.iter().zip(facts).all(|(x, fact)| {
+            x.is_finite()
+                && *x >= fact.low
+                && *x <= fact.high
+                && (!fact.integer || x.fract() == 0.0)
+        })
+    }
+
+    fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
+        run(|workspace| self.text.sample_prior(theta, rng, workspace));
+        Ok(())
+    }
+
+    fn log_prior(&self, theta: &[f64]) -> Outcome<f64> {
+        Ok(run(|workspace| self.text.log_prior(theta, workspace)))
+    }
+
+    fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        run(|workspace| self.text.propose(theta, records, rng, workspace));
+        Ok(())
+    }
+
+    fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
+        let mut density = [0.0];
+        run(|workspace| self.text.log_densities(theta, record, &mut density, workspace));
+        Ok(density[0])
+    }
+
+    fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) -> Outcome {
+        run(|workspace| self.text.log_ratios(from, to, records, ratios, workspace));
+        Ok(())
+    }
+
+    fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
+        let mut free = theta.to_vec();
+        self.unconstrain(theta, &mut free);
+        let log_density = |free: &[f64]| {
+            run(|workspace| {
+                let prior = self.text.log_prior_free(free, workspace);
+                let mut theta = vec![0.0; free.len()];
+                self.text.constrain(free, &mut theta, workspace);
+                let sum = prior + self.text.log_likelihood(&theta, records, workspace);
+                if sum.is_nan() { f64::NEG_INFINITY } else { sum }
+            })
+        };
+        let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
+        let mut current = log_density(&free);
+        for _ in 0..ROUNDS {
+            for c in 0..free.len() {
+                interrupt::check()?;
+                let moved = |step: f64| {
+                    let mut there = free.clone();
+                    there[c] += step;
+                    log_density(&there)
+                };
+                let (step, density) =
+                    slice_move(current, 3.0 * self.widths[c] / narrowed, moved, rng)?;
+                free[c] += step;
+                current = density;
+            }
+        }
+        self.constrain(&free, theta);
+        Ok(())
+    }
+
+    fn price(&self, _: usize) -> Price {
+        Price { draw: 4.0, update: 40.0, build: 2.0, inverse: 3.0 }
+    }
+
+    fn describe(&self) -> Option<String> {
+        Some(self.text.describe())
+    }
+
+    fn transport(&self) -> Option<&dyn Transport> {
+        Some(self)
+    }
+}
+
+impl Transport for Text {
+    fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
+        run(|workspace| self.text.unconstrain(theta, free, workspace));
+    }
+
+    fn constrain(&self, free: &[f64], theta: &mut [f64]) {
+        run(|workspace| self.text.constrain(free, theta, workspace));
+    }
+
+    fn log_prior_free(&self, free: &[f64]) -> f64 {
+        run(|workspace| self.text.log_prior_free(free, workspace))
+    }
+
+    fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
+        run(|workspace| self.text.log_prior_free_gradient(free, gradient, workspace));
+    }
+
+    fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {
+        run(|workspace| self.text.affine(theta, shift, factor, workspace))
+    }
+
+    fn noise_dim(&self) -> usize {
+        self.text.noise().len()
+    }
+
+    fn is_smooth(&self) -> bool {
+        Text::is_smooth(self)
+    }
+
+    fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
+        run(|workspace| self.text.forward(theta, noise, records, workspace));
+        Ok(())
+    }
+
+    fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome {
+        if !Text::is_smooth(self) {
+            return Err("a discrete variable of the record has no noise of its own".into());
+        }
+        // Nothing is drawn where all variables are continuous.
+        self.draw_noise(theta, records, noise, &mut rng::stream(0, 0))
+    }
+
+    fn draw_noise(
+        &self,
+        theta: &[f64],
+        records: &[f64],
+        noise: &mut [f64],
+        rng: &mut Rng,
+    ) -> Outcome {
+        run(|workspace| self.text.inverse(theta, records, noise, rng, workspace));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing::*;
+
+    const LOGISTIC: (&str, &str) = (
+        "b0 ~ normal(0, 2.5)\nb1 ~ normal(0, 2.5)\nm ~ normal(50, 20)\ns ~ half_normal(20)",
+        "age ~ normal(m, s)\nvoted ~ bernoulli(logistic(b0 + b1 * (age - 50) / 15))",
+    );
+
+    fn model((parameters, record): (&str, &str)) -> Text {
+        Text::new(parameters, record, &Data::new()).unwrap()
+    }
+
+    #[test]
+    fn updates_leave_the_law_of_theta_given_records_invariant() {
+        let normal = model(("m ~ normal(0, 1)\ns ~ gamma(3, 2)", "x ~ normal(m, s)"));
+        assert_prior(&normal, 20_000);
+        assert_jacobian(&normal, &[vec![0.3, 0.7], vec![-2.0, 3.0]]);
+        assert_proposals(&normal, &[0.3, 0.8], &[0.5, 0.7]);
+        assert_update(&normal, &[0.0, 1.0], &[0.3, 1.9, -0.4, 0.8], 20_000);
+        let records = [40.0, 1.0, 61.0, 0.0, 22.0, 1.0, 35.0, 0.0, 48.0, 1.0];
+        assert_update(&model(LOGISTIC), &[0.0, 0.0, 45.0, 10.0], &records, 20_000);
+    }
+
+    #[test]
+    fn records_are_functions_of_their_noise() {
+        let skew = model(("m ~ normal(0, 1)\ns ~ gamma(3, 2)", "x ~ log_normal(m, s)"));
+        assert!(skew.transport().unwrap().is_smooth());
+        assert_transport(&skew, &[0.2, 0.6], &mut rng::stream(4, 1));
+        assert!(!model(LOGISTIC).transport().unwrap().is_smooth());
+        let logistic = model(LOGISTIC);
+        let theta = [0.3, 0.8, 45.0, 12.0];
+        let (mut records, mut noise, mut back) = ([0.0; 20], [0.0; 20], [0.0; 20]);
+        let mut rng = rng::stream(3, 1);
+        logistic.propose(&theta, &mut records, &mut rng).unwrap();
+        logistic.draw_noise(&theta, &records, &mut noise, &mut rng).unwrap();
+        logistic.forward(&theta, &noise, &mut back).unwrap();
+        for (x, y) in records.iter().zip(&back) {
+            assert!((x - y).abs() < 1e-9, "{x} {y}");
+        }
+        assert!(logistic.inverse(&theta, &records, &mut noise).is_err());
+        assert!(logistic.supports(&records[..2]) && !logistic.supports(&[3.0, 0.5]));
+    }
+}

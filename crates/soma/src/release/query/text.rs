@@ -1,0 +1,86 @@
+//! Statistics written as text.
+
+use std::fmt::{self, Debug, Formatter};
+
+use soma_language::{Mistakes, Neighbours, Statistics};
+
+use super::{ClampedMoments, MomentTerm, Query, Sensitivity};
+use crate::error::Outcome;
+use crate::numeric::workspace;
+
+/// Expressions of the variables of a record that is described by text (`docs/language.md`). Their
+/// bounds and sensitivity follow from the text by interval arithmetic.
+pub struct Text {
+    text: Statistics,
+}
+
+impl Debug for Text {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        f.debug_struct("Text").field("labels", &self.text.labels()).finish_non_exhaustive()
+    }
+}
+
+impl Text {
+    /// The statistics of records of `model`.
+    pub fn new(texts: &[String], model: &soma_language::Model) -> Result<Self, Mistakes> {
+        Ok(Text { text: Statistics::new(texts, model)? })
+    }
+}
+
+impl Query for Text {
+    fn kind(&self) -> &'static str {
+        "text"
+    }
+
+    fn record_dim(&self) -> usize {
+        self.text.record_dim()
+    }
+
+    fn dim(&self) -> usize {
+        self.text.dim()
+    }
+
+    fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome {
+        workspace::run(|workspace| self.text.evaluate(records, out, workspace));
+        Ok(())
+    }
+
+    fn bounds(&self) -> Vec<(f64, f64)> {
+        self.text.bounds()
+    }
+
+    fn sensitivity(&self) -> Sensitivity {
+        let soma_language::Sensitivity { l1, l2 } = self.text.sensitivity(Neighbours::Replace);
+        Sensitivity { l1, l2 }
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.text.labels().to_vec()
+    }
+
+    fn is_integer(&self) -> bool {
+        self.text.is_integer()
+    }
+
+    fn bins(&self) -> Option<usize> {
+        self.text.bins()
+    }
+
+    fn describe(&self) -> Option<String> {
+        Some(self.text.describe())
+    }
+
+    fn clamped_moments(&self) -> Option<ClampedMoments> {
+        let moments = self.text.clamped_moments()?;
+        let term = |term: &soma_language::MomentTerm| MomentTerm {
+            variables: term.variables,
+            offset: term.offset,
+            factor: term.factor,
+        };
+        Some(ClampedMoments {
+            centre: moments.centre.clone(),
+            half_width: moments.half_width.clone(),
+            terms: moments.terms.iter().map(term).collect(),
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! Models and statistics as text: `parameters` and `record` of `[model]`, `statistics` of
+//! `[release]`.
+
+use std::sync::Arc;
+
+use soma_language::{Data, Datum, Mistakes};
+
+use super::value::Table;
+use crate::error::Invalid;
+use crate::model;
+use crate::release::{Query, query};
+
+/// The keys of a model as text.
+pub(super) const KEYS: [&str; 3] = ["parameters", "record", "data"];
+
+/// The model of a table that has a text, if it has one.
+pub(super) fn model(table: &Table) -> Result<Option<model::Text>, Invalid> {
+    if KEYS.iter().all(|key| table.get(key).is_none()) {
+        return Ok(None);
+    }
+    let text = |key| table.need(key, "lines such as `x ~ normal(m, s)`, in triple quotes")?.text();
+    let (parameters, record) = (text("parameters")?, text("record")?);
+    let mut data = Data::new();
+    if let Some(values) = table.get("data") {
+        let values = values.table("{ name = a number or a list of numbers, ... }")?;
+        for name in values.keys() {
+            let Some(value) = values.get(name) else { continue };
+            let datum = match value.is_list() {
+                true => Datum::Vector(value.numbers()?),
+                false => Datum::Scalar(value.number()?),
+            };
+            data = data.with(name, datum);
+        }
+    }
+    let model = model::Text::new(&parameters, &record, &data);
+    model.map(Some).map_err(|mistakes| invalid(&mistakes).under(table.path()))
+}
+
+/// The query of `statistics`, where the table has them.
+pub(super) fn query(
+    table: &Table,
+    model: Option<&model::Text>,
+) -> Result<Option<Arc<dyn Query>>, Invalid> {
+    let Some(statistics) = table.get("statistics") else { return Ok(None) };
+    if let Some(query) = table.get("query") {
+        let problem = "the statistics say all";
+        return Err(Invalid::new(query.path(), problem, "both", "statistics alone, or query"));
+    }
+    let texts = statistics.texts()?;
+    let Some(model) = model else {
+        return Err(Invalid::new(
+            statistics.path(),
+            "statistics as text name the variables of a model as text",
+            "a model without `record`",
+            "[model] with parameters = ... and record = ..., or query = { kind = ..., ... } here",
+        ));
+    };
+    let query = query::Text::new(&texts, model.text());
+    let query = query.map_err(|mistakes| invalid(&mistakes).under(table.path()))?;
+    Ok(Some(Arc::new(query)))
+}
+
+/// The first mistake, with its place in the text.
+fn invalid(Mistakes(mistakes): &Mistakes) -> Invalid {
+    let Some(first) = mistakes.first() else {
+        return Invalid::new("record", "cannot be read", "the text", "see docs/language.md");
+    };
+    let place = format!("line {}, column {}", first.line, first.column);
+    let allowed = if first.help.is_empty() { "see docs/language.md" } else { &first.help };
+    let problem = format!("{place}: {}", first.message);
+    Invalid::new(&first.block, problem, first.line_text.trim(), allowed)
+}
