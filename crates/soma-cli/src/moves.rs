@@ -56,7 +56,8 @@ mod tests {
             ],
             vec![made("sweep", 100, 60, 60), made("centred", 10, 10, 40)],
         ];
-        let right = "Work: sweep 45%, centred 25%, block 30% (accepted 75%) in 1 of 2 chains.\n";
+        let right =
+            "Work: sweep 45%, centred 25%, hamiltonian 30% (accepted 75%) in 1 of 2 chains.\n";
         assert_eq!(line(&both), right);
         assert_eq!(line(&[]), "");
     }

@@ -122,15 +122,20 @@ fn a_frozen_chain_is_not_trusted() {
     let text = |output: std::process::Output| String::from_utf8(output.stdout).unwrap();
     let table = text(fit().arg("--out").arg(&out).output().unwrap());
     assert!(table.contains("Do not trust this") && table.contains("never moved"), "{table}");
-    assert!(table.contains("of the offered records"), "{table}");
+    assert!(table.contains("of the proposed records"), "{table}");
     let diagnosed = soma().arg("diagnose").arg(&out).arg("--json").output().unwrap();
     for json in [text(diagnosed), text(fit().arg("--json").output().unwrap())] {
         let report: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(report["verdict"]["trusted"], false, "{report}");
         let reasons = report["verdict"]["reasons"].as_array().unwrap();
         let kinds: Vec<&str> = reasons.iter().map(|r| r["kind"].as_str().unwrap()).collect();
-        assert!(kinds.contains(&"constant") && kinds.contains(&"refused"), "{kinds:?}");
-        assert!(report["parameters"][0]["ess_bulk"].is_null(), "{report}");
+        let is_frozen = |kind: &&str| ["constant", "hardly_moved"].contains(kind);
+        assert!(kinds.iter().any(is_frozen) && kinds.contains(&"refused"), "{kinds:?}");
+        // Not a number where all chains stand at one value, and few where each has its own.
+        assert!(
+            report["parameters"][0]["ess_bulk"].as_f64().is_none_or(|ess| ess < 5.0),
+            "{report}"
+        );
     }
 }
 

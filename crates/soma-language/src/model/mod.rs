@@ -180,7 +180,9 @@ impl Model {
         let sum = graph.borrow_mut().sum(likelihood);
         let forward = formulas.forward();
         let (pull_theta, pull_noise) = formulas.pull_back(&forward);
-        let beside = |beside_row: usize| Widths { beside_row, ..widths };
+        let beside = |outputs: &[Node], rows: &[Node], beside_row: usize| {
+            Program::new(&graph.borrow(), outputs, rows, Widths { beside_row, ..widths })
+        };
         let programs = Programs {
             sample_prior: program(&formulas.sample_prior(), &[]),
             log_prior: program(&[log_prior], &[]),
@@ -199,16 +201,8 @@ impl Model {
             log_likelihood: program(&[sum], &[]),
             log_likelihood_gradient: program(&theta_gradient(sum), &[]),
             inverse: program(&[], &formulas.inverse()),
-            pull_back: Program::new(
-                &graph.borrow(),
-                &pull_theta,
-                &pull_noise,
-                beside(record.coordinates),
-            ),
-            push_forward: {
-                let nodes = formulas.push_forward(&forward);
-                Program::new(&graph.borrow(), &[], &nodes, beside(noise.len()))
-            },
+            pull_back: beside(&pull_theta, &pull_noise, record.coordinates),
+            push_forward: beside(&[], &formulas.push_forward(&forward), noise.len()),
             affine: formulas.affine(&forward).map(|nodes| program(&nodes, &[])),
             forward: program(&[], &forward),
         };

@@ -91,6 +91,9 @@ impl Display for Reason {
                 write!(f, "some draws of {parameter} are not numbers")
             }
             Reason::Constant { parameter } => write!(f, "{parameter} never moved"),
+            Reason::HardlyMoved { parameter, chain, changes: 0, draws } => {
+                write!(f, "{parameter} never moved in the {draws} draws of chain {chain}")
+            }
             Reason::HardlyMoved { parameter, chain, changes, draws } => write!(
                 f,
                 "{parameter} took a new value only {changes} times in the {draws} draws of chain \
@@ -98,7 +101,7 @@ impl Display for Reason {
             ),
             Reason::Refused { chain, rate } => write!(
                 f,
-                "chain {chain} accepted {:.2}% of the offered records, so that the records hardly \
+                "chain {chain} accepted {:.2}% of the proposed records, so that the records hardly \
                  moved",
                 100.0 * rate
             ),
