@@ -4,11 +4,12 @@
 use std::f64::consts::{PI, SQRT_2};
 use std::sync::Arc;
 
+use nalgebra::DMatrix;
 use soma::chain::{Chain, MovesChoice, Problem};
 use soma::kernel::KernelChoice;
-use soma::model::Normal;
+use soma::model::{Normal, NormalInverseGamma, Regression};
 use soma::release::mechanism::{Mechanism, Noise};
-use soma::release::query::Mean;
+use soma::release::query::{Gram, Mean};
 use soma::release::{Aggregate, Release};
 use statrs::function::erf::erfc;
 
@@ -156,4 +157,59 @@ fn data_far_from_zero_have_the_same_posterior() {
             }
         }
     }
+}
+
+/// A regression on one predictor of mean m and standard deviation s, whose response is measured
+/// from `zero`: the problem at m = 0, s = 1, zero = 0 in other units, prior included.
+fn regression(m: f64, s: f64, zero: f64) -> Problem {
+    let clamps = [(m - 6.0 * s, m + 6.0 * s), (zero - 10.0, zero + 10.0)];
+    let query = Arc::new(Gram::new(clamps.to_vec()).unwrap());
+    let mechanism = Mechanism::new(Noise::Laplace, vec![0.01; 5]).unwrap();
+    let values = vec![0.11, 0.056, 0.063, 0.02, 0.031];
+    let release = Release::new(query, mechanism, Aggregate::Mean, 20, values).unwrap();
+    // With beta0 = zero + a - b m / s and beta1 = b / s, a and b have the precision 1/2.
+    let precision = DMatrix::from_row_slice(2, 2, &[0.5, 0.5 * m, 0.5 * m, 0.5 * (m * m + s * s)]);
+    let prior = NormalInverseGamma::new(vec![zero, 0.0], &precision, 10.0, 10.0).unwrap();
+    let model = Regression::new(vec![m], Some(DMatrix::from_element(1, 1, s * s)), prior).unwrap();
+    Problem::new(release, Arc::new(model)).unwrap()
+}
+
+/// Answers do not depend on the units: means and squares of a, b and the logarithm of sigma2.
+#[test]
+fn regression_has_the_same_posterior_in_other_units() {
+    let estimated = |m: f64, s: f64, zero: f64| {
+        let problem = regression(m, s, zero);
+        estimates(&draws(&problem, KernelChoice::Auto, 1500, |chain| {
+            let [beta0, beta1, sigma2] = chain.theta() else { unreachable!("three parameters") };
+            let (a, b) = (beta0 - zero + beta1 * m, beta1 * s);
+            [a, b, sigma2.ln(), a * a, b * b, sigma2.ln().powi(2)]
+        }))
+    };
+    let right = estimated(0.0, 1.0, 0.0);
+    let units = [
+        (1e3, 1.0, 0.0),
+        (1e7, 1.0, 0.0),
+        (-1e7, 1.0, 1e6),
+        (1e9, 1e3, -1e9),
+        (1e7, 1e7, 1e8),
+        (3e-9, 1e-9, 1.0),
+    ];
+    for (m, s, zero) in units {
+        for (f, (found, error)) in estimated(m, s, zero).into_iter().enumerate() {
+            let (wanted, other) = right[f];
+            let case = format!("mean {m}, sd {s}, zero {zero}, function {f}");
+            assert!(error < 0.1, "{case}: error {error}");
+            let gap = (found - wanted).abs() / error.hypot(other);
+            assert!(gap < 4.5, "{case}: {found} +- {error}, and {wanted} +- {other}");
+        }
+    }
+}
+
+/// Where the prior itself can no longer be stated in floating point, it is refused.
+#[test]
+fn a_prior_without_digits_is_refused() {
+    let m = 1e8;
+    let precision = DMatrix::from_row_slice(2, 2, &[0.5, 0.5 * m, 0.5 * m, 0.5 * (m * m + 4.0)]);
+    let error = NormalInverseGamma::new(vec![0.0, 0.0], &precision, 3.0, 3.0).unwrap_err();
+    assert!(error.field.starts_with("precision"), "{error}");
 }

@@ -71,7 +71,11 @@ pub(super) fn cholesky(
     }
     let skew = (matrix - matrix.transpose()).amax() > 1e-9 * matrix.amax();
     let factor = if skew { None } else { Cholesky::new(matrix.clone()) };
-    factor.map(|factor| factor.unpack()).ok_or_else(|| {
+    let factor = factor.map(|factor| factor.unpack());
+    if let Some(factor) = &factor {
+        check_digits(field, matrix, factor)?;
+    }
+    factor.ok_or_else(|| {
         let rows: Vec<String> = matrix
             .row_iter()
             .map(|row| {
@@ -86,6 +90,24 @@ pub(super) fn cholesky(
             "a symmetric matrix with positive eigenvalues",
         )
     })
+}
+
+/// A square of the factor's diagonal is what is left of an entry of the matrix when the others are
+/// subtracted. Refuses a matrix of which rounding leaves no digit there: the others would be noise.
+fn check_digits(field: &str, matrix: &DMatrix<f64>, factor: &DMatrix<f64>) -> Result<(), Invalid> {
+    for i in 0..matrix.nrows() {
+        let left = factor[(i, i)].powi(2) / matrix[(i, i)];
+        if left < 4.0 * f64::EPSILON {
+            return Err(Invalid::new(
+                format!("{field}[{i}][{i}]"),
+                "the matrix is singular to the precision of floating point",
+                format!("{left:e} of the entry does not follow from the others"),
+                "at least 1e-15 of it; for predictors far from zero beside their spread, subtract \
+                 a constant from predictors and clamps",
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl<D: Dim> NormalInverseGamma<D>

@@ -1,10 +1,11 @@
 //! Linear regression on normal predictors.
 
+mod conjugate;
 #[cfg(test)]
 mod tests;
 
 use nalgebra::allocator::Allocator;
-use nalgebra::{Cholesky, Const, DMatrix, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
+use nalgebra::{Cholesky, Const, DMatrix, DefaultAllocator, Dim, Dyn, OVector};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
@@ -23,6 +24,8 @@ use crate::rng::Rng;
 #[derive(Debug, Clone)]
 pub struct Regression {
     prior: NormalInverseGamma,
+    /// The prior of the intercept at the mean of the predictors, and its precision at sigma2 = 1.
+    centred_prior: NormalInverseGamma,
     prior_precision: DMatrix<f64>,
     centre: Vec<f64>,
     /// The Cholesky factor of Sigma and its inverse, row after row.
@@ -73,88 +76,15 @@ impl Regression {
                     "larger variances",
                 )
             })?;
+        let centred_prior = conjugate::centred(&prior, &centre);
         Ok(Regression {
-            prior_precision: &prior.factor * prior.factor.transpose(),
+            prior_precision: &centred_prior.factor * centred_prior.factor.transpose(),
+            centred_prior,
             prior,
             centre,
             log_determinant: 2.0 * factor.diagonal().iter().map(|l| l.ln()).sum::<f64>(),
             factor: factor.transpose().as_slice().to_vec(),
             inverse_factor: inverse.transpose().as_slice().to_vec(),
-        })
-    }
-
-    /// The law of theta given records: what [`update`](Model::update) draws from.
-    pub fn posterior(&self, records: &[f64]) -> Outcome<NormalInverseGamma> {
-        self.posterior_sized(Dyn(self.centre.len() + 1), records)
-    }
-
-    fn posterior_sized<D: Dim>(&self, q: D, records: &[f64]) -> Outcome<NormalInverseGamma<D>>
-    where
-        DefaultAllocator: Allocator<D> + Allocator<D, D>,
-    {
-        let size = q.value();
-        let p = size - 1;
-        let n = (records.len() / size) as f64;
-        let mut gram = OMatrix::<f64, D, D>::zeros_generic(q, q);
-        let mut cross = OVector::<f64, D>::zeros_generic(q, Const::<1>);
-        gram[(0, 0)] = n;
-        for record in records.chunks_exact(size) {
-            let y = record[p];
-            cross[0] += y;
-            for i in 0..p {
-                gram[(1 + i, 0)] += record[i];
-                cross[1 + i] += record[i] * y;
-                for j in 0..=i {
-                    gram[(1 + i, 1 + j)] += record[i] * record[j];
-                }
-            }
-        }
-        let residual_squares = |beta: &OVector<f64, D>| {
-            let squares = records.chunks_exact(size).map(|record| {
-                let fitted = (0..p).fold(beta[0], |sum, j| sum + beta[1 + j] * record[j]);
-                (record[p] - fitted).powi(2)
-            });
-            squares.sum()
-        };
-        self.conjugate(q, n, gram, cross, residual_squares)
-    }
-
-    /// The posterior given n records with the lower triangle of X'X, X'y, and the sum of squared
-    /// residuals at given coefficients. A sum of squares that is computed from the residuals
-    /// themselves cannot come out negative, as y'y - beta' X'X beta can.
-    fn conjugate<D: Dim>(
-        &self,
-        q: D,
-        n: f64,
-        mut gram: OMatrix<f64, D, D>,
-        mut cross: OVector<f64, D>,
-        residual_squares: impl Fn(&OVector<f64, D>) -> f64,
-    ) -> Outcome<NormalInverseGamma<D>>
-    where
-        DefaultAllocator: Allocator<D> + Allocator<D, D>,
-    {
-        let size = q.value();
-        let (mean0, precision0) = (self.prior.mean.as_slice(), self.prior_precision.as_slice());
-        for j in 0..size {
-            for i in 0..size {
-                cross[i] += precision0[i + j * size] * mean0[j];
-                gram[(i, j)] += precision0[i + j * size];
-            }
-        }
-        let precision = Cholesky::new(gram).ok_or("the records have no finite sums of squares")?;
-        precision.solve_mut(&mut cross);
-        let mean = cross;
-        let mut shift = 0.0;
-        for j in 0..size {
-            for i in 0..size {
-                shift += precision0[i + j * size] * (mean[i] - mean0[i]) * (mean[j] - mean0[j]);
-            }
-        }
-        Ok(NormalInverseGamma {
-            shape: self.prior.shape + 0.5 * n,
-            rate: self.prior.rate + 0.5 * (residual_squares(&mean) + shift.max(0.0)),
-            mean,
-            factor: precision.unpack(),
         })
     }
 
@@ -170,6 +100,11 @@ impl Regression {
     {
         let laws = [self.posterior_sized(q, first)?, self.posterior_sized(q, second)?];
         NormalInverseGamma::sample_pair(&laws, theta, rng).map(|_| ())
+    }
+
+    /// beta'm: what the slopes, the second and following of `theta`, add to the intercept.
+    fn at_centre(&self, theta: &[f64]) -> f64 {
+        theta[1..].iter().zip(&self.centre).map(|(beta, m)| beta * m).sum()
     }
 
     /// [`Model::log_ratios`], unrolled where `p` is known.
@@ -342,23 +277,23 @@ impl Model for Regression {
         let centre: Vec<f64> =
             (0..p).map(|j| trust * mean[j] + (1.0 - trust) * self.centre[j]).collect();
         let n = 0.25 * release.worth();
-        let z = |i: usize| if i == 0 { 1.0 } else { centre[i - 1] };
+        let z = |i: usize| if i == 0 { 1.0 } else { centre[i - 1] - self.centre[i - 1] };
         let gram = DMatrix::from_fn(p + 1, p + 1, |i, j| {
             let within = if i * j == 0 { 0.0 } else { spread[(i - 1, j - 1)] };
             n * (z(i) * z(j) + within)
         });
         let cross = OVector::<f64, Dyn>::from_fn(p + 1, |i, _| {
-            let within = if i == 0 { 0.0 } else { covariance[(i - 1, p)] };
-            n * (z(i) * mean[p] + within)
+            if i == 0 { 0.0 } else { n * covariance[(i - 1, p)] }
         });
-        let left = |beta: &OVector<f64, Dyn>| {
+        let left = |_: f64, beta: &OVector<f64, Dyn>| {
             let slopes = beta.rows(1, p);
             let response = slopes.dot(&(&spread * slopes))
                 - 2.0 * slopes.dot(&covariance.view((0, p), (p, 1)))
                 + covariance[(p, p)];
             n * response.max(0.0)
         };
-        self.conjugate(Dyn(p + 1), n, gram, cross, left)?.sample(theta, rng)
+        let sums = conjugate::Sums { n, origin: mean[p], gram, cross };
+        self.conjugate(Dyn(p + 1), sums, left)?.sample(theta, rng)
     }
 
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {
@@ -371,27 +306,30 @@ impl Model for Regression {
 }
 
 /// x = m + C e_x with C the Cholesky factor of Sigma, y = beta0 + beta'x + sigma e_y; theta is
-/// free as (beta, log sigma2).
+/// free as (beta0 + beta'm, beta, log sigma2), the intercept at m being nearly independent of the
+/// slopes however far m is from zero.
 impl Transport for Regression {
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
         free.copy_from_slice(theta);
+        free[0] += self.at_centre(theta);
         let last = free.len() - 1;
         free[last] = theta[last].ln();
     }
 
     fn constrain(&self, free: &[f64], theta: &mut [f64]) {
         theta.copy_from_slice(free);
+        theta[0] -= self.at_centre(free);
         let last = theta.len() - 1;
         theta[last] = free[last].exp();
     }
 
     fn log_prior_free(&self, free: &[f64]) -> f64 {
         let (log_sigma2, beta) = free.split_last().expect("theta has a variance");
-        self.prior.log_density_free(beta, *log_sigma2)
+        self.centred_prior.log_density_free(beta, *log_sigma2)
     }
 
     fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
-        self.prior.log_density_free_gradient(free, gradient);
+        self.centred_prior.log_density_free_gradient(free, gradient);
     }
 
     fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {
