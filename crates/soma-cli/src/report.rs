@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings};
-use soma::diagnostics::Summary;
+use soma::diagnostics::{Column, Summary, Verdict};
 use soma::kernel::Counts;
 use soma_store::Run;
 
@@ -25,6 +25,8 @@ pub struct Row {
 pub struct Report {
     /// A row for each parameter.
     pub parameters: Vec<Row>,
+    /// Whether the draws can be trusted, and every reason why they cannot.
+    pub verdict: Verdict,
     /// The kernel that was asked for.
     pub kernel: &'static str,
     /// Which kernel each chain took and why, where it was to find one.
@@ -65,10 +67,17 @@ impl Report {
     ) -> Result<Self, Failed> {
         let lengths: Vec<u64> = draws.iter().map(|chain| chain.len() as u64).collect();
         let mut counts = Counts::default();
-        draws.iter().flatten().for_each(|draw| counts += draw.counts);
+        let mut acceptance = Vec::new();
+        for chain in draws.iter().filter(|chain| !chain.is_empty()) {
+            let mut of_chain = Counts::default();
+            chain.iter().for_each(|draw| of_chain += draw.counts);
+            acceptance.push(of_chain.acceptance_rate());
+            counts += of_chain;
+        }
         let n = problem.release().n();
         let names = problem.outputs();
-        let report = Report::new(settings, n, names, &lengths, counts, seconds, |k, _| {
+        let swept = (counts, acceptance);
+        let report = Report::new(settings, n, names, &lengths, swept, seconds, |k, _| {
             let column = |chain: &Vec<Draw>| chain.iter().map(|draw| draw.values[k]).collect();
             Ok(draws.iter().map(column).collect())
         })?;
@@ -81,11 +90,15 @@ impl Report {
         let manifest = run.manifest();
         let counts =
             Counts { moves: manifest.moves, accepted: manifest.accepted, ..Counts::default() };
+        let acceptance = run.column("acceptance")?;
+        let mean = |chain: &Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
+        let begun = acceptance.iter().filter(|chain| !chain.is_empty());
+        let swept = (counts, begun.map(mean).collect());
         let seconds = (manifest.seconds_warmup, manifest.seconds_sampling);
         let names = manifest.parameters.clone();
         let (settings, n) = (&manifest.settings, manifest.n);
         let report =
-            Report::new(settings, n, names, &manifest.draws, counts, seconds, |_, name| {
+            Report::new(settings, n, names, &manifest.draws, swept, seconds, |_, name| {
                 Ok(run.column(name)?)
             })?;
         Ok(report.with_ends(manifest.chosen.clone(), manifest.theta_moves.clone()))
@@ -100,7 +113,7 @@ impl Report {
         n: usize,
         names: Vec<String>,
         lengths: &[u64],
-        counts: Counts,
+        (counts, acceptance): (Counts, Vec<f64>),
         (seconds_warmup, seconds_sampling): (f64, f64),
         column: impl Fn(usize, &str) -> Result<Vec<Vec<f64>>, Failed>,
     ) -> Result<Self, Failed> {
@@ -108,13 +121,18 @@ impl Report {
         let Some(&draws) = begun.iter().min() else {
             return Err(Failed::Run("nothing has been drawn yet".into()));
         };
-        let row = |(k, name): (usize, String)| {
+        let column_of = |(k, name): (usize, String)| {
             let mut chains = column(k, &name)?;
             chains.retain(|chain| !chain.is_empty());
-            Ok(Row { name, summary: Summary::of(&chains) })
+            Ok(Column::of(&name, &chains))
         };
+        let columns: Vec<Column> =
+            names.into_iter().enumerate().map(column_of).collect::<Result<_, Failed>>()?;
+        let verdict = Verdict::of(&columns, &acceptance);
+        let row = |Column { name, summary, .. }| Row { name, summary };
         Ok(Report {
-            parameters: names.into_iter().enumerate().map(row).collect::<Result<_, Failed>>()?,
+            parameters: columns.into_iter().map(row).collect(),
+            verdict,
             kernel: settings.kernel.name(),
             chosen: Vec::new(),
             theta_moves: Vec::new(),
@@ -136,7 +154,7 @@ impl Report {
         serde_json::to_string(self).unwrap_or_else(|error| unreachable!("plain data: {error}"))
     }
 
-    /// As a table with a judgement.
+    /// As a table with a verdict.
     pub fn text(&self) -> String {
         let plural = if self.chains == 1 { "" } else { "s" };
         format!(

@@ -1,28 +1,34 @@
-//! The judgement on the chains, with what to do in terms of the options of `soma fit`.
+//! The verdict on the chains, with what to do in terms of the options of `soma fit`.
 
-use soma::diagnostics::{Judgement, Summary};
+use soma::diagnostics::Reason;
 
 use crate::report::Report;
 
 /// Whether the chains can be trusted, and what to do where they cannot.
 pub fn sentence(report: &Report) -> String {
-    let rows: Vec<(&str, Summary)> =
-        report.parameters.iter().map(|row| (row.name.as_str(), row.summary)).collect();
-    let judgement = Judgement::of(&rows, report.chains, report.draws as usize);
-    let draws = report.draws as f64;
-    let advice = match &judgement {
-        Judgement::Disagree { .. } => {
-            let warmup = (4 * report.warmup).max(1000) as f64;
-            format!(" Try --warmup {} --draws {}.", nice(warmup), nice(4.0 * draws))
+    if report.verdict.is_trusted() {
+        return format!("{} The means are good to about their mcse.", report.verdict);
+    }
+    let (mut warmup, mut draws, mut chains) = (None, None, None);
+    for reason in &report.verdict.reasons {
+        match reason {
+            Reason::Disagree { .. } => {
+                warmup = Some(nice((4 * report.warmup).max(1000) as f64));
+                draws = draws.max(Some(nice(4.0 * report.draws as f64)));
+            }
+            Reason::Rough { ess, wanted, .. } => {
+                let more = 1.2 * report.draws as f64 * wanted / ess.max(1.0);
+                draws = draws.max(Some(nice(more)));
+            }
+            Reason::OneChain => chains = Some(4),
+            _ => {}
         }
-        Judgement::Rough { ess, wanted, .. } => {
-            format!(" Try --draws {}.", nice(1.2 * draws * wanted / ess.max(1.0)))
-        }
-        Judgement::Alone { .. } => " Try --chains 4.".to_string(),
-        Judgement::Trusted { .. } => " The means are good to about their mcse.".to_string(),
-        Judgement::TooFew { .. } | Judgement::Stuck { .. } => String::new(),
-    };
-    format!("{judgement}{advice}")
+    }
+    let options = [("chains", chains), ("warmup", warmup), ("draws", draws)];
+    let given = options.iter().filter_map(|(name, value)| Some((name, (*value)?)));
+    let advice: String = given.map(|(name, value)| format!(" --{name} {value}")).collect();
+    let advice = if advice.is_empty() { advice } else { format!(" Try{advice}.") };
+    format!("{}{advice}", report.verdict)
 }
 
 /// A round number that is no less.

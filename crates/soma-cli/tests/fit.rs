@@ -16,6 +16,7 @@ fn json_has_the_promised_fields() {
     let fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
     for field in [
         "parameters",
+        "verdict",
         "kernel",
         "n",
         "chains",
@@ -84,7 +85,7 @@ fn the_moves_of_theta_are_reported() {
 }
 
 #[test]
-fn the_table_comes_with_a_judgement() {
+fn the_table_comes_with_a_verdict() {
     let output = soma().arg("fit").arg(example("private-mean-n2")).args(QUICK).output().unwrap();
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
@@ -93,6 +94,44 @@ fn the_table_comes_with_a_judgement() {
     }
     assert!(text.contains("trust") || text.contains("effective draws"));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "no bar where there is no terminal");
+}
+
+/// Noise of scale 1e-17 freezes the records. The table, `--json` and `diagnose` all say so.
+#[test]
+fn a_frozen_chain_is_not_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (spec, out) = (folder.path().join("frozen.toml"), folder.path().join("run"));
+    let text = r#"
+        [release]
+        n = 20
+        statistic = "mean"
+        values = [0.5]
+        query = { kind = "mean", clamp = [0.0, 1.0] }
+        mechanism = { kind = "laplace", scale = 1e-17 }
+        [model]
+        kind = "uniform"
+        range = [0.0, 1.0]
+        summaries = ["mean", "sd"]
+    "#;
+    std::fs::write(&spec, text).unwrap();
+    let fit = || {
+        let mut command = soma();
+        command.arg("fit").arg(&spec).args(["--warmup", "500", "--draws", "1000", "--chains", "2"]);
+        command
+    };
+    let text = |output: std::process::Output| String::from_utf8(output.stdout).unwrap();
+    let table = text(fit().arg("--out").arg(&out).output().unwrap());
+    assert!(table.contains("Do not trust this") && table.contains("never moved"), "{table}");
+    assert!(table.contains("of the offered records"), "{table}");
+    let diagnosed = soma().arg("diagnose").arg(&out).arg("--json").output().unwrap();
+    for json in [text(diagnosed), text(fit().arg("--json").output().unwrap())] {
+        let report: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(report["verdict"]["trusted"], false, "{report}");
+        let reasons = report["verdict"]["reasons"].as_array().unwrap();
+        let kinds: Vec<&str> = reasons.iter().map(|r| r["kind"].as_str().unwrap()).collect();
+        assert!(kinds.contains(&"constant") && kinds.contains(&"refused"), "{kinds:?}");
+        assert!(report["parameters"][0]["ess_bulk"].is_null(), "{report}");
+    }
 }
 
 /// Without the times, which differ from run to run.

@@ -11,22 +11,27 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use soma::diagnostics::{Judgement, Summary};
+use soma::diagnostics::{Column, Summary, Verdict};
 
-/// Whether draws can be trusted, and why: arrays of shape (chain, draw), one for each name.
+/// Whether draws can be trusted, the verdict in words, and the reasons one by one. Arrays of shape
+/// (chain, draw), one for each name, and the acceptance rates.
 #[pyfunction]
-pub fn judge(names: Vec<String>, columns: Vec<PyReadonlyArray2<f64>>) -> (bool, String) {
-    let (chains, draws) = columns.first().map_or((0, 0), |column| column.as_array().dim());
-    let rows: Vec<(&str, Summary)> =
-        names.iter().map(String::as_str).zip(columns.iter().map(summary)).collect();
-    let judgement = Judgement::of(&rows, chains, draws);
-    (judgement.is_trusted(), judgement.to_string())
+pub fn judge(
+    names: Vec<String>,
+    columns: Vec<PyReadonlyArray2<f64>>,
+    acceptance: PyReadonlyArray2<f64>,
+) -> (bool, String, Vec<String>) {
+    let named = names.iter().zip(&columns);
+    let columns: Vec<Column> = named.map(|(name, all)| Column::of(name, &chains(all))).collect();
+    let mean = |chain: Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
+    let acceptance: Vec<f64> = chains(&acceptance).into_iter().map(mean).collect();
+    let verdict = Verdict::of(&columns, &acceptance);
+    let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
+    (verdict.is_trusted(), verdict.to_string(), reasons)
 }
 
-fn summary(draws: &PyReadonlyArray2<f64>) -> Summary {
-    let draws = draws.as_array();
-    let chains: Vec<Vec<f64>> = draws.outer_iter().map(|chain| chain.to_vec()).collect();
-    Summary::of(&chains)
+fn chains(draws: &PyReadonlyArray2<f64>) -> Vec<Vec<f64>> {
+    draws.as_array().outer_iter().map(|chain| chain.to_vec()).collect()
 }
 
 /// The summary of the draws of one parameter, an array of shape (chain, draw).
@@ -35,7 +40,7 @@ pub fn summarise<'py>(
     py: Python<'py>,
     draws: PyReadonlyArray2<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let summary = summary(&draws);
+    let summary = Summary::of(&chains(&draws));
     let row = PyDict::new(py);
     for (name, value) in [
         ("mean", summary.mean),

@@ -31,6 +31,21 @@ def test_of_arrays():
         soma.diagnose(draws[0, :, 0])
 
 
+def test_chains_that_do_not_move():
+    rng = np.random.default_rng(2)
+    draws = rng.normal(size=(4, 1000))
+    assert soma.diagnose(draws).reasons == ()
+    still = soma.diagnose(np.full((4, 501), 0.1))
+    assert not still.trusted and still.reasons == ("x1 never moved",)
+    assert np.isnan(still.table.loc["x1", "ess_bulk"])
+    sticky = draws.copy()
+    sticky[2] = np.repeat(draws[2, :10], 100)
+    assert any("only 9 times" in reason for reason in soma.diagnose(sticky).reasons)
+    frozen = soma.Posterior(draws[None].copy(), ["mu"], np.zeros((4, 1000)), np.zeros((4, 1000)))
+    (reason,) = soma.diagnose(frozen).reasons
+    assert "accepted 0.00%" in reason and reason in repr(frozen)
+
+
 def test_of_a_table(posterior):
     pa = pytest.importorskip("pyarrow")
     assert soma.diagnose(pa.table(posterior)).table.equals(posterior.summary())

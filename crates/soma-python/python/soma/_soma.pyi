@@ -135,8 +135,10 @@ class Problem:
 def summarise(draws: NDArray[Any]) -> dict[str, float]:
     """The summary of the draws of one parameter, an array of shape (chain, draw)."""
 
-def judge(names: Sequence[str], columns: Sequence[NDArray[Any]]) -> tuple[bool, str]:
-    """Whether draws can be trusted, and why: arrays of shape (chain, draw), one for each name."""
+def judge(
+    names: Sequence[str], columns: Sequence[NDArray[Any]], acceptance: NDArray[Any]
+) -> tuple[bool, str, list[str]]:
+    """Whether draws can be trusted, the verdict in words, and the reasons one by one."""
 
 def arrow_stream(
     columns: NDArray[Any],

@@ -21,9 +21,11 @@ class Diagnosis:
     table: pd.DataFrame
     """`Posterior.summary()`: one row for each parameter."""
     trusted: bool
-    """Whether the chains agree, and every parameter has enough effective draws."""
+    """Whether the chains moved and agree, and every parameter has enough effective draws."""
     reason: str
-    """The judgement in a sentence, and what to do where it is not good."""
+    """The verdict in words, and what to do where it is not good."""
+    reasons: tuple[str, ...] = ()
+    """What speaks against the draws, one by one; empty where they can be trusted."""
 
     def __repr__(self) -> str:
         return f"{shown(self.table)}\n\n{self.reason}"
@@ -33,7 +35,8 @@ def diagnose(source: Any) -> Diagnosis:
     """Says whether draws can be trusted.
 
     The thresholds are those of Vehtari et al. (2021), as on the command line: R-hat below 1.01, and
-    100 effective draws for each chain, in the bulk and in the tails.
+    100 effective draws for each chain, in the bulk and in the tails. Draws that hardly moved, an
+    acceptance rate near 0 and a single chain are reasons against them, too.
 
     Args:
         source: a `Posterior`; the folder of a stored run; an Arrow table, see
@@ -43,8 +46,10 @@ def diagnose(source: Any) -> Diagnosis:
     True
     """
     posterior = _posterior(source)
-    trusted, reason = _soma.judge(posterior.parameters, list(posterior._columns))
-    return Diagnosis(posterior.summary(), trusted, reason)
+    trusted, reason, reasons = _soma.judge(
+        posterior.parameters, list(posterior._columns), posterior.acceptance
+    )
+    return Diagnosis(posterior.summary(), trusted, reason, tuple(reasons))
 
 
 def _posterior(source: Any) -> Posterior:

@@ -233,7 +233,7 @@ class Posterior:
         _, chains, draws = self._columns.shape
         stopped = ", stopped before its end" if self.interrupted else ""
         table = shown(self.summary())
-        _, reason = _soma.judge(self.parameters, list(self._columns))
+        _, reason, _ = _soma.judge(self.parameters, list(self._columns), self.acceptance)
         return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}\n\n{reason}"
 
     def _repr_html_(self) -> str:

@@ -27,8 +27,16 @@ pub(super) fn sorted(chains: &[&[f64]]) -> Vec<f64> {
     all
 }
 
+/// The mean. Distances from the first value are summed: they lose no digits where all values are
+/// far from zero, and the mean of equal values is that value.
 pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    let first = values.first().copied().filter(|x| x.is_finite()).unwrap_or(0.0);
+    first + values.iter().map(|x| x - first).sum::<f64>() / values.len() as f64
+}
+
+/// Whether all values are equal.
+pub(super) fn all_equal(mut values: impl Iterator<Item = f64>) -> bool {
+    values.next().is_none_or(|first| values.all(|x| x == first))
 }
 
 /// The variance with divisor n - 1.

@@ -1,7 +1,7 @@
 //! The effective sample size: how many independent draws would do as well.
 
 use super::autocovariance::mean_autocovariance;
-use super::chains::{checked, mean, sorted, split, variance};
+use super::chains::{all_equal, checked, mean, sorted, split, variance};
 use super::quantile::quantile;
 use super::rank::normal_scores;
 
@@ -38,16 +38,20 @@ pub(super) fn of_quantile(chains: &[&[f64]], sorted: &[f64], p: f64) -> f64 {
     let below: Vec<Vec<f64>> =
         chains.iter().map(|chain| chain.iter().map(|&x| f64::from(x <= level)).collect()).collect();
     let below: Vec<&[f64]> = below.iter().map(Vec::as_slice).collect();
-    effective(&split(&below))
+    let halves = split(&below);
+    // Of a discrete parameter it may be that no draw is above the quantile.
+    if sorted[0] < sorted[sorted.len() - 1] && all_equal(halves.iter().flatten().copied()) {
+        return halves.iter().map(Vec::len).sum::<usize>() as f64;
+    }
+    effective(&halves)
 }
 
-/// The number of draws over the integrated autocorrelation time; all of them where they are equal.
+/// The number of draws over the integrated autocorrelation time; NaN where they are all equal:
+/// what never moved has no effective draws.
 fn effective(chains: &[Vec<f64>]) -> f64 {
     let total = (chains.len() * chains[0].len()) as f64;
-    let draws = || chains.iter().flatten().copied();
-    let range = draws().fold(f64::MIN, f64::max) - draws().fold(f64::MAX, f64::min);
-    if range < 1e-15 {
-        return total;
+    if all_equal(chains.iter().flatten().copied()) {
+        return f64::NAN;
     }
     let rho = autocorrelations(chains);
     if rho[0].is_nan() {

@@ -6,28 +6,32 @@
 //!
 //! Chains are cut to the length of the shortest. A diagnostic is NaN where it cannot be told: a
 //! draw is NaN, a chain has fewer than [`MIN_DRAWS`] draws, there is no chain (for
-//! [`rhat`], fewer than two), or all draws are equal (only [`rhat`]: there is no variance to
-//! compare). A NaN never means that all is well.
+//! [`rhat`], fewer than two), or all draws are equal, so that there is no variance to compare
+//! (ArviZ then takes all draws for effective). A NaN never means that all is well.
 
 mod assignment;
 mod autocovariance;
 mod chains;
+mod column;
 mod ess;
-mod judgement;
 mod mcse;
 mod mmd;
 mod quantile;
 mod rank;
+mod reason;
 mod rhat;
 mod summary;
+mod verdict;
 mod wasserstein;
 
 pub use chains::MIN_DRAWS;
+pub use column::Column;
 pub use ess::{ess_bulk, ess_mean, ess_quantile, ess_tail};
-pub use judgement::{ESS_PER_CHAIN, Judgement, RHAT};
 pub use mcse::{mcse_mean, mcse_quantile};
 pub use mmd::{median_distance, mmd_squared_biased, mmd_squared_unbiased};
 pub use quantile::quantile;
+pub use reason::Reason;
 pub use rhat::rhat;
 pub use summary::Summary;
+pub use verdict::{ESS_PER_CHAIN, MIN_ACCEPTANCE, MIN_CHANGES, RHAT, Verdict};
 pub use wasserstein::{wasserstein2, wasserstein2_1d};

@@ -1,0 +1,35 @@
+//! What a verdict looks at of the draws of one parameter.
+
+use super::Summary;
+
+/// One parameter: the summary of its draws, and how often they moved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// The name of the parameter.
+    pub name: String,
+    /// Its row of the table.
+    pub summary: Summary,
+    /// Draws of the shortest chain.
+    pub draws: usize,
+    /// How often a draw differed from the one before it, in each chain.
+    pub changes: Vec<usize>,
+    /// Whether all draws of all chains are equal.
+    pub is_constant: bool,
+}
+
+impl Column {
+    /// Of the chains of a parameter.
+    pub fn of<C: AsRef<[f64]>>(name: &str, chains: &[C]) -> Self {
+        let changed =
+            |chain: &C| chain.as_ref().windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let mut all = chains.iter().flat_map(|chain| chain.as_ref());
+        let first = all.next();
+        Column {
+            name: name.to_string(),
+            summary: Summary::of(chains),
+            draws: chains.iter().map(|chain| chain.as_ref().len()).min().unwrap_or(0),
+            changes: chains.iter().map(changed).collect(),
+            is_constant: first.is_some_and(|first| all.all(|x| x == first)),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What speaks against draws.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
+use super::verdict::RHAT;
+
+/// A reason not to trust draws. Chains are counted from 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reason {
+    /// There are too few draws in each chain to tell anything.
+    TooFewDraws {
+        /// How many there are.
+        draws: usize,
+    },
+    /// Some draw of a parameter is not a number.
+    NotANumber {
+        /// The parameter.
+        parameter: String,
+    },
+    /// All draws of a parameter are equal, in all chains.
+    Constant {
+        /// The parameter.
+        parameter: String,
+    },
+    /// In some chain a parameter took only a few values, one after the other.
+    HardlyMoved {
+        /// The parameter.
+        parameter: String,
+        /// The chain.
+        chain: usize,
+        /// How often the parameter took a new value.
+        changes: usize,
+        /// In how many draws.
+        draws: usize,
+    },
+    /// In some chain hardly any offered record was accepted.
+    Refused {
+        /// The chain.
+        chain: usize,
+        /// Its acceptance rate.
+        rate: f64,
+    },
+    /// The chains disagree.
+    Disagree {
+        /// The parameter with the largest R-hat.
+        parameter: String,
+        /// That R-hat.
+        rhat: f64,
+    },
+    /// Some estimates are rough.
+    Rough {
+        /// The parameter with the fewest effective draws.
+        parameter: String,
+        /// How many it has.
+        ess: f64,
+        /// How many it should have.
+        wanted: f64,
+    },
+    /// There is one chain, which cannot disagree with another.
+    OneChain,
+}
+
+impl Reason {
+    /// What to do about it, in a sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Reason::TooFewDraws { .. } | Reason::Rough { .. } => "Raise the number of draws.",
+            Reason::NotANumber { .. } => {
+                "See whether the prior lets parameters grow without limit."
+            }
+            Reason::Constant { .. } | Reason::HardlyMoved { .. } | Reason::Refused { .. } => {
+                "See whether the release is stated rightly: its noise may be far smaller than the \
+                 records can follow. Otherwise raise the warm-up and the number of draws."
+            }
+            Reason::Disagree { .. } => "Raise the number of draws and the warm-up.",
+            Reason::OneChain => "Run several chains.",
+        }
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Reason::TooFewDraws { draws } => {
+                write!(f, "{draws} draws in each chain are too few to judge")
+            }
+            Reason::NotANumber { parameter } => {
+                write!(f, "some draws of {parameter} are not numbers")
+            }
+            Reason::Constant { parameter } => write!(f, "{parameter} never moved"),
+            Reason::HardlyMoved { parameter, chain, changes, draws } => write!(
+                f,
+                "{parameter} took a new value only {changes} times in the {draws} draws of chain \
+                 {chain}"
+            ),
+            Reason::Refused { chain, rate } => write!(
+                f,
+                "chain {chain} accepted {:.2}% of the offered records, so that the records hardly \
+                 moved",
+                100.0 * rate
+            ),
+            Reason::Disagree { parameter, rhat } => write!(
+                f,
+                "the chains disagree (R-hat of {parameter} is {rhat:.3}, and should be below \
+                 {RHAT})"
+            ),
+            Reason::Rough { parameter, ess, wanted } => write!(
+                f,
+                "{parameter} has only {ess:.0} effective draws, and should have {wanted:.0}: means \
+                 are rough, and quantiles rougher"
+            ),
+            Reason::OneChain => write!(f, "one chain cannot disagree with another"),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Whether draws can be trusted, and every reason why they cannot.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::{Serialize, Serializer};
+
+use super::{Column, MIN_DRAWS, Reason};
+
+/// Chains whose R-hat is not below this disagree.
+pub const RHAT: f64 = 1.01;
+
+/// How many effective draws are enough, for each chain, in the bulk and in the tails.
+pub const ESS_PER_CHAIN: f64 = 100.0;
+
+/// A parameter that takes a new value less often than this in a chain (or than in one of five
+/// draws, where there are few) has hardly moved.
+pub const MIN_CHANGES: usize = 20;
+
+/// Below this acceptance rate the records of a chain hardly move, and the parameters, which may
+/// be drawn given the records in every iteration, do not show it.
+pub const MIN_ACCEPTANCE: f64 = 1e-3;
+
+/// A verdict on the draws of several parameters: trusted, unless there is a reason against it.
+///
+/// R-hat and effective draws have the thresholds of Vehtari, Gelman, Simpson, Carpenter and
+/// Bürkner (2021). They tell nothing of chains that do not move, so that those are looked for
+/// first. Serialised it is `{"trusted", "reasons": [{"kind", ..., "message"}]}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// What speaks against the draws, the gravest first; at most one of a kind, for the parameter
+    /// or chain that is worst.
+    pub reasons: Vec<Reason>,
+    /// The largest R-hat of a parameter.
+    pub rhat: f64,
+    /// The fewest effective draws of a parameter, in the bulk or in the tails.
+    pub ess: f64,
+}
+
+impl Verdict {
+    /// On the draws of some parameters. `acceptance` is the acceptance rate of each chain, NaN
+    /// where it is not known; empty, where none is.
+    pub fn of(columns: &[Column], acceptance: &[f64]) -> Self {
+        let chains = columns.iter().map(|column| column.changes.len()).max().unwrap_or(0);
+        let draws = columns.iter().map(|column| column.draws).min().unwrap_or(0);
+        let (least_agreed, rhat) = worst(columns, |column| column.summary.rhat);
+        let (least_known, ess) =
+            worst(columns, |column| -column.summary.ess_bulk.min(column.summary.ess_tail));
+        let (ess, wanted) = (-ess, ESS_PER_CHAIN * chains as f64);
+        let mut reasons = Vec::new();
+        if draws < MIN_DRAWS {
+            reasons.push(Reason::TooFewDraws { draws });
+            return Verdict { reasons, rhat, ess };
+        }
+        reasons.extend(not_a_number(columns));
+        reasons.extend(unmoved(columns, draws));
+        reasons.extend(refused(acceptance));
+        // Where nothing moved there is nothing to compare.
+        let told = !reasons.iter().any(|reason| matches!(reason, Reason::Constant { .. }));
+        if chains > 1 && (rhat >= RHAT || (rhat.is_nan() && told)) {
+            reasons.push(Reason::Disagree { parameter: least_agreed, rhat });
+        }
+        if ess < wanted || (ess.is_nan() && told) {
+            reasons.push(Reason::Rough { parameter: least_known, ess, wanted });
+        }
+        if chains == 1 {
+            reasons.push(Reason::OneChain);
+        }
+        Verdict { reasons, rhat, ess }
+    }
+
+    /// Whether the draws can be trusted.
+    pub fn is_trusted(&self) -> bool {
+        self.reasons.is_empty()
+    }
+}
+
+/// The parameter for which `of` is largest, and how large; one for which it cannot be told is
+/// worse than any other.
+fn worst(columns: &[Column], of: impl Fn(&Column) -> f64) -> (String, f64) {
+    let rank = |column: &Column| match of(column) {
+        x if x.is_nan() => f64::INFINITY,
+        x => x,
+    };
+    let worst = columns.iter().max_by(|a, b| rank(a).total_cmp(&rank(b)));
+    worst.map_or(("nothing".into(), f64::NAN), |column| (column.name.clone(), of(column)))
+}
+
+fn not_a_number(columns: &[Column]) -> Option<Reason> {
+    let column = columns.iter().find(|column| column.summary.mean.is_nan())?;
+    Some(Reason::NotANumber { parameter: column.name.clone() })
+}
+
+/// A parameter that never moved; or else the one that moved least in a chain, where that is
+/// hardly at all.
+fn unmoved(columns: &[Column], draws: usize) -> Option<Reason> {
+    let constant = |column: &&Column| column.is_constant;
+    if let Some(column) = columns.iter().find(constant) {
+        return Some(Reason::Constant { parameter: column.name.clone() });
+    }
+    let by_chain = columns.iter().flat_map(|column| {
+        column.changes.iter().enumerate().map(move |(chain, &changes)| (changes, chain, column))
+    });
+    let (changes, chain, column) = by_chain.min_by_key(|(changes, ..)| *changes)?;
+    let parameter = column.name.clone();
+    (changes < MIN_CHANGES.min(draws / 5)).then_some(Reason::HardlyMoved {
+        parameter,
+        chain,
+        changes,
+        draws,
+    })
+}
+
+/// The chain with the lowest acceptance rate, where that is nearly nothing.
+fn refused(acceptance: &[f64]) -> Option<Reason> {
+    let known = acceptance.iter().copied().enumerate().filter(|(_, rate)| !rate.is_nan());
+    let (chain, rate) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (rate < MIN_ACCEPTANCE).then_some(Reason::Refused { chain, rate })
+}
+
+impl Display for Verdict {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let Verdict { reasons, rhat, ess } = self;
+        if self.is_trusted() {
+            return write!(
+                f,
+                "The chains can be trusted: they agree (largest R-hat {rhat:.3}), and every \
+                 parameter has at least {ess:.0} effective draws."
+            );
+        }
+        let all: Vec<String> = reasons.iter().map(Reason::to_string).collect();
+        write!(f, "Do not trust this: {}.", all.join("; "))?;
+        let mut remedies: Vec<&str> = Vec::new();
+        for remedy in reasons.iter().map(Reason::remedy) {
+            if !remedies.contains(&remedy) {
+                remedies.push(remedy);
+            }
+        }
+        remedies.iter().try_for_each(|remedy| write!(f, " {remedy}"))
+    }
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Stated<'a> {
+            #[serde(flatten)]
+            reason: &'a Reason,
+            message: String,
+        }
+        #[derive(Serialize)]
+        struct Told<'a> {
+            trusted: bool,
+            reasons: Vec<Stated<'a>>,
+        }
+        let stated = |reason| Stated { reason, message: reason.to_string() };
+        let reasons = self.reasons.iter().map(stated).collect();
+        Told { trusted: self.is_trusted(), reasons }.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Summary;
+    use super::*;
+
+    /// A parameter that moves in each of so many chains, with this R-hat and these effective draws.
+    fn column(name: &str, chains: usize, rhat: f64, ess: f64) -> Column {
+        let moving: Vec<Vec<f64>> =
+            (0..chains).map(|c| (0..1000).map(|t| ((t * 7 + c) % 101) as f64).collect()).collect();
+        let column = Column::of(name, &moving);
+        let ess_tail = ess + 1.0;
+        Column { summary: Summary { rhat, ess_bulk: ess, ess_tail, ..column.summary }, ..column }
+    }
+
+    #[test]
+    fn the_worst_parameter_is_named() {
+        let of = |columns: &[Column]| Verdict::of(columns, &[0.5; 4]).reasons;
+        let good = || column("a", 4, 1.002, 900.0);
+        let trusted = Verdict::of(&[good(), good()], &[0.5; 4]);
+        assert!(trusted.is_trusted() && trusted.rhat == 1.002 && trusted.ess == 900.0);
+        let disagree = Reason::Disagree { parameter: "b".into(), rhat: 1.2 };
+        assert_eq!(of(&[good(), column("b", 4, 1.2, 900.0)]), [disagree]);
+        let unknown = of(&[column("a", 4, f64::NAN, 900.0)]);
+        assert!(matches!(unknown[..], [Reason::Disagree { .. }]));
+        let rough = Reason::Rough { parameter: "a".into(), ess: 90.0, wanted: 400.0 };
+        assert_eq!(of(&[column("a", 4, 1.001, 90.0), column("b", 4, 1.0, 900.0)]), [rough]);
+    }
+
+    /// Each thing that R-hat and effective draws do not see, by itself.
+    #[test]
+    fn chains_that_do_not_move_are_seen() {
+        let good = || column("b", 4, 1.0, 2000.0);
+        // Equal draws whose mean is not computed exactly.
+        let still = Column::of("a", &vec![vec![0.1; 1000]; 4]);
+        assert_eq!(still.summary.sd, 0.0);
+        assert!(still.summary.ess_bulk.is_nan() && still.summary.mcse_mean.is_nan());
+        let constant = Verdict::of(&[good(), still], &[0.5; 4]);
+        assert_eq!(constant.reasons, [Reason::Constant { parameter: "a".into() }]);
+        // Three chains move, and one does not.
+        let changes = vec![700, 0, 650, 720];
+        let stuck = Column { changes, ..column("a", 4, 1.0, 2000.0) };
+        let stuck = Verdict::of(&[good(), stuck], &[]);
+        let hardly =
+            |changes| Reason::HardlyMoved { parameter: "a".into(), chain: 1, changes, draws: 1000 };
+        assert_eq!(stuck.reasons, [hardly(0)]);
+        let few = Column { changes: vec![700, 19, 650, 720], ..column("a", 4, 1.0, 2000.0) };
+        assert_eq!(Verdict::of(&[few], &[]).reasons, [hardly(19)]);
+        let enough = Column { changes: vec![20; 4], ..column("a", 4, 1.0, 2000.0) };
+        assert!(Verdict::of(&[enough], &[f64::NAN; 4]).is_trusted());
+        // Parameters that move given records that do not.
+        let frozen = Verdict::of(&[good()], &[0.4, 0.3, 1e-5, 0.2]);
+        assert_eq!(frozen.reasons, [Reason::Refused { chain: 2, rate: 1e-5 }]);
+        let alone = Verdict::of(&[column("a", 1, f64::NAN, 900.0)], &[0.5]);
+        assert_eq!(alone.reasons, [Reason::OneChain]);
+        let nan = Column::of("a", &vec![vec![f64::NAN; 1000]; 2]);
+        assert_eq!(
+            Verdict::of(&[nan], &[]).reasons[0],
+            Reason::NotANumber { parameter: "a".into() }
+        );
+    }
+
+    #[test]
+    fn all_reasons_are_said() {
+        let still = Column::of("mu", &[vec![0.3; 1000]]);
+        let verdict = Verdict::of(&[still], &[0.0]);
+        let text = verdict.to_string();
+        for part in ["mu never moved", "chain 0 accepted 0.00%", "one chain cannot disagree"] {
+            assert!(text.contains(part), "{part} is missing of: {text}");
+        }
+        let json = serde_json::to_value(&verdict).unwrap();
+        assert_eq!(json["trusted"], false);
+        let kinds: Vec<&str> = json["reasons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["constant", "refused", "one_chain"]);
+        assert!(json["reasons"][0]["message"].as_str().unwrap().contains("never moved"));
+        let few = Verdict::of(&[Column::of("a", &[[1.0; 3], [1.0; 3]])], &[]);
+        assert_eq!(few.reasons, [Reason::TooFewDraws { draws: 3 }]);
+    }
+}
