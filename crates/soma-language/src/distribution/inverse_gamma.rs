@@ -33,6 +33,7 @@ impl Univariate for InverseGamma {
     }
 
     fn cdf<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
-        1.0 - (args[1] / x).special(Special::GammaCdf, &args[..1])
+        // Not 1 minus the distribution function of the gamma, which cancels in the lower tail.
+        self.score(x, args).normal_cdf()
     }
 }

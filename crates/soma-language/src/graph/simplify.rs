@@ -1,6 +1,6 @@
 //! Operations as they are built: constants folded, factors of lower level moved out.
 
-use super::{Binary, Graph, Level, Node, Op, Unary};
+use super::{Binary, Fact, Graph, Level, Node, Op, Unary};
 
 impl Graph {
     /// A function of one number.
@@ -204,7 +204,12 @@ impl Graph {
             Some(2.0) => self.mul(a, a),
             Some(3.0) => {
                 let square = self.mul(a, a);
-                self.mul(square, a)
+                let cube = self.mul(square, a);
+                // The product's interval does not know that both factors have one sign.
+                let fact = self.fact(a);
+                let [low, high] = [fact.low, fact.high].map(|end| end * end * end);
+                self.assume(cube, Fact { low, high, integer: fact.integer });
+                cube
             }
             Some(4.0) => {
                 let square = self.mul(a, a);

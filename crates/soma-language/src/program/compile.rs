@@ -68,8 +68,10 @@ impl<'a> Compiler<'a> {
                 *readers.entry(arg).or_default() += 1;
             }
         }
+        // An output is read when all is done, however often it is asked for.
         for &node in row_outputs {
-            *readers.entry(node).or_default() += usize::MAX / 4;
+            let count = readers.entry(node).or_default();
+            *count = count.saturating_add(usize::MAX / 4);
         }
         let mut fused = HashMap::new();
         for &node in needed {
