@@ -1,5 +1,8 @@
 //! Derivatives, transforms and constraints of every model against differences and each other.
 
+// Differences are taken at place k of several arrays at once.
+#![allow(clippy::needless_range_loop)]
+
 mod common;
 
 use common::{MODELS, model, rng};

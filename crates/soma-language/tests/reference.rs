@@ -102,7 +102,8 @@ fn functions_agree_with_scipy() {
 
 #[test]
 fn discrete_quantiles_are_the_smallest_with_enough_below() {
-    let cases: [(&dyn Fn(f64) -> f64, &dyn Fn(f64) -> f64); 4] = [
+    type Function<'a> = &'a dyn Fn(f64) -> f64;
+    let cases: [(Function, Function); 4] = [
         (&|u| special::poisson_quantile(3.7, u), &|k| special::poisson_cdf(3.7, k)),
         (&|u| special::poisson_quantile(2000.0, u), &|k| special::poisson_cdf(2000.0, k)),
         (&|u| special::binomial_quantile(40.0, 0.3, u), &|k| special::binomial_cdf(40.0, 0.3, k)),

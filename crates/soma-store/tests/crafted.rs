@@ -38,7 +38,7 @@ fn stored(example: &str, kernel: &str, moves: &str, iterations: u64) -> Stored {
     let given = format!(
         "kernel = \"{kernel}\"\n{subset}moves = \"{moves}\"\nchains = 1\nwarmup = 60\ndraws = 20\n"
     );
-    let sampler = spec.sampler.clone().overridden_by(Sampler::parse(&given).unwrap());
+    let sampler = spec.sampler.overridden_by(Sampler::parse(&given).unwrap());
     let settings = sampler.settings(spec.problem.release().n()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let options = Options { spec: text, records_thin: None, checkpoint_every: EVERY };

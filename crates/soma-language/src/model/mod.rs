@@ -76,7 +76,7 @@ struct Programs {
 /// A compiled model.
 ///
 /// theta holds the parameters in the order of [`parameters`](Model::parameters); records and noise
-/// are row after row. Every method computes in a [`Workspace`], which is reused: after the first
+/// are row after row. Every method computes in a [`Workspace`](crate::Workspace), which is reused: after the first
 /// call nothing is allocated.
 ///
 /// ```

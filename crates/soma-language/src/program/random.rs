@@ -50,7 +50,7 @@ impl<R: Rng> Randomness for &mut R {
             Draw::Poisson if a == 0.0 => out.fill(0.0),
             Draw::Poisson => fill(rng, rand_distr::Poisson::new(a), |x: f64| x, out),
             Draw::Binomial => {
-                let n = if a >= 0.0 && a < 1e15 { Some(a as u64) } else { None };
+                let n = if (0.0..1e15).contains(&a) { Some(a as u64) } else { None };
                 let law = n.ok_or(()).and_then(|n| rand_distr::Binomial::new(n, b).map_err(|_| ()));
                 fill(rng, law, |k: u64| k as f64, out);
             }

@@ -40,6 +40,8 @@ impl<'a> Inputs<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
     slots: Vec<f64>,
+    // Boxed: columns stay where they are when there come to be more of them.
+    #[allow(clippy::vec_box)]
     columns: Vec<Box<[f64; BATCH]>>,
 }
 

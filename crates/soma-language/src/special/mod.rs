@@ -219,7 +219,7 @@ pub fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
 
 /// The regularised incomplete beta function and 1 minus it, without cancellation.
 pub fn beta_tails(a: f64, b: f64, x: f64) -> [f64; 2] {
-    if !(a > 0.0 && b > 0.0) || !(a.is_finite() && b.is_finite()) || x.is_nan() {
+    if !(a > 0.0 && b > 0.0 && a.is_finite() && b.is_finite()) || x.is_nan() {
         return [f64::NAN; 2];
     }
     if x <= 0.0 {

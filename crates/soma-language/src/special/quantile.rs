@@ -25,7 +25,7 @@ fn solve(e: f64, start: f64, score: impl Fn(f64) -> f64, log_density: impl Fn(f6
         }
         let slope = (log_density(u) + 0.5 * s * s + LOG_SQRT_TWO_PI).exp();
         let mut next = u - gap / slope;
-        if !(next > low && next < high) || !slope.is_finite() {
+        if !(next > low && next < high && slope.is_finite()) {
             next = match (low.is_finite(), high.is_finite()) {
                 (true, true) => 0.5 * (low + high),
                 (true, false) => low + reach,

@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn every_move_ends() {
         let mut rng = rng::stream(1, 0);
-        let endless: [(&str, fn(f64) -> f64); 5] = [
+        type Density = fn(f64) -> f64;
+        let endless: [(&str, Density); 5] = [
             ("flat", |_| 0.0),
             ("rising", |x| x),
             ("infinite", |_| f64::INFINITY),

@@ -141,6 +141,10 @@ impl Model for Text {
         };
         let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
         let mut current = log_density(&free);
+        // A parameter that was rounded to the end of its support has no slice to move in.
+        if !current.is_finite() {
+            return Ok(());
+        }
         for _ in 0..ROUNDS {
             for c in 0..free.len() {
                 interrupt::check()?;

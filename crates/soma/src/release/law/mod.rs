@@ -1,6 +1,6 @@
 //! The law of what was published, given the true answer: one file for each.
 //!
-//! A new law is a file here and a line in [`laws!`] below. Its potential is all that kernels see.
+//! A new law is a file here and a line in `laws!` below. Its potential is all that kernels see.
 
 mod discrete_gaussian;
 mod discrete_laplace;
