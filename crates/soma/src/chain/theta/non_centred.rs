@@ -247,7 +247,8 @@ fn prior_covariance(problem: &Problem, way: &Way, rng: &mut Rng) -> Outcome<DMat
         draws.iter_mut().map(|column| {
             column.sort_unstable_by(f64::total_cmp);
             let spread = (column[3 * DRAWS / 4] - column[DRAWS / 4]) / 1.35;
-            if spread.is_finite() { (spread * spread).max(1e-12) } else { 1.0 }
+            // In whatever unit.
+            if spread.is_finite() && spread > 0.0 { spread * spread } else { 1.0 }
         }),
     );
     Ok(DMatrix::from_diagonal(&variance))
