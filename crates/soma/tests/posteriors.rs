@@ -137,7 +137,7 @@ fn a_release_at_the_clamp_has_its_posterior() {
 fn data_far_from_zero_have_the_same_posterior() {
     let (n, shape) = (1000, 500.0);
     for epsilon in [10.0, 1000.0, 1e5] {
-        for (offset, value) in [(0.0, 0.3), (1e8, 0.3), (1e8, 0.0), (-1e10, 0.25)] {
+        for (offset, value) in [(0.0_f64, 0.3), (1e8, 0.3), (1e8, 0.0), (-1e10, 0.25)] {
             let noise = 20.0 / (n as f64 * epsilon);
             // Noise of a few units in the last place of the release is no continuous noise.
             if noise < 8.0 * f64::EPSILON * offset.abs() {

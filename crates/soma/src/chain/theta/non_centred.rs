@@ -97,12 +97,12 @@ impl ThetaMove for NonCentred {
         let Some(way) = Way::of(problem) else { return Ok(Tally::default()) };
         let work = self.work(at, times);
         let Scratch { trial, noise } = &mut self.scratch;
-        let shape = at.shape();
         way.begin(state, noise, rng)?;
         let mut tally = Tally { work, ..Tally::default() };
         let mut free = DVector::from_vec(way.unconstrain(&state.theta));
+        let potential = problem.release().potential();
         let mut current =
-            way.log_prior_here(free.as_slice())? + shape.log_density(state.records.residual());
+            way.log_prior_here(free.as_slice())? + potential.log_density(state.records.residual());
         for _ in 0..way.proposals(state.records.n()) * times {
             interrupt::check()?;
             tally.proposed += 1;

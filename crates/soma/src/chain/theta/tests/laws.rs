@@ -193,3 +193,17 @@ fn a_wrong_jacobian_is_seen() {
     let (z, _) = largest_change(&case, Some(&surrogate), &mut wrong, 60_000, 1);
     assert!(z > MOST, "{z}");
 }
+
+/// The walk weighs both states by the potential, also where that is neither L1 nor L2.
+#[test]
+fn the_walk_keeps_the_joint_law_under_curves() {
+    use crate::release::query::Histogram;
+    let case = Case {
+        query: Arc::new(Histogram::with_equal_bins(&[((-2.0, 2.0), 4)]).unwrap()),
+        mechanism: Mechanism::new(Noise::RoundedLaplace, vec![1.0; 4]).unwrap(),
+        ..Case::normal(Noise::Laplace, 1.0, 4)
+    };
+    let (_, _, mut schedule) = case.warm(MovesChoice::Interwoven, 0);
+    let (z, what) = largest_change(&case, None, schedule.slots[1].made.as_move(), 60_000, 10);
+    assert!(z < MOST, "{what}: {z}");
+}
