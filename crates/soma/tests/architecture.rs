@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The rooms from the lowest up. Those of one row may use each other in the order in which they are
-/// written, and all may use the rows above them in this list.
+/// The modules from the lowest up. Each may use those before it.
 const ROOMS: &[&str] = &[
     "error",
     "rng",
