@@ -31,10 +31,9 @@ fn calls() -> Option<Vec<Call>> {
     }
     let base = out.to_string_lossy().into_owned();
     let relative = |path: &str| path.replace(&base, "").trim_matches('/').to_string();
+    // The first bracket: a call that another thread interrupts ends in `<unfinished ...>`.
     let between = |line: &str, from: char, to: char| {
-        line.rsplit_once(from)
-            .and_then(|(_, rest)| rest.split_once(to))
-            .map(|(path, _)| path.into())
+        line.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map(|(path, _)| path.into())
     };
     let call = |line: &str| -> Option<Call> {
         let path: String = if line.contains("sync(") {
