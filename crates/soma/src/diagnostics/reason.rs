@@ -36,7 +36,7 @@ pub enum Reason {
         /// In how many draws.
         draws: usize,
     },
-    /// In some chain hardly any offered record was accepted.
+    /// In some chain hardly any proposed record was accepted.
     Refused {
         /// The chain.
         chain: usize,

@@ -1,4 +1,4 @@
-//! theta, the Bartlett factors and the standardised noise of the noise: everything at once.
+//! theta, the Bartlett factors and the standardised noise: everything at once.
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};

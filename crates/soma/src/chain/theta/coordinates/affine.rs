@@ -38,7 +38,7 @@ impl Affine {
             .then_some(Affine { d, moments })
     }
 
-    /// The map at theta from whatever `Bartlett factors` takes to the noise.
+    /// The map at theta from whatever `factors` takes to the noise.
     pub(in crate::chain) fn map(
         &self,
         model: &dyn Transport,

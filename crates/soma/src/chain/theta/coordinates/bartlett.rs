@@ -92,7 +92,7 @@ impl Bartlett {
     }
 
     /// centre + factor y for the records `rows`, row after row, given all columns of y: the noise
-    /// with this Bartlett factors, where y is its standardised noise.
+    /// with these factors, where y is its standardised noise.
     pub(in crate::chain) fn join(&self, columns: &[f64], rows: Range<usize>, noise: &mut [f64]) {
         let d = self.centre.len();
         let n = columns.len() / d;
@@ -126,8 +126,7 @@ impl Bartlett {
         }
     }
 
-    /// Sets the Bartlett factors from its coordinates. `false` where there is no such Bartlett
-    /// factors.
+    /// Sets the Bartlett factors from their coordinates. `false` where there are none such.
     pub(in crate::chain) fn set(&mut self, n: usize, d: usize, coordinates: &[f64]) -> bool {
         let per_root = 1.0 / (n as f64).sqrt();
         self.centre.clear();
@@ -349,7 +348,7 @@ mod tests {
         }
     }
 
-    /// The Bartlett factors of standard normal noise has the law whose density `log_prior` states:
+    /// The Bartlett factors of standard normal noise have the law whose density `log_prior` states:
     /// moments of each coordinate, by simulation and by quadrature.
     #[test]
     fn frame_has_its_law() {

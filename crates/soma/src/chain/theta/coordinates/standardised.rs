@@ -1,4 +1,4 @@
-//! What the Bartlett factors leaves of the noise of all records.
+//! What the Bartlett factors leave of the noise of all records.
 
 use crate::chain::theta::coordinates::bartlett::Bartlett;
 use crate::numeric::dense;
@@ -54,7 +54,7 @@ impl Standardised {
     }
 
     /// The map from the columns to the noise that has this standardised noise and the Bartlett
-    /// factors `Bartlett factors`.
+    /// factors `factors`.
     pub(in crate::chain) fn compose(&self, factors: &Bartlett, out: &mut Bartlett) {
         let d = factors.centre.len();
         out.factor.clear();

@@ -50,7 +50,7 @@ pub(in crate::chain) struct Scratch {
     pub(in crate::chain) statistics: Vec<f64>,
     pub(in crate::chain) moved: Vec<f64>,
     pub(in crate::chain) factors: Bartlett,
-    /// From the columns of standardised noise to the noise with this Bartlett factors.
+    /// From the columns of standardised noise to the noise with these factors.
     pub(in crate::chain) map: Bartlett,
     pub(in crate::chain) theta: Vec<f64>,
     /// theta moved by a step in each of its unconstrained coordinates.
@@ -88,7 +88,7 @@ impl<'a> Sums<'a> {
         self.p + factors_dim(self.d)
     }
 
-    /// The point at which the state is; its standardised noise goes into `standardised noise`.
+    /// The point at which the state is; its standardised noise goes into `standardised`.
     pub(in crate::chain) fn split(
         &self,
         state: &State,

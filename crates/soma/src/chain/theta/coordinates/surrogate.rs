@@ -26,7 +26,7 @@ use crate::stored::{Check, ensure, finite};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::chain) struct Surrogate {
     pub(in crate::chain) reference: Vec<f64>,
-    /// Derivatives of the residual, as an average over standardised noises: a row for each
+    /// Derivatives of the residual, averaged over draws of the standardised noise: a row for each
     /// statistic.
     pub(in crate::chain) slope: Vec<f64>,
     /// Second derivatives: a symmetric matrix for each statistic.
@@ -125,7 +125,7 @@ impl Surrogate {
         Ok(Some(surrogate))
     }
 
-    /// The surrogate around a point, its derivatives averaged over a few fresh standardised noises.
+    /// The surrogate around a point, its derivatives averaged over a few fresh draws of the noise.
     fn around(
         sums: &Sums,
         shape: Shape,
