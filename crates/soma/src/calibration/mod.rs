@@ -29,7 +29,7 @@ use crate::chain::{Chain, MovesChoice, Problem};
 use crate::error::{Failure, Invalid, Outcome};
 use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{KernelChoice, Records};
-use crate::release::{Mechanism, Release};
+use crate::release::Release;
 use crate::rng::{Rng, stream};
 
 /// How a calibration is made.
@@ -138,8 +138,8 @@ impl Calibration {
 }
 
 /// Calibrates the chains of `plan` on releases like the one of `template`, whose values do not
-/// matter. The releases are simulated with the noise of `truth`, or else with that of the
-/// template, which is the one that the chains assume.
+/// matter. The releases are simulated with the laws of `truth`, a release of the same queries, or else
+/// with those of the template, which are the ones that the chains assume.
 ///
 /// ```
 /// use std::{num::NonZeroUsize, sync::Arc};
@@ -158,7 +158,7 @@ impl Calibration {
 /// ```
 pub fn calibrate(
     template: &Problem,
-    truth: Option<&Mechanism>,
+    truth: Option<&Release>,
     plan: &Plan,
     threads: NonZeroUsize,
     observer: &dyn Observer,
@@ -209,7 +209,7 @@ pub fn calibrate(
 /// replication and on nothing else, so that replications can be made anywhere.
 pub fn replicate(
     template: &Problem,
-    truth: Option<&Mechanism>,
+    truth: Option<&Release>,
     plan: &Plan,
     replication: u64,
 ) -> Outcome<Vec<u64>> {
@@ -247,7 +247,7 @@ pub fn replicate(
 /// theta from the prior (or as it is fixed), records from the model, and a release of them.
 fn simulate(
     template: &Problem,
-    truth: Option<&Mechanism>,
+    truth: Option<&Release>,
     rng: &mut Rng,
 ) -> Outcome<(Problem, Vec<f64>, Records)> {
     let (model, release) = (template.model(), template.release());
@@ -257,19 +257,13 @@ fn simulate(
         None => model.sample_prior(&mut theta, rng)?,
     }
     let (n, k) = (release.n(), release.query().dim());
-    let mut records = vec![0.0; n * release.query().record_dim()];
-    model.propose(&theta, &mut records, rng)?;
+    let records = template.simulate_records(&theta, rng)?;
     let mut statistics = vec![0.0; n * k];
     release.query().statistics(&records, &mut statistics)?;
-    let answer = |c| statistics.iter().skip(c).step_by(k).sum::<f64>() / release.unit();
-    let answers: Vec<f64> = (0..k).map(answer).collect();
-    let values = truth.unwrap_or(release.mechanism()).publish(&answers, rng);
-    let problem = template.with_release(simulated(release, values)?)?;
+    let sum = |c| statistics.iter().skip(c).step_by(k).sum::<f64>();
+    let sums: Vec<f64> = (0..k).map(sum).collect();
+    let values = truth.unwrap_or(release).publish(&sums, rng);
+    let problem = template.with_release(release.with_values(&values)?)?;
     let records = Records::new(problem.release(), records)?;
     Ok((problem, theta, records))
-}
-
-fn simulated(like: &Release, values: Vec<f64>) -> Result<Release, Invalid> {
-    let (query, mechanism) = (like.query().clone(), like.mechanism().clone());
-    Release::new(query, mechanism, like.aggregate(), like.n(), values)
 }

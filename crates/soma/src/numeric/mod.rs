@@ -8,6 +8,7 @@ pub(crate) mod beta_quantile;
 pub(crate) mod dense;
 pub(crate) mod exp;
 pub(crate) mod log;
+pub(crate) mod normal;
 pub(crate) mod pages;
 pub(crate) mod upper;
 pub(crate) mod workspace;

@@ -12,7 +12,8 @@ use crate::simd::cost::{self, Cost};
 use crate::simd::vector::Vector;
 
 /// The cost of a coordinate as a function of its residual, for laws that are neither L1 nor L2.
-/// Convex: the law is log-concave in the true answer. Where it is not, see [`Joint`].
+/// It falls up to a mode and then rises, as it does where the law is log-concave in the true answer;
+/// a curve that does not says itself how it is bounded.
 pub trait Curve: Debug + Send + Sync {
     /// Minus the log density, up to a constant.
     fn cost(&self, residual: f64) -> f64;
@@ -20,6 +21,14 @@ pub trait Curve: Debug + Send + Sync {
     /// The residual at which the cost is least; it may be infinite.
     fn mode(&self) -> f64 {
         0.0
+    }
+
+    /// The least and the largest cost of residuals from `low` to `high`: it is least at the point
+    /// nearest to the mode, and largest at an end.
+    fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
+        let mode = self.mode();
+        let nearest = if mode > low { mode.min(high) } else { low };
+        (self.cost(nearest), self.cost(low).max(self.cost(high)))
     }
 }
 
@@ -51,15 +60,13 @@ impl Coordinate {
         }
     }
 
-    /// The least and the largest cost of residuals from `low` to `high`. The cost is convex: it is
-    /// least at the point nearest to its mode, and largest at an end.
+    /// The least and the largest cost of residuals from `low` to `high`.
     #[inline]
     pub fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
-        let mode = match self {
-            Coordinate::L1 | Coordinate::L2 => 0.0,
-            Coordinate::Curve(curve) => curve.mode(),
-        };
-        let nearest = if mode > low { mode.min(high) } else { low };
+        if let Coordinate::Curve(curve) = self {
+            return curve.bounds(low, high);
+        }
+        let nearest = if low < 0.0 { high.min(0.0) } else { low };
         (self.cost(nearest), self.cost(low).max(self.cost(high)))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::value::{Table, Value};
 use crate::error::Invalid;
 use crate::release::Query;
-use crate::release::query::{Categories, Gram, Histogram, LogSum, Mean};
+use crate::release::query::{Categories, Count, Gram, Histogram, LogSum, Mean};
 
 /// Reads a query, for a release of so many values.
 type Read = fn(&Table, usize) -> Result<Arc<dyn Query>, Invalid>;
@@ -17,6 +17,7 @@ const QUERIES: &[(&str, &[&str], Read)] = &[
     ("log-sum", &["clamp"], log_sum),
     ("histogram", &["edges", "range", "bins"], histogram),
     ("categories", &["labels"], categories),
+    ("count", &[], count),
 ];
 
 /// The most predictors of a Gram query, whose values grow as the square of it, and the most bins
@@ -122,6 +123,11 @@ fn categories(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
         Some(labels) => Categories::with_labels(labels.texts()?),
     };
     boxed(table, query)
+}
+
+/// Of records of one number, until the other parts say how long a record is.
+fn count(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
+    boxed(table, Ok(Count::new(1)))
 }
 
 const RANGES: &str = "[low, high], or a list with one such range for each coordinate";

@@ -197,6 +197,22 @@ impl<'a> Value<'a> {
         self.list(allowed)?.iter().map(text).collect()
     }
 
+    /// Two numbers, as `[low, high]`, of which either may be infinite.
+    pub(super) fn range(&self) -> Result<(f64, f64), Invalid> {
+        let allowed = "[low, high] with low < high; -inf or inf where there is no end";
+        let end = |item: &Value| match item.value {
+            DeValue::Float(number) if number.as_str().ends_with("inf") => {
+                let is_negative = number.as_str().starts_with('-');
+                Ok(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY })
+            }
+            _ => item.number(),
+        };
+        match self.list(allowed)?.as_slice() {
+            [low, high] => Ok((end(low)?, end(high)?)),
+            _ => Err(self.wrong("must be an interval", allowed)),
+        }
+    }
+
     /// Two numbers, as `[low, high]`; whether they are in order is for the one who uses them.
     pub(super) fn pair(&self) -> Result<(f64, f64), Invalid> {
         let allowed = "two numbers [low, high] with low < high";

@@ -101,7 +101,7 @@ impl<'a> Setting<'a> {
 
     /// The family of the noise: for updates that are made where the potential is L1 or L2 only.
     fn shape(&self) -> Shape {
-        self.problem.release().mechanism().noise().shape()
+        self.problem.release().shape()
     }
 }
 

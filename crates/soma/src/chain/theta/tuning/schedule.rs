@@ -248,7 +248,7 @@ impl Schedule {
     ) -> Outcome<u64> {
         let mut work = 0;
         let share = iteration as f64 / self.warmup as f64;
-        let shape = problem.release().mechanism().noise().shape();
+        let shape = problem.release().shape();
         if iteration == 0
             && self.pilot.is_some()
             && let Some(sums) = Sums::new(problem)

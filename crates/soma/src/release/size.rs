@@ -1,0 +1,279 @@
+//! A number of records that is not public.
+//!
+//! Let there be N slots, each holding a record or nothing, and let pi(n) be the prior of the number
+//! of records. Slots are exchangeable: given n, each choice of n of them is as likely. A proposal is
+//! a record with probability q and nothing otherwise, so that the state has the density
+//! pi(n) / (C(N, n) q^n (1 - q)^(N - n)) relative to N independent proposals. That is a potential
+//! of the number of records, beside those of the parts; nothing else of a kernel changes.
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand_distr::weighted::WeightedIndex;
+use serde::{Deserialize, Serialize};
+use statrs::function::gamma::ln_gamma;
+
+use super::part::JointLaw;
+use super::potential::{Block, Coordinate, Curve};
+use super::query::{Count, Query, Slots};
+use super::{Aggregate, Part, Release};
+use crate::error::{Invalid, positive};
+use crate::rng::Rng;
+
+/// The prior of a number of records that is not public.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizePrior {
+    /// Every number from `low` to `high` is as likely.
+    Uniform {
+        /// The least number.
+        low: u64,
+        /// The largest number.
+        high: u64,
+    },
+    /// Every number is as likely, as far as the release leaves it possible.
+    Flat,
+    /// Poisson, with this mean.
+    Poisson(f64),
+}
+
+/// What is known of the number of records, and the slots that hold them.
+#[derive(Debug, Clone)]
+pub struct Slotted {
+    prior: SizePrior,
+    slots: usize,
+    /// The probability that a proposal is a record.
+    share: f64,
+    /// The release as if the number of records were the likely one: where chains start.
+    likely: Arc<Release>,
+}
+
+/// A number of records that has a smaller probability than this, relative to the likely one, is
+/// left out of a flat prior.
+const LEFT_OUT: f64 = 1e-16;
+
+/// Slots beyond the likely number, at least.
+const LEAST_SPARE: f64 = 10.0;
+
+/// The most slots.
+const MOST_SLOTS: f64 = 1e9;
+
+impl Slotted {
+    /// The prior of the number of records.
+    pub fn prior(&self) -> SizePrior {
+        self.prior
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The probability that a proposal is a record.
+    pub(crate) fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// The release as if the number of records were the likely one.
+    pub(crate) fn likely(&self) -> &Release {
+        &self.likely
+    }
+
+    /// A number of records drawn from the prior, for simulation.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> usize {
+        let logs: Vec<f64> = (0..=self.slots).map(|n| self.log_prior(n as f64)).collect();
+        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights = logs.iter().map(|log| (log - most).exp());
+        WeightedIndex::new(weights).map_or(0, |index| rng.sample(index))
+    }
+
+    fn log_prior(&self, n: f64) -> f64 {
+        match self.prior {
+            SizePrior::Flat => 0.0,
+            SizePrior::Uniform { low, high } if (low as f64..=high as f64).contains(&n) => 0.0,
+            SizePrior::Uniform { .. } => f64::NEG_INFINITY,
+            SizePrior::Poisson(mean) => n * mean.ln() - mean - ln_gamma(n + 1.0),
+        }
+    }
+}
+
+impl Release {
+    /// A release about a number of records that is not public.
+    ///
+    /// `slots` is how many records there may be at most, where the caller wants to say it; the
+    /// posterior does not depend on it as long as it is large enough.
+    pub fn of_unknown_size(
+        prior: SizePrior,
+        parts: Vec<Part>,
+        slots: Option<usize>,
+    ) -> Result<Self, Invalid> {
+        if let SizePrior::Poisson(mean) = prior {
+            positive("n.mean", mean)?;
+        }
+        if let Some(i) = parts.iter().position(|part| part.aggregate() == Aggregate::Mean) {
+            return Err(Invalid::new(
+                format!("parts[{i}].statistic"),
+                "a mean over records whose number is not known",
+                "mean",
+                "\"sum\", with the noise of the sum; or mechanism = { kind = \"ratio\", ... } for a \
+                 noisy sum divided by a noisy count",
+            ));
+        }
+        let (likely, spread) = likely_size(&parts, prior)?;
+        let most = match prior {
+            SizePrior::Uniform { high, .. } => high as f64,
+            // Beyond this a Poisson number has a probability of less than 10^-15.
+            SizePrior::Poisson(mean) => (mean + 12.0 * mean.sqrt() + 40.0).ceil(),
+            SizePrior::Flat => f64::INFINITY,
+        };
+        let enough = likely + (12.0 * spread.sd + spread.tail).max(LEAST_SPARE);
+        let wanted = slots.map_or(most.min(enough), |slots| (slots as f64).min(most));
+        if !(1.0..=MOST_SLOTS).contains(&wanted) {
+            return Err(Invalid::new(
+                "n",
+                "the release leaves too many numbers of records possible",
+                format!("up to {wanted}"),
+                format!("a prior of n that ends by {MOST_SLOTS}"),
+            ));
+        }
+        let slots = wanted.ceil() as usize;
+        let guess = (likely.round() as usize).clamp(1, slots);
+        let share = (guess as f64 / slots as f64).clamp(0.02, 0.98);
+        let likely = Arc::new(Release::of_parts(guess, parts.clone())?);
+        let slotted = Slotted { prior, slots, share, likely };
+        Release::of_slots(slotted, &parts)
+    }
+
+    fn of_slots(slotted: Slotted, parts: &[Part]) -> Result<Self, Invalid> {
+        let d = parts[0].query().record_dim();
+        let mut all: Vec<Part> =
+            parts.iter().map(|part| part.on(Arc::new(Slots::new(part.query().clone())))).collect();
+        let count = Arc::new(Slots::new(Arc::new(Count::new(d))));
+        let law = Arc::new(SizeLaw(slotted.clone()));
+        all.push(Part::joint(count, law, Vec::new())?.named("number of records"));
+        let mut release = Release::of_parts(slotted.slots, all)?;
+        release.slotted = Some(Arc::new(slotted));
+        Ok(release)
+    }
+}
+
+/// How far the number of records may be from the likely one.
+struct Spread {
+    /// About the standard deviation.
+    sd: f64,
+    /// Where one Laplace noise decides, the distance at which it has a probability of `LEFT_OUT`.
+    tail: f64,
+}
+
+/// The number of records that the release speaks of most clearly, and how clearly.
+fn likely_size(parts: &[Part], prior: SizePrior) -> Result<(f64, Spread), Invalid> {
+    let spoken = parts.iter().filter(|part| part.query().counts_records()).map(|part| {
+        let mechanism = part.mechanism();
+        let scales = mechanism.map_or(&[][..], |mechanism| mechanism.scales());
+        let variance: f64 = scales
+            .iter()
+            .map(|scale| mechanism.map_or(1.0, |m| m.noise().law().exact_variance(*scale)))
+            .sum();
+        let widest = scales.iter().copied().fold(0.0, f64::max);
+        let spread = Spread { sd: variance.sqrt(), tail: -LEFT_OUT.ln() * widest };
+        (part.values().iter().sum::<f64>().max(0.0), spread)
+    });
+    let best = spoken.min_by(|a, b| a.1.sd.total_cmp(&b.1.sd));
+    match (best, prior) {
+        (Some((likely, spread)), SizePrior::Uniform { low, high }) => {
+            Ok((likely.clamp(low as f64, high as f64), spread))
+        }
+        (Some(said), _) => Ok(said),
+        (None, SizePrior::Uniform { low, high }) => {
+            let (low, high) = (low as f64, high as f64);
+            Ok((0.5 * (low + high), Spread { sd: high, tail: high }))
+        }
+        (None, SizePrior::Poisson(mean)) => {
+            Ok((mean, Spread { sd: mean.sqrt(), tail: 40.0 + mean.sqrt() }))
+        }
+        (None, SizePrior::Flat) => Err(Invalid::new(
+            "n",
+            "no part of the release says how many records there are",
+            "\"unknown\"",
+            "n = { prior = \"uniform\", low = ..., high = ... } or { prior = \"poisson\", mean = ... \
+             }; or a part with query = { kind = \"count\" }",
+        )),
+    }
+}
+
+/// The law of the number of records among the slots, of which nothing is published.
+#[derive(Debug)]
+struct SizeLaw(Slotted);
+
+impl SizeLaw {
+    /// log pi(n) - log C(N, n) - n log q - (N - n) log(1 - q).
+    fn log_weight(&self, n: f64) -> f64 {
+        let Slotted { slots, share, .. } = self.0;
+        let slots = slots as f64;
+        if !(0.0..=slots).contains(&n) {
+            return f64::NEG_INFINITY;
+        }
+        let choices = ln_gamma(slots + 1.0) - ln_gamma(n + 1.0) - ln_gamma(slots - n + 1.0);
+        self.0.log_prior(n) - choices - n * share.ln() - (slots - n) * (-share).ln_1p()
+    }
+}
+
+impl JointLaw for SizeLaw {
+    fn name(&self) -> &'static str {
+        "not published"
+    }
+
+    fn published(&self) -> usize {
+        0
+    }
+
+    fn check(&self, _: &dyn Query, _: &[f64]) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn log_density(&self, _: &[f64], sums: &[f64]) -> f64 {
+        self.log_weight(sums[0].round())
+    }
+
+    fn sample(&self, _: &[f64], _: &mut Rng) -> Vec<f64> {
+        Vec::new()
+    }
+
+    fn likely_sums(&self, _: &[f64], _: f64) -> Vec<f64> {
+        vec![0.0]
+    }
+
+    fn scales(&self, _: &[f64], _: f64) -> Vec<f64> {
+        vec![1.0]
+    }
+
+    fn block(&self, _: &[f64]) -> Option<Block> {
+        let costs = (0..=self.0.slots).map(|n| -self.log_weight(n as f64)).collect();
+        Some(Block::Coordinate(Coordinate::Curve(Arc::new(SizeCost(costs)))))
+    }
+}
+
+/// The cost of each number of records. The residual is minus that number.
+#[derive(Debug)]
+struct SizeCost(Vec<f64>);
+
+impl Curve for SizeCost {
+    fn cost(&self, residual: f64) -> f64 {
+        let n = (-residual).round();
+        if n < 0.0 { f64::INFINITY } else { self.0.get(n as usize).copied().unwrap_or(f64::INFINITY) }
+    }
+
+    /// The cost has no single valley: it is looked up at every number in the interval, of which
+    /// there are three for a replaced slot.
+    fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
+        let (from, to) = ((-high).round(), (-low).round());
+        let mut bounds = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut n = from;
+        while n <= to {
+            let cost = self.cost(-n);
+            bounds = (bounds.0.min(cost), bounds.1.max(cost));
+            n += 1.0;
+        }
+        bounds
+    }
+}
