@@ -8,37 +8,6 @@ use super::{Aggregate, Query};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
 
-/// How fast the log density falls, in units of the scale: all that a kernel needs of the noise,
-/// since normalising constants cancel in its ratios.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// By |r|.
-    Absolute,
-    /// By r^2 / 2.
-    Square,
-}
-
-impl Shape {
-    /// The log density of a residual in noise units, up to a constant.
-    pub fn log_density(self, residual: &[f64]) -> f64 {
-        match self {
-            Shape::Absolute => -residual.iter().map(|r| r.abs()).sum::<f64>(),
-            Shape::Square => -0.5 * residual.iter().map(|r| r * r).sum::<f64>(),
-        }
-    }
-}
-
-impl Noise {
-    /// How the log density falls: exactly for the families of Laplace and Gauss, and in the tails for
-    /// laws near them.
-    pub fn shape(self) -> Shape {
-        match self.law().norm() {
-            Norm::L1 => Shape::Absolute,
-            Norm::L2 => Shape::Square,
-        }
-    }
-}
-
 /// A privacy budget, from which a scale follows once the sensitivity is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -82,6 +82,12 @@ impl Release {
         Ok(Release { query, mechanism, aggregate, n, values, potential })
     }
 
+    /// The same release with another potential, as noise that no [`Mechanism`] has would give it.
+    #[cfg(test)]
+    pub(crate) fn with_potential(self, potential: Potential) -> Self {
+        Release { potential: Arc::new(potential), ..self }
+    }
+
     /// What the curator computed.
     pub fn query(&self) -> &Arc<dyn Query> {
         &self.query
