@@ -12,8 +12,8 @@ use super::{Chain, Problem, State, Stored, Tally};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
 use crate::records::Records;
-use crate::release::potential::{Norm, Potential};
 use crate::release::Release;
+use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
 use crate::stored::{Check, MOST_COUNTED, ensure};
 

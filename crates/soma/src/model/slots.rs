@@ -40,7 +40,8 @@ impl Slots {
     fn put(&self, slots: &mut [f64], contents: &[f64], is_wanted: impl Fn(f64) -> bool) {
         let d = self.record_dim();
         let rows = slots.chunks_exact_mut(d).filter(|slot| is_wanted(slot[0]));
-        rows.zip(contents.chunks_exact(d - 1)).for_each(|(slot, own)| slot[1..].copy_from_slice(own));
+        rows.zip(contents.chunks_exact(d - 1))
+            .for_each(|(slot, own)| slot[1..].copy_from_slice(own));
     }
 }
 
@@ -179,7 +180,8 @@ impl Transport for Slots {
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
         let Some(inner) = self.inner.transport() else { return Ok(()) };
         let m = self.noise_dim();
-        let own: Vec<f64> = noise.chunks_exact(m).flat_map(|row| row[1..].iter().copied()).collect();
+        let own: Vec<f64> =
+            noise.chunks_exact(m).flat_map(|row| row[1..].iter().copied()).collect();
         let d = self.record_dim();
         let mut contents = vec![0.0; records.len() / d * (d - 1)];
         inner.forward(theta, &own, &mut contents)?;

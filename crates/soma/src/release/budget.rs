@@ -172,7 +172,8 @@ mod tests {
     /// code: epsilon 1, delta 1e-5 gives 3.7304.
     #[test]
     fn analytic_scale_spends_the_budget() {
-        for (epsilon, delta) in [(0.01, 1e-3), (1.0, 1e-5), (1.0, 1e-10), (8.0, 1e-6), (50.0, 0.1)] {
+        for (epsilon, delta) in [(0.01, 1e-3), (1.0, 1e-5), (1.0, 1e-10), (8.0, 1e-6), (50.0, 0.1)]
+        {
             let sigma = gaussian_multiplier(epsilon, delta, GaussianRule::Analytic);
             let found = gaussian_delta(epsilon, sigma);
             assert!((found / delta - 1.0).abs() < 1e-6, "{epsilon} {delta}: {found}");
@@ -191,7 +192,8 @@ mod tests {
                 let law = noise.law();
                 let found = if noise.is_discrete() {
                     let reach = (60.0 * scale).ceil() as i64 + 2;
-                    let term = |k: i64| (k * k) as f64 * law.log_density(scale, k as f64, 0.0).exp();
+                    let term =
+                        |k: i64| (k * k) as f64 * law.log_density(scale, k as f64, 0.0).exp();
                     (-reach..=reach).map(term).sum()
                 } else {
                     law.variance(scale)

@@ -2,49 +2,11 @@
 
 pub use super::budget::{Budget, GaussianRule, Neighbours, scale_of_variance};
 pub use super::law::{Law, Noise, Publishing};
-use super::potential::{Block, Norm};
+use super::potential::Block;
 use super::query::Sensitivity;
 use super::{Aggregate, Query};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
-
-/// How fast the log density falls, in units of the scale: all that a kernel needs of the noise,
-/// since normalising constants cancel in its ratios.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// By |r|.
-    Absolute,
-    /// By r^2 / 2.
-    Square,
-}
-
-impl Shape {
-    /// The log density of a residual in noise units, up to a constant.
-    pub fn log_density(self, residual: &[f64]) -> f64 {
-        match self {
-            Shape::Absolute => -residual.iter().map(|r| r.abs()).sum::<f64>(),
-            Shape::Square => -0.5 * residual.iter().map(|r| r * r).sum::<f64>(),
-        }
-    }
-}
-
-impl Noise {
-    /// How the log density falls: exactly for the families of Laplace and Gauss, and in the tails for
-    /// laws near them.
-    pub fn shape(self) -> Shape {
-        match self.law().norm() {
-            Norm::L1 => Shape::Absolute,
-            Norm::L2 => Shape::Square,
-        }
-    }
-}
-
-impl super::Release {
-    /// The shape of the first part's noise.
-    pub(crate) fn shape(&self) -> Shape {
-        self.parts()[0].mechanism().map_or(Shape::Absolute, |mechanism| mechanism.noise().shape())
-    }
-}
 
 /// A family of noise with the scale of each coordinate, in the unit of the released values, and what
 /// was done to the noisy values before they were published.
@@ -143,9 +105,7 @@ impl Mechanism {
     /// Published values for the true answers `truth`, for simulation only.
     pub fn publish(&self, truth: &[f64], rng: &mut Rng) -> Vec<f64> {
         let coordinates = self.scales.iter().zip(truth);
-        coordinates
-            .map(|(&scale, &t)| self.publishing.sample(self.noise, scale, t, rng))
-            .collect()
+        coordinates.map(|(&scale, &t)| self.publishing.sample(self.noise, scale, t, rng)).collect()
     }
 
     /// A vector of noise, for simulation only.

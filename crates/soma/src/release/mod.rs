@@ -107,6 +107,12 @@ impl Release {
         &self.parts
     }
 
+    /// The same release with another potential, as noise that no [`Mechanism`] has would give it.
+    #[cfg(test)]
+    pub(crate) fn with_potential(self, potential: Potential) -> Self {
+        Release { potential: Arc::new(potential), ..self }
+    }
+
     /// What the curator computed: the statistics of all parts, one after the other.
     pub fn query(&self) -> &Arc<dyn Query> {
         &self.query

@@ -260,7 +260,11 @@ struct SizeCost(Vec<f64>);
 impl Curve for SizeCost {
     fn cost(&self, residual: f64) -> f64 {
         let n = (-residual).round();
-        if n < 0.0 { f64::INFINITY } else { self.0.get(n as usize).copied().unwrap_or(f64::INFINITY) }
+        if n < 0.0 {
+            f64::INFINITY
+        } else {
+            self.0.get(n as usize).copied().unwrap_or(f64::INFINITY)
+        }
     }
 
     /// The cost has no single valley: it is looked up at every number in the interval, of which

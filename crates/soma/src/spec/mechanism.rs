@@ -101,8 +101,7 @@ fn scaled(
         "scale" => stated(&|scale| scale),
         "variance" => stated(&|variance| scale_of_variance(noise, variance)),
         _ => {
-            let sensitivity =
-                table.get("sensitivity").map(|value| value.number()).transpose()?;
+            let sensitivity = table.get("sensitivity").map(|value| value.number()).transpose()?;
             let budget = budget(table, source, value.number()?)?;
             let Common { n, neighbours } = *common;
             Mechanism::with_budget(noise, budget, sensitivity, neighbours, query, aggregate, n)

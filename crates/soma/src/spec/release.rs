@@ -54,8 +54,9 @@ pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid>
         Some(parts) => several(table, &parts, &common, queries)?,
     };
     let release = match size {
-        Size::Public(n) => Release::of_parts(n, parts)
-            .and_then(|release| release.check_reach().map(|()| release)),
+        Size::Public(n) => {
+            Release::of_parts(n, parts).and_then(|release| release.check_reach().map(|()| release))
+        }
         Size::Unknown { prior, slots } => Release::of_unknown_size(prior, parts, slots),
     };
     release.map_err(|invalid| invalid.under(table.path()))

@@ -18,13 +18,15 @@ pub fn answers(problem: &Problem, alpha: &[f64], statistics: &[Vec<f64>]) -> Vec
     let log_weight = |counts: &Vec<usize>| {
         let mut residual = release.values();
         for (count, row) in counts.iter().zip(statistics) {
-            residual
-                .iter_mut()
-                .zip(row)
-                .for_each(|(r, t)| *r -= *count as f64 * t / unit);
+            residual.iter_mut().zip(row).for_each(|(r, t)| *r -= *count as f64 * t / unit);
         }
         let gammas = counts.iter().zip(alpha).map(|(c, a)| ln_gamma(*c as f64 + a) - ln_gamma(*a));
-        log_coefficient(counts) + gammas.sum::<f64>() + release.parts()[0].mechanism().unwrap().log_density(&residual, &vec![0.0; residual.len()])
+        log_coefficient(counts)
+            + gammas.sum::<f64>()
+            + release.parts()[0]
+                .mechanism()
+                .unwrap()
+                .log_density(&residual, &vec![0.0; residual.len()])
     };
     let logs: Vec<f64> = all.iter().map(log_weight).collect();
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);

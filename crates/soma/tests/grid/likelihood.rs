@@ -3,7 +3,8 @@
 use rand::RngExt;
 use soma::chain::Problem;
 use soma::release::Release;
-use soma::release::mechanism::{Noise, Shape};
+use soma::release::mechanism::Noise;
+use soma::release::potential::Norm;
 use soma::rng::Rng;
 use statrs::distribution::{Beta, Continuous, ContinuousCDF, Exp, Normal};
 use statrs::function::erf::{erf, erf_inv};
@@ -56,7 +57,8 @@ impl Likelihood for ClampedSum<'_> {
     fn estimate(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> f64 {
         let release = self.problem.release();
         let (low, high) = self.clamp;
-        let (noise, scale) = (release.parts()[0].mechanism().unwrap().noise(), release.sum_scales()[0]);
+        let (noise, scale) =
+            (release.parts()[0].mechanism().unwrap().noise(), release.sum_scales()[0]);
         let between = records.iter().rposition(|x| low < *x && *x < high);
         let sum: f64 = records.iter().map(|x| x.clamp(low, high)).sum();
         let Some(one) = between else {
@@ -102,19 +104,19 @@ impl Truncated {
 
     fn cdf(&self, x: f64) -> f64 {
         let z = (x - self.centre) / self.scale;
-        match self.noise.shape() {
-            Shape::Absolute if z < 0.0 => 0.5 * z.exp(),
-            Shape::Absolute => 1.0 - 0.5 * (-z).exp(),
-            Shape::Square => 0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2)),
+        match self.noise.law().norm() {
+            Norm::L1 if z < 0.0 => 0.5 * z.exp(),
+            Norm::L1 => 1.0 - 0.5 * (-z).exp(),
+            Norm::L2 => 0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2)),
         }
     }
 
     fn sample(&self, rng: &mut Rng) -> f64 {
         let p = self.below + self.mass * rng.random::<f64>();
-        let z = match self.noise.shape() {
-            Shape::Absolute if p < 0.5 => (2.0 * p).ln(),
-            Shape::Absolute => -(2.0 * (1.0 - p)).ln(),
-            Shape::Square => std::f64::consts::SQRT_2 * erf_inv(2.0 * p - 1.0),
+        let z = match self.noise.law().norm() {
+            Norm::L1 if p < 0.5 => (2.0 * p).ln(),
+            Norm::L1 => -(2.0 * (1.0 - p)).ln(),
+            Norm::L2 => std::f64::consts::SQRT_2 * erf_inv(2.0 * p - 1.0),
         };
         (self.centre + self.scale * z).clamp(self.range.0, self.range.1)
     }

@@ -4,9 +4,9 @@ use super::*;
 use crate::chain::MovesChoice;
 use crate::kernel::KernelChoice;
 use crate::model::{Normal, Uniform};
-use crate::release::{Aggregate, Mechanism};
 use crate::release::mechanism::Noise;
 use crate::release::query::Mean;
+use crate::release::{Aggregate, Mechanism};
 
 /// Two uniform records whose clamped sum is published sharply: one lies beyond each clamp, or both
 /// between them on a thin line.

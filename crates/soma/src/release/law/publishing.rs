@@ -263,9 +263,8 @@ mod tests {
                     truth
                 };
                 let mut rng = stream(5, 0);
-                let mut draws: Vec<f64> = (0..DRAWS)
-                    .map(|_| publishing.sample(noise, scale, truth, &mut rng))
-                    .collect();
+                let mut draws: Vec<f64> =
+                    (0..DRAWS).map(|_| publishing.sample(noise, scale, truth, &mut rng)).collect();
                 draws.sort_unstable_by(f64::total_cmp);
                 for group in draws.chunk_by(|a, b| a == b) {
                     let is_atom = noise.is_discrete()

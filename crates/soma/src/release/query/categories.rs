@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::{Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins, write_indicators};
+use super::{
+    Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins, write_indicators,
+};
 use crate::error::{Invalid, Outcome, shortened};
 
 /// The number of records in each of C categories. A record is one number, 0 to C - 1; any other is

@@ -2,7 +2,10 @@
 
 use nalgebra::DMatrix;
 
-use super::{Moments, Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins, write_indicators};
+use super::{
+    Moments, Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins,
+    write_indicators,
+};
 use crate::error::{Invalid, Outcome, finite, interval};
 
 /// The number of records in each cell of a grid: along each coordinate of a record the line is cut
