@@ -74,10 +74,13 @@ fn noise(mechanism: &Mechanism) -> String {
     } else {
         format!("scales {}", listed(&scales.iter().map(f64::to_string).collect::<Vec<_>>()))
     };
-    let Publishing { granularity, rounding, low, high } = mechanism.publishing();
+    let Publishing { granularity, within, rounding, low, high } = mechanism.publishing();
     let mut said = format!("{noise} noise of {scale}");
     if let Some(width) = granularity {
         said.push_str(&format!(" on a lattice of width {width}"));
+    }
+    if let Some((low, high)) = within {
+        said.push_str(&format!(" on the bounded domain [{low}, {high}]"));
     }
     if let Some(width) = rounding {
         said.push_str(&format!(", rounded to multiples of {width}"));

@@ -13,9 +13,10 @@ use rand_distr::weighted::WeightedIndex;
 use serde::{Deserialize, Serialize};
 use statrs::function::gamma::ln_gamma;
 
+use super::law::{Means, OfAnswer};
 use super::part::JointLaw;
 use super::potential::{Block, Coordinate, Curve};
-use super::query::{Count, Query, Slots};
+use super::query::{Combined, Count, Query, Slots};
 use super::{Aggregate, Part, Release};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
@@ -110,15 +111,7 @@ impl Release {
         if let SizePrior::Poisson(mean) = prior {
             positive("n.mean", mean)?;
         }
-        if let Some(i) = parts.iter().position(|part| part.aggregate() == Aggregate::Mean) {
-            return Err(Invalid::new(
-                format!("parts[{i}].statistic"),
-                "a mean over records whose number is not known",
-                "mean",
-                "\"sum\", with the noise of the sum; or mechanism = { kind = \"ratio\", ... } for a \
-                 noisy sum divided by a noisy count",
-            ));
-        }
+        let parts: Vec<Part> = parts.into_iter().map(of_sums).collect::<Result<_, _>>()?;
         let (likely, spread) = likely_size(&parts, prior)?;
         let most = match prior {
             SizePrior::Uniform { high, .. } => high as f64,
@@ -155,6 +148,18 @@ impl Release {
         release.slotted = Some(Arc::new(slotted));
         Ok(release)
     }
+}
+
+/// A part of means becomes one of the sums and of the number of records.
+fn of_sums(part: Part) -> Result<Part, Invalid> {
+    let Some(mechanism) = part.mechanism().filter(|_| part.aggregate() == Aggregate::Mean) else {
+        return Ok(part);
+    };
+    let count = Arc::new(Count::new(part.query().record_dim()));
+    let names = ["sum", "count"].map(String::from).to_vec();
+    let query = Arc::new(Combined::new(vec![part.query().clone(), count], names)?);
+    let law = Arc::new(OfAnswer { answer: Means, mechanism: mechanism.clone() });
+    Ok(Part::joint(query, law, part.values().to_vec())?.named(part.name()))
 }
 
 /// How far the number of records may be from the likely one.

@@ -10,8 +10,17 @@ use crate::release::{Aggregate, Mechanism, Query};
 const SOURCES: [&str; 4] = ["epsilon", "rho", "scale", "variance"];
 
 /// The other keys.
-const OTHERS: [&str; 8] =
-    ["kind", "delta", "rule", "sensitivity", "granularity", "round", "clamp", "threshold"];
+const OTHERS: [&str; 9] = [
+    "kind",
+    "delta",
+    "rule",
+    "sensitivity",
+    "granularity",
+    "within",
+    "round",
+    "clamp",
+    "threshold",
+];
 
 /// What stands in the place of a value that was not shown.
 const SUPPRESSED: &str = "suppressed";
@@ -159,5 +168,11 @@ fn publishing(table: &Table) -> Result<Publishing, Invalid> {
         ));
     }
     let low = threshold.unwrap_or(low);
-    Ok(Publishing { granularity: number("granularity")?, rounding: number("round")?, low, high })
+    Ok(Publishing {
+        granularity: number("granularity")?,
+        within: table.get("within").map(|within| within.pair()).transpose()?,
+        rounding: number("round")?,
+        low,
+        high,
+    })
 }

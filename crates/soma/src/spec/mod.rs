@@ -7,6 +7,7 @@
 
 mod error;
 mod fixed;
+mod joint;
 mod mechanism;
 mod model;
 mod output;

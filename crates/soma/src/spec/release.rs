@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::value::{Table, Value};
-use super::{mechanism, query, text};
+use super::{joint, mechanism, query, text};
 use crate::error::Invalid;
 use crate::model;
 use crate::release::mechanism::Neighbours;
@@ -164,6 +164,9 @@ fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Inval
     let example = "{ kind = \"laplace\", epsilon = 1.0 } or another mechanism";
     let law = table.need("mechanism", example)?.table(example)?;
     let values = mechanism::values(&values, &law)?;
+    if let Some(part) = joint::part(table, &law, &values, common, queries)? {
+        return Ok(part);
+    }
     let query = query_of(table, count, queries)?;
     let aggregate =
         match table.need("statistic", "\"mean\" or \"sum\"")?.choice(&["mean", "sum"])? {
@@ -175,7 +178,11 @@ fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Inval
 }
 
 /// The query of a part with so many values.
-fn query_of(table: &Table, values: usize, queries: &Queries) -> Result<Arc<dyn Query>, Invalid> {
+pub(super) fn query_of(
+    table: &Table,
+    values: usize,
+    queries: &Queries,
+) -> Result<Arc<dyn Query>, Invalid> {
     if let Some(query) = &queries.own {
         return Ok(query.clone());
     }

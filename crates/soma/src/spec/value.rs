@@ -74,6 +74,12 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// Whether the value of `key` is the text `name`.
+    pub(super) fn names(&self, key: &str, name: &str) -> bool {
+        let value = self.get(key).map(|value| value.value);
+        matches!(value, Some(DeValue::String(text)) if text.as_ref() == name)
+    }
+
     /// The kind of this table: its `kind` key, one of `names`.
     pub(super) fn kind(&self, names: &[&'static str]) -> Result<&'static str, Invalid> {
         self.need("kind", &format!("one of {}", listed(names)))?.choice(names)

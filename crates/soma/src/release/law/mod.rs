@@ -6,7 +6,10 @@ mod discrete_gaussian;
 mod discrete_laplace;
 mod gaussian;
 mod laplace;
+mod of_answer;
 mod publishing;
+mod quantile;
+mod ratio;
 mod rounded_laplace;
 
 #[cfg(test)]
@@ -17,7 +20,10 @@ use std::fmt::Debug;
 use serde::{Deserialize, Serialize};
 use statrs::function::erf::erfc;
 
+pub use of_answer::{Answer, Means, OfAnswer, Variance};
 pub use publishing::Publishing;
+pub use quantile::{Choice, Quantile};
+pub use ratio::Ratio;
 
 use super::potential::{Coordinate, Norm};
 use crate::rng::Rng;

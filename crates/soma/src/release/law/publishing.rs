@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Noise;
-use crate::error::{Invalid, positive};
+use crate::error::{Invalid, interval, positive};
 use crate::release::potential::{Coordinate, Curve};
 use crate::rng::Rng;
 
@@ -16,6 +16,9 @@ pub struct Publishing {
     /// The width g of the lattice of discrete noise, where that is not 1: what is published is
     /// g (floor(x / g + 1/2) + Z), with whole noise Z of scale / g.
     pub granularity: Option<f64>,
+    /// Continuous noise that is drawn until the noisy answer lies within these bounds, as noise on a
+    /// bounded domain is.
+    pub within: Option<(f64, f64)>,
     /// Rounded to the nearest multiple of this.
     pub rounding: Option<f64>,
     /// Clamped from below; minus infinity if not.
@@ -29,6 +32,7 @@ impl Default for Publishing {
     fn default() -> Self {
         Publishing {
             granularity: None,
+            within: None,
             rounding: None,
             low: f64::NEG_INFINITY,
             high: f64::INFINITY,
@@ -48,6 +52,17 @@ impl Publishing {
                     granularity,
                     "discrete-laplace or discrete-gaussian noise; or round = ..., if the published \
                      value was rounded",
+                ));
+            }
+        }
+        if let Some(range) = self.within {
+            interval("within", range)?;
+            if noise.is_discrete() || self.rounding.is_some() {
+                return Err(Invalid::new(
+                    "within",
+                    "is for continuous noise whose values were published as they are",
+                    format!("[{}, {}]", range.0, range.1),
+                    "laplace or gaussian noise, without round",
                 ));
             }
         }
@@ -92,6 +107,10 @@ impl Publishing {
             let g = self.granularity.unwrap_or(1.0);
             return law.log_density(scale / g, on_lattice(published, g), on_lattice(truth, g));
         }
+        if let Some((low, high)) = self.within {
+            let possible = log_between(noise, scale, low - truth, high - truth);
+            return law.log_density(scale, published, truth) - possible;
+        }
         match self.rounding {
             None => law.log_density(scale, published, truth),
             Some(width) => {
@@ -127,6 +146,12 @@ impl Publishing {
     /// What is published of the true answer `truth`, for simulation only.
     pub(crate) fn sample(&self, noise: Noise, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
         let law = noise.law();
+        if let Some((low, high)) = self.within {
+            // The bounds hold the truth, or nearly: few tries are enough.
+            let tries = (0..10_000).map(|_| law.sample(scale, truth, rng));
+            let found = tries.into_iter().find(|noisy| (low..=high).contains(noisy));
+            return found.unwrap_or(truth.clamp(low, high));
+        }
         let noisy = match self.granularity {
             Some(g) => g * law.sample(scale / g, on_lattice(truth, g), rng),
             None => law.sample(scale, truth, rng),
@@ -138,7 +163,8 @@ impl Publishing {
     /// The potential of one coordinate of which `published` was released.
     pub(crate) fn coordinate(&self, noise: Noise, scale: f64, published: f64) -> Coordinate {
         let is_shown = self.low < published && published < self.high;
-        if is_shown && self.rounding.is_none() && self.granularity.is_none() {
+        let is_plain = self.rounding.or(self.granularity).is_none() && self.within.is_none();
+        if is_shown && is_plain {
             return noise.law().coordinate(scale, published);
         }
         Coordinate::Curve(Arc::new(Processed::new(*self, noise, scale, published)))
@@ -231,6 +257,7 @@ impl Curve for Processed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::{assert_follows, integral};
     use crate::rng::stream;
 
     fn all() -> Vec<(Noise, Publishing)> {
@@ -243,6 +270,7 @@ mod tests {
                 cases.push((noise, Publishing { granularity: Some(0.25), ..plain }));
                 cases.push((noise, Publishing { granularity: Some(0.25), low, high, ..plain }));
             } else {
+                cases.push((noise, Publishing { within: Some((-1.5, 3.0)), ..plain }));
                 cases.push((noise, Publishing { rounding: Some(0.5), ..plain }));
                 cases.push((noise, Publishing { rounding: Some(0.5), low, high, ..plain }));
             }
@@ -323,6 +351,22 @@ mod tests {
                     assert!(ok, "{noise:?} {publishing:?} {published} at {middle}: {rise}");
                 }
             }
+        }
+    }
+
+    /// Noise that is drawn until the answer lies within bounds: the density integrates to one over
+    /// them, and draws follow it.
+    #[test]
+    fn noise_on_a_bounded_domain() {
+        let publishing = Publishing { within: Some((0.0, 4.0)), ..Publishing::default() };
+        for (noise, truth) in [(Noise::Laplace, 0.3), (Noise::Gaussian, 3.5)] {
+            let density = |y: f64| publishing.log_density(noise, 1.4, y, truth).exp();
+            let below = |y: f64| integral(0.0, y, density);
+            assert!((below(4.0) - 1.0).abs() < 1e-7, "{noise:?} {}", below(4.0));
+            let mut rng = stream(6, 0);
+            let mut draws: Vec<f64> =
+                (0..4_000).map(|_| publishing.sample(noise, 1.4, truth, &mut rng)).collect();
+            assert_follows("draws", &mut draws, below);
         }
     }
 

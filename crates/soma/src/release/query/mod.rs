@@ -1,25 +1,31 @@
 //! What a curator computes: a statistic of each record, summed over the records.
 
+mod below;
 mod categories;
+mod centred_squares;
 mod combined;
 mod count;
 mod gram;
 mod histogram;
 mod log_sum;
 mod mean;
+mod moments;
 mod slots;
 mod text;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use below::Below;
 pub use categories::Categories;
+pub use centred_squares::CentredSquares;
 pub(crate) use combined::Combined;
 pub use count::Count;
 pub use gram::Gram;
 pub use histogram::Histogram;
 pub use log_sum::LogSum;
 pub use mean::Mean;
+pub use moments::MomentSums;
 pub(crate) use slots::Slots;
 pub use text::Text;
 
