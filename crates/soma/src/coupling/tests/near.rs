@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use rand::RngExt;
 
-use super::chains::CoupledChains;
+use crate::coupling::chains::CoupledChains;
 use super::frozen::{Frozen, WAYS, Way};
 use crate::chain::{Chain, Problem};
 use crate::kernel::KernelChoice;

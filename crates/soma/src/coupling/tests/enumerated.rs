@@ -6,9 +6,9 @@ use std::sync::Arc;
 use rand::RngExt;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::kernel::CoupledKernel;
-use super::offers::CoupledOffers;
-use super::pair::Pair;
+use crate::coupling::kernel::CoupledKernel;
+use crate::coupling::offers::CoupledOffers;
+use crate::coupling::pair::Pair;
 use crate::chain::{Problem, Summary};
 use crate::error::Outcome;
 use crate::kernel::{KernelChoice, Strategy, Subset};

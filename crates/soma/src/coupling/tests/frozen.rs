@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::offers::CoupledOffers;
-use super::pair::Pair;
-use super::select::by_bounds::{Bounded, Bounds};
-use super::select::by_cells::{AllByCells, CellDarts};
-use super::select::by_darts::Darts;
-use super::select::by_scan::{All, Weights};
-use super::select::places::{Move, Places, currents, taken};
+use crate::coupling::offers::CoupledOffers;
+use crate::coupling::pair::Pair;
+use crate::coupling::select::by_bounds::{Bounded, Bounds};
+use crate::coupling::select::by_cells::{AllByCells, CellDarts};
+use crate::coupling::select::by_darts::Darts;
+use crate::coupling::select::by_scan::{All, Weights};
+use crate::coupling::select::places::{Move, Places, currents, taken};
 use crate::error::Outcome;
 use crate::kernel::{Soma, Strategy};
 use crate::model::Model;
