@@ -25,7 +25,7 @@ use crate::release::potential::Norm;
 /// The epsilon of a release, with respect to the replacement of one record, if its noise has one:
 /// the largest change of the log density of the noise. `None` for noise of Gauss's kind.
 pub fn epsilon(release: &Release) -> Option<f64> {
-    if release.mechanism().noise().law().norm() != Norm::L1 {
+    if release.mechanism().noise().law().sensitivity_norm() != Norm::L1 {
         return None;
     }
     let scales = release.sum_scales();

@@ -45,7 +45,7 @@ impl Mechanism {
         n: usize,
     ) -> Result<Self, Invalid> {
         let implied = query.sensitivity();
-        let scale = match (noise.law().norm(), budget) {
+        let scale = match (noise.law().sensitivity_norm(), budget) {
             (Norm::L1, Budget::Epsilon(epsilon)) => {
                 sensitivity.unwrap_or(implied.l1) / positive("epsilon", epsilon)?
             }

@@ -34,7 +34,7 @@ impl Law for RoundedLaplace {
         true
     }
 
-    fn norm(&self) -> Norm {
+    fn sensitivity_norm(&self) -> Norm {
         Norm::L1
     }
 

@@ -34,7 +34,7 @@ fn bins_have_the_law_of_the_scan() {
                     let mut offer = vec![0.0; 10];
                     offer[to] = records.unit(to);
                     let law = law_of(noise, &records, &offer);
-                    let norm = noise.law().norm();
+                    let norm = noise.law().sensitivity_norm();
                     let (counts, _) =
                         frozen(Strategy::Bins, false, norm, &records, &offer, 20_000, &mut rng);
                     let off = distance(&counts, &law);
@@ -201,7 +201,7 @@ fn bins_follow_the_records() {
             kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
         }
         let Kernel::Soma(soma) = &kernel else { unreachable!() };
-        match noise.law().norm() {
+        match noise.law().sensitivity_norm() {
             Norm::L1 => soma.bins.check::<_, Portable>(&L1, &records),
             Norm::L2 => soma.bins.check::<_, Portable>(&L2, &records),
         }

@@ -37,7 +37,7 @@ fn every_strategy_has_the_law_of_the_scan() {
                         }
                         let (records, offer) = problem(noise, n, k, epsilon, state);
                         let law = law_of(noise, &records, &offer);
-                        let norm = noise.law().norm();
+                        let norm = noise.law().sensitivity_norm();
                         let (counts, _) =
                             frozen(strategy, false, norm, &records, &offer, 10_000, &mut rng);
                         let off = distance(&counts, &law);
@@ -71,7 +71,7 @@ fn common_cases_have_the_law_of_the_scan_to_many_draws() {
     for ((noise, epsilon, strategy), k) in common {
         let (records, offer) = problem(noise, n, k, epsilon, State::Typical);
         let law = law_of(noise, &records, &offer);
-        let norm = noise.law().norm();
+        let norm = noise.law().sensitivity_norm();
         let (counts, _) = frozen(strategy, false, norm, &records, &offer, 1_000_000, &mut rng);
         let off = distance(&counts, &law);
         if off >= 5.0 {
@@ -102,7 +102,7 @@ fn bounds_are_not_below_the_weights() {
             (9, Strategy::Cells(16)),
             (1, Strategy::Ordered),
         ] {
-            let step = match noise.law().norm() {
+            let step = match noise.law().sensitivity_norm() {
                 Norm::L1 => LOSS,
                 Norm::L2 => BEYOND - (BEYOND * BEYOND - 2.0 * LOSS).sqrt(),
             };
@@ -118,7 +118,7 @@ fn bounds_are_not_below_the_weights() {
             // An offer like the first record: the release stays so far beyond.
             let offer = vec![0.5; k];
             let law = law_of(noise, &records, &offer);
-            let norm = noise.law().norm();
+            let norm = noise.law().sensitivity_norm();
             let (counts, _) = frozen(strategy, false, norm, &records, &offer, 2_000_000, &mut rng);
             let off = distance(&counts, &law);
             println!("{noise:?} {k} {strategy:?}: {off}");
@@ -146,7 +146,7 @@ fn many_records_have_the_law_of_the_scan() {
         let (records, offer) = problem(noise, n, k, 10.0, State::Typical);
         let law = law_of(noise, &records, &offer);
         let (counts, _) =
-            frozen(strategy, false, noise.law().norm(), &records, &offer, 600_000, &mut rng);
+            frozen(strategy, false, noise.law().sensitivity_norm(), &records, &offer, 600_000, &mut rng);
         let sums = |all: &[f64]| all.chunks(32).map(|g| g.iter().sum()).collect::<Vec<f64>>();
         let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
         let (law, counts) = (sums(&law), sums(&counts));
@@ -166,7 +166,7 @@ fn far_offers_are_refused_as_by_the_scan() {
         let (records, mut offer) = problem(noise, n, 9, 30.0, State::Typical);
         offer[0] += off;
         let law = law_of(noise, &records, &offer);
-        let norm = noise.law().norm();
+        let norm = noise.law().sensitivity_norm();
         let (counts, _) =
             frozen(Strategy::Cells(4), false, norm, &records, &offer, DRAWS, &mut rng);
         let (refused, expected) = (counts[n] as f64 / DRAWS as f64, law[n]);
@@ -225,7 +225,7 @@ fn vector_and_portable_paths_agree() {
             let (records, offer) = problem(noise, 500, k, 10.0, State::Typical);
             let draw = |portable| {
                 let mut rng = rng::stream(8, 0);
-                frozen(strategy, portable, noise.law().norm(), &records, &offer, 20_000, &mut rng)
+                frozen(strategy, portable, noise.law().sensitivity_norm(), &records, &offer, 20_000, &mut rng)
             };
             assert_eq!(draw(false), draw(true), "{noise:?} {strategy:?}");
         }

@@ -239,11 +239,11 @@ fn l1(k: usize) -> Potential {
 }
 
 fn potential_of(noise: Noise, k: usize) -> Potential {
-    Potential::of_norm(noise.law().norm(), k)
+    Potential::of_norm(noise.law().sensitivity_norm(), k)
 }
 
 fn law_of(noise: Noise, records: &Records, statistic: &[f64]) -> Vec<f64> {
-    match noise.law().norm() {
+    match noise.law().sensitivity_norm() {
         Norm::L1 => law::<L1>(records, statistic),
         Norm::L2 => law::<L2>(records, statistic),
     }
