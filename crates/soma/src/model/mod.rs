@@ -11,7 +11,7 @@ mod normal;
 mod price;
 mod rank_one;
 mod regression;
-mod shapes;
+mod dirichlet_conditional;
 mod slice;
 mod text;
 mod uniform;
