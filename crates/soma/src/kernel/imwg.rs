@@ -42,7 +42,7 @@ impl RecordKernel for SysImwg {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(3.0, 2.7, 1.0)
+        SweepCost { per_sweep: 3.0, per_move: 2.7, per_weight: 1.0 }
     }
 
     fn coupling(&self) -> Coupling {
@@ -78,7 +78,7 @@ impl RecordKernel for RanImwg {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(3.0, 3.1, 1.0)
+        SweepCost { per_sweep: 3.0, per_move: 3.1, per_weight: 1.0 }
     }
 
     fn coupling(&self) -> Coupling {

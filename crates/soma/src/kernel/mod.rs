@@ -32,6 +32,7 @@ pub use self::soma::Soma;
 pub use self::soma_blocks::SomaBlocks;
 pub use self::soma_scan::SomaScan;
 pub use self::soma_subset::{SomaSubset, Subset};
+pub(crate) use self::table::RecordSizes;
 use self::table::{Context, RecordKernel, kernels};
 pub use self::table::{Coupling, KernelOptions};
 use crate::error::{Invalid, Outcome};

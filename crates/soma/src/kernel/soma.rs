@@ -24,7 +24,7 @@ use super::select::uniform::candidates::Candidates;
 use super::select::uniform::outliers::Outliers;
 use super::select::uniform::{MANY, UniformSelector};
 use super::select::{Selector, Strategy, Turn, bins};
-use super::table::{Context, Coupling, KernelOptions, RecordKernel};
+use super::table::{Context, Coupling, KernelOptions, RecordKernel, RecordSizes};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::Batches;
 use crate::records::{Batch, Offers, Records};
@@ -153,14 +153,26 @@ impl RecordKernel for Soma {
 
     fn cost(&self, n: f64) -> SweepCost {
         match self.strategy {
-            Some(Strategy::Scan) => SweepCost::new(10.0, 8.2 + BOUND * n, 1.0),
-            Some(Strategy::Cells(_)) => SweepCost::new(100.0, 18.0, 1.5),
-            Some(Strategy::Bins) => SweepCost::new(10.0, 4.0, 1.0),
-            Some(Strategy::Ordered) => SweepCost::new(20.0, 9.0, 1.0),
-            Some(Strategy::Boxes) => SweepCost::new(100.0, 60.0, 2.0),
-            Some(Strategy::Weights) => SweepCost::new(5.0, 5.0, 2.0),
-            Some(Strategy::Uniform) | None => SweepCost::new(10.0, 4.5, 0.7),
+            Some(Strategy::Scan) => SweepCost { per_sweep: 10.0, per_move: 8.2 + BOUND * n, per_weight: 1.0 },
+            Some(Strategy::Cells(_)) => SweepCost { per_sweep: 100.0, per_move: 18.0, per_weight: 1.5 },
+            Some(Strategy::Bins) => SweepCost { per_sweep: 10.0, per_move: 4.0, per_weight: 1.0 },
+            Some(Strategy::Ordered) => SweepCost { per_sweep: 20.0, per_move: 9.0, per_weight: 1.0 },
+            Some(Strategy::Boxes) => SweepCost { per_sweep: 100.0, per_move: 60.0, per_weight: 2.0 },
+            Some(Strategy::Weights) => SweepCost { per_sweep: 5.0, per_move: 5.0, per_weight: 2.0 },
+            Some(Strategy::Uniform) | None => SweepCost { per_sweep: 10.0, per_move: 4.5, per_weight: 0.7 },
         }
+    }
+
+    /// Statistics by cell, with room for more in each; places by bin; and of very many records in bins
+    /// those that come in a sweep, sorted at its end.
+    fn memory(records: RecordSizes) -> u64 {
+        let RecordSizes { n, record_dim, statistic_dim, is_coded } = records;
+        let for_each: usize = match is_coded {
+            true if n < bins::FAR => 4,
+            true => 20 * (record_dim + 1),
+            false => 10 * (statistic_dim + 1),
+        };
+        (n as u64).saturating_mul(for_each as u64)
     }
 
     fn coupling(&self) -> Coupling {

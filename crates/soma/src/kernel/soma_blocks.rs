@@ -95,7 +95,7 @@ impl RecordKernel for SomaBlocks {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(5.0, 8.2, 1.0)
+        SweepCost { per_sweep: 5.0, per_move: 8.2, per_weight: 1.0 }
     }
 
     fn coupling(&self) -> Coupling {

@@ -64,7 +64,7 @@ impl RecordKernel for SomaScan {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(5.0, 5.0, 1.5)
+        SweepCost { per_sweep: 5.0, per_move: 5.0, per_weight: 1.5 }
     }
 
     fn coupling(&self) -> Coupling {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::KernelChoice;
 use super::counts::{Counts, SweepCost};
 use super::soma_scan::soma_move;
-use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
+use super::table::{Context, Coupling, KernelOptions, RecordKernel, RecordSizes, some_of};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::for_each_offer;
 use crate::records::{Batch, Offers, Records};
@@ -115,7 +115,12 @@ impl RecordKernel for SomaSubset {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(5.0, 10.0, 1.2)
+        SweepCost { per_sweep: 5.0, per_move: 10.0, per_weight: 1.2 }
+    }
+
+    /// All places in some order.
+    fn memory(records: RecordSizes) -> u64 {
+        (records.n as u64).saturating_mul(size_of::<usize>() as u64)
     }
 
     fn coupling(&self) -> Coupling {

@@ -49,6 +49,12 @@ pub(crate) trait RecordKernel: Sized {
     /// What a sweep of `n` moves costs.
     fn cost(&self, n: f64) -> SweepCost;
 
+    /// About how many bytes it keeps beside the records; none where that does not grow with them.
+    fn memory(records: RecordSizes) -> u64 {
+        let _ = records;
+        0
+    }
+
     /// How it is coupled.
     fn coupling(&self) -> Coupling;
 
@@ -63,6 +69,19 @@ pub(crate) trait RecordKernel: Sized {
         let _ = options;
         true
     }
+}
+
+/// How many records there are, and how large they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordSizes {
+    /// The number of records.
+    pub(crate) n: usize,
+    /// The length of a record.
+    pub(crate) record_dim: usize,
+    /// The length of its statistic.
+    pub(crate) statistic_dim: usize,
+    /// Whether of a record in bins only its bin is kept.
+    pub(crate) is_coded: bool,
 }
 
 /// The options of kernels, as a user gives them. A kernel takes some of them or none.
@@ -172,6 +191,20 @@ macro_rules! kernels {
                     ranked.into_iter().filter_map(|(rank, choice)| Some((rank?, choice))).collect();
                 ranked.sort_by_key(|(rank, _)| *rank);
                 ranked.into_iter().map(|(_, choice)| choice).collect()
+            }
+
+            /// About how many bytes the kernel keeps beside the records; of those that `auto` tries,
+            /// the most.
+            pub(crate) fn memory(self, records: RecordSizes) -> u64 {
+                match self {
+                    KernelChoice::Auto => {
+                        let candidates = KernelChoice::candidates(records.n).into_iter();
+                        candidates.map(|choice| choice.memory(records)).max().unwrap_or(0)
+                    }
+                    $(KernelChoice::$variant $({ $($field: _),* })? => {
+                        <$kernel as RecordKernel>::memory(records)
+                    })*
+                }
             }
 
             /// The kernel at work on `n` records; [settled](KernelChoice::settled), since a kernel

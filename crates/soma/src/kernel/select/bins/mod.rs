@@ -75,7 +75,7 @@ trait Register {
 }
 
 /// So many records are far in memory.
-const FAR: usize = 2_000_000;
+pub(crate) const FAR: usize = 2_000_000;
 
 /// After so many moves the masses are summed up anew: shifted one by one, their sums drift.
 const DRIFT: usize = 64;
