@@ -153,13 +153,23 @@ impl RecordKernel for Soma {
 
     fn cost(&self, n: f64) -> SweepCost {
         match self.strategy {
-            Some(Strategy::Scan) => SweepCost { per_sweep: 10.0, per_move: 8.2 + BOUND * n, per_weight: 1.0 },
-            Some(Strategy::Cells(_)) => SweepCost { per_sweep: 100.0, per_move: 18.0, per_weight: 1.5 },
+            Some(Strategy::Scan) => {
+                SweepCost { per_sweep: 10.0, per_move: 8.2 + BOUND * n, per_weight: 1.0 }
+            }
+            Some(Strategy::Cells(_)) => {
+                SweepCost { per_sweep: 100.0, per_move: 18.0, per_weight: 1.5 }
+            }
             Some(Strategy::Bins) => SweepCost { per_sweep: 10.0, per_move: 4.0, per_weight: 1.0 },
-            Some(Strategy::Ordered) => SweepCost { per_sweep: 20.0, per_move: 9.0, per_weight: 1.0 },
-            Some(Strategy::Boxes) => SweepCost { per_sweep: 100.0, per_move: 60.0, per_weight: 2.0 },
+            Some(Strategy::Ordered) => {
+                SweepCost { per_sweep: 20.0, per_move: 9.0, per_weight: 1.0 }
+            }
+            Some(Strategy::Boxes) => {
+                SweepCost { per_sweep: 100.0, per_move: 60.0, per_weight: 2.0 }
+            }
             Some(Strategy::Weights) => SweepCost { per_sweep: 5.0, per_move: 5.0, per_weight: 2.0 },
-            Some(Strategy::Uniform) | None => SweepCost { per_sweep: 10.0, per_move: 4.5, per_weight: 0.7 },
+            Some(Strategy::Uniform) | None => {
+                SweepCost { per_sweep: 10.0, per_move: 4.5, per_weight: 0.7 }
+            }
         }
     }
 

@@ -121,7 +121,8 @@ impl Model for Beta {
         bring_within_reach(&mut logs);
         let n = 0.25 * release.worth();
         let log_sums = [n * logs[0], n * logs[1]];
-        DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+        DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }
+            .sample_approximation(theta, rng)
     }
 
     fn price(&self, n: usize) -> Price {

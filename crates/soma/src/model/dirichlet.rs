@@ -190,7 +190,8 @@ impl Model for Dirichlet {
         bring_within_reach(&mut logs);
         let n = 0.25 * release.worth();
         let log_sums: Vec<f64> = logs.iter().map(|log| n * log).collect();
-        DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+        DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }
+            .sample_approximation(theta, rng)
     }
 
     fn price(&self, n: usize) -> Price {

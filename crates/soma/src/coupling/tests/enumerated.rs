@@ -6,10 +6,10 @@ use std::sync::Arc;
 use rand::RngExt;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
+use crate::chain::{Problem, Summary};
 use crate::coupling::kernel::CoupledKernel;
 use crate::coupling::offers::CoupledOffers;
 use crate::coupling::pair::Pair;
-use crate::chain::{Problem, Summary};
 use crate::error::Outcome;
 use crate::kernel::{KernelChoice, Strategy, Subset};
 use crate::model::Model;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use rand::RngExt;
 
-use crate::coupling::chains::CoupledChains;
 use super::frozen::{Frozen, WAYS, Way};
 use crate::chain::{Chain, Problem};
+use crate::coupling::chains::CoupledChains;
 use crate::kernel::KernelChoice;
 use crate::model::{NormalInverseGamma, Regression};
 use crate::release::mechanism::{Mechanism, Noise};

@@ -145,8 +145,15 @@ fn many_records_have_the_law_of_the_scan() {
     ] {
         let (records, offer) = problem(noise, n, k, 10.0, State::Typical);
         let law = law_of(noise, &records, &offer);
-        let (counts, _) =
-            frozen(strategy, false, noise.law().sensitivity_norm(), &records, &offer, 600_000, &mut rng);
+        let (counts, _) = frozen(
+            strategy,
+            false,
+            noise.law().sensitivity_norm(),
+            &records,
+            &offer,
+            600_000,
+            &mut rng,
+        );
         let sums = |all: &[f64]| all.chunks(32).map(|g| g.iter().sum()).collect::<Vec<f64>>();
         let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
         let (law, counts) = (sums(&law), sums(&counts));
@@ -225,7 +232,15 @@ fn vector_and_portable_paths_agree() {
             let (records, offer) = problem(noise, 500, k, 10.0, State::Typical);
             let draw = |portable| {
                 let mut rng = rng::stream(8, 0);
-                frozen(strategy, portable, noise.law().sensitivity_norm(), &records, &offer, 20_000, &mut rng)
+                frozen(
+                    strategy,
+                    portable,
+                    noise.law().sensitivity_norm(),
+                    &records,
+                    &offer,
+                    20_000,
+                    &mut rng,
+                )
             };
             assert_eq!(draw(false), draw(true), "{noise:?} {strategy:?}");
         }
