@@ -36,14 +36,14 @@ pub fn epsilon(release: &Release) -> Option<f64> {
     Some(by_coordinate.min(release.query().sensitivity().l1 / smallest))
 }
 
-/// A lower bound on the probability that SOMA takes an offer, from any state:
+/// A lower bound on the probability that SOMA takes a proposal, from any state:
 /// n / (n + e^epsilon - 1).
 pub fn soma_acceptance(n: usize, epsilon: f64) -> f64 {
     let (n, q) = (n as f64, (-epsilon).exp());
     n * q / (n * q + (1.0 - q))
 }
 
-/// A lower bound on the probability that Ran-IMwG, or Sys-IMwG at any place, takes an offer from
+/// A lower bound on the probability that Ran-IMwG, or Sys-IMwG at any place, takes a proposal from
 /// any state: e^-epsilon.
 pub fn imwg_acceptance(epsilon: f64) -> f64 {
     (-epsilon).exp()
@@ -167,7 +167,7 @@ pub fn soma_expansion_of_two(epsilon: f64) -> f64 {
 }
 
 /// An upper bound on the same for Ran-IMwG: a place where the chains agree is chosen, and one
-/// takes the offer.
+/// takes the proposal.
 pub fn ran_expansion(n: usize, d: usize, epsilon: f64) -> f64 {
     let d = d.min(n);
     if d == 0 {
@@ -187,7 +187,7 @@ pub fn ran_variance(n: usize, soma_variance: f64, variance: f64) -> f64 {
 }
 
 /// A lower bound on the total variation distance from pi after `t` moves from a state where an
-/// offer is taken with probability `acceptance`: the chain has not moved with probability
+/// proposal is taken with probability `acceptance`: the chain has not moved with probability
 /// (1 - acceptance)^t, and `mass` is the probability of the state under pi, which is 0 for
 /// continuous records, and which the paper takes for 0.
 pub fn tv_lower_bound(acceptance: f64, t: u64, mass: f64) -> f64 {

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use soma::error::Failure;
 use soma::kernel::{
-    Batch, Counts, Kernel, KernelChoice, KernelOptions, ModelOffers, Offers, Records, Strategy,
+    Batch, Counts, Kernel, KernelChoice, KernelOptions, ModelProposals, Proposals, Records,
+    Strategy,
 };
 use soma::rng::{self, Rng};
 
@@ -141,7 +142,7 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     // One state for all: it is a draw from the law that every kernel leaves invariant, and stays
     // one whichever of them has moved it.
     let mut records = Records::new(release, records)?;
-    let mut offers = ModelOffers::new(problem.model(), &theta, release);
+    let mut proposals = ModelProposals::new(problem.model(), &theta, release);
     let asked = plan.kernels(contenders());
     let mut names = asked.clone();
     if !names.contains(&"sys-imwg") {
@@ -154,8 +155,8 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     let mut contenders = contenders.collect::<Result<Vec<_>, Failure>>()?;
     let seconds = plan.seconds.unwrap_or(SECONDS);
     let sweep = |contender: &mut Contender| match &mut contender.kernel {
-        Some(kernel) => kernel.sweep(&mut records, &mut offers, potential, &mut contender.rng),
-        None => draw(cell.n, &mut offers, &mut contender.batch, &mut contender.rng),
+        Some(kernel) => kernel.sweep(&mut records, &mut proposals, potential, &mut contender.rng),
+        None => draw(cell.n, &mut proposals, &mut contender.batch, &mut contender.rng),
     };
     let timed = interleave(&mut contenders, seconds, |_| Ok(()), sweep)?;
     let sys = names.iter().position(|&name| name == "sys-imwg").expect("it was put in");
@@ -213,14 +214,14 @@ pub fn choice(name: &str, n: usize) -> Option<KernelChoice> {
 /// As many proposals as a sweep takes, and no move.
 fn draw(
     n: usize,
-    offers: &mut ModelOffers,
+    proposals: &mut ModelProposals,
     batch: &mut Batch,
     rng: &mut Rng,
 ) -> Result<Counts, Failure> {
-    let (size, mut left) = (offers.batch_size(), n);
+    let (size, mut left) = (proposals.batch_size(), n);
     while left > 0 {
         let now = size.min(left);
-        offers.fill(now, batch, rng)?;
+        proposals.fill(now, batch, rng)?;
         left -= now;
     }
     std::hint::black_box(&*batch);

@@ -27,7 +27,7 @@ use super::select::{Selector, Strategy, Turn, bins};
 use super::table::{Context, Coupling, KernelOptions, RecordKernel, RecordSizes};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::Batches;
-use crate::records::{Batch, Offers, Records};
+use crate::records::{Batch, Proposals, Records};
 use crate::release::Release;
 use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
@@ -115,11 +115,11 @@ impl Soma {
     fn make_plain_moves(
         &mut self,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
-        let batches = Batches::new(records.n(), offers, &mut self.batch);
+        let batches = Batches::new(records.n(), proposals, &mut self.batch);
         if !potential.is_separable() || self.forced == Some(Strategy::Weights) {
             self.strategy = Some(Strategy::Weights);
             return self.separable.weigh_all(potential, records, batches, rng);
@@ -173,8 +173,8 @@ impl RecordKernel for Soma {
         }
     }
 
-    /// Statistics by cell, with room for more in each; places by bin; and of very many records in bins
-    /// those that come in a sweep, sorted at its end.
+    /// Statistics by cell, with room for more in each; places by bin; and of very many records in
+    /// bins those that come in a sweep, sorted at its end.
     fn memory(records: RecordSizes) -> u64 {
         let RecordSizes { n, record_dim, statistic_dim, is_coded } = records;
         let for_each: usize = match is_coded {
@@ -212,13 +212,13 @@ impl RecordKernel for Soma {
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
-        let Context { records, offers, potential, rng } = at;
+        let Context { records, proposals, potential, rng } = at;
         let k = records.k();
         let is_plain = matches!(self.forced, Some(Strategy::Boxes | Strategy::Weights));
         let Some(norm) = potential.norm().filter(|_| !is_plain) else {
-            return self.make_plain_moves(records, offers, potential, rng);
+            return self.make_plain_moves(records, proposals, potential, rng);
         };
-        let moves = Moves { soma: self, records, offers, rng };
+        let moves = Moves { soma: self, records, proposals, rng };
         let counts = match norm {
             Norm::L1 => specialised::<_, L1>(moves, k, Arch::new())?,
             Norm::L2 => specialised::<_, L2>(moves, k, Arch::new())?,
@@ -231,7 +231,7 @@ impl RecordKernel for Soma {
 struct Moves<'a> {
     soma: &'a mut Soma,
     records: &'a mut Records,
-    offers: &'a mut dyn Offers,
+    proposals: &'a mut dyn Proposals,
     rng: &'a mut Rng,
 }
 
@@ -240,11 +240,11 @@ impl Work for Moves<'_> {
 
     #[inline(always)]
     fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let Moves { soma, records, offers, rng } = self;
+        let Moves { soma, records, proposals, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
         let Soma { partition, ahead, columns, quantised, cells, .. } = soma;
         let Soma { candidates, outliers, bins, order, envelope, batch, .. } = soma;
-        let batches = Batches::new(records.n(), offers, batch);
+        let batches = Batches::new(records.n(), proposals, batch);
         match strategy {
             Strategy::Uniform => {
                 let selector = UniformSelector::begin::<V, K>(

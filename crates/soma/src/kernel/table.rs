@@ -3,7 +3,7 @@
 use super::counts::{Counts, SweepCost};
 use super::{KernelChoice, Subset};
 use crate::error::{Invalid, Outcome};
-use crate::records::{Offers, Records};
+use crate::records::{Proposals, Records};
 use crate::release::{Potential, Release};
 use crate::rng::Rng;
 use crate::stored::Check;
@@ -13,7 +13,7 @@ pub(crate) struct Context<'a> {
     /// The records, whose residual is up to date.
     pub(crate) records: &'a mut Records,
     /// Where proposals come from.
-    pub(crate) offers: &'a mut dyn Offers,
+    pub(crate) proposals: &'a mut dyn Proposals,
     /// Minus the log density of the release.
     pub(crate) potential: &'a Potential,
     /// The random stream.
@@ -161,7 +161,8 @@ macro_rules! kernels {
                 }
             }
 
-            /// The options that the kernel called `name` takes, by name; none if there is no such one.
+            /// The options that the kernel called `name` takes, by name; none if there is no such
+            /// one.
             pub fn options_of(name: &str) -> &'static [&'static str] {
                 match name {
                     $(<$kernel as RecordKernel>::NAME => <$kernel as RecordKernel>::OPTIONS,)*
@@ -193,8 +194,8 @@ macro_rules! kernels {
                 ranked.into_iter().map(|(_, choice)| choice).collect()
             }
 
-            /// About how many bytes the kernel keeps beside the records; of those that `auto` tries,
-            /// the most.
+            /// About how many bytes the kernel keeps beside the records; of those that `auto`
+            /// tries, the most.
             pub(crate) fn memory(self, records: RecordSizes) -> u64 {
                 match self {
                     KernelChoice::Auto => {
