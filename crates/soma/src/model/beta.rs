@@ -70,6 +70,10 @@ impl Model for Beta {
         record.iter().all(|x| stored::is_one(*x))
     }
 
+    fn show(&self, records: &mut [f64]) {
+        records.iter_mut().for_each(|x| *x = x.clamp(0.0, 1.0));
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         for (shape, prior) in theta.iter_mut().zip(&self.priors) {
             *shape = prior.sample(rng)?;
@@ -294,6 +298,16 @@ mod tests {
                 starts(&model(), &release(mean, 50, vec![value], scale));
             }
         }
+    }
+
+    #[test]
+    fn shown_records_lie_between_0_and_1() {
+        let mut records = [0.0; 200];
+        model().propose(&[0.001, 0.001], &mut records, &mut stream(6, 0)).unwrap();
+        assert!(records.iter().any(|x| *x < 0.0) && records.iter().any(|x| *x > 1.0));
+        assert!(model().supports(&records));
+        model().show(&mut records);
+        assert!(records.iter().all(|x| (0.0..=1.0).contains(x)));
     }
 
     #[test]
