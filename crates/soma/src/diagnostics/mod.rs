@@ -31,6 +31,4 @@ pub use quantile::quantile;
 pub use reason::Reason;
 pub use rhat::rhat;
 pub use summary::Summary;
-pub use verdict::{
-    APART, ESS_PER_CHAIN, MIN_ACCEPTANCE, MIN_CHANGES, MIN_SWAPS, RHAT, Verdict,
-};
+pub use verdict::{APART, ESS_PER_CHAIN, MIN_ACCEPTANCE, MIN_CHANGES, MIN_SWAPS, RHAT, Verdict};

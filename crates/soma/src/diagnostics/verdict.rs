@@ -189,7 +189,8 @@ impl Serialize for Verdict {
         }
         let stated = |reason| Stated { reason, message: reason.to_string() };
         let reasons = self.reasons.iter().map(stated).collect();
-        Told { trusted: self.is_trusted(), unknown: self.is_unknown(), reasons }.serialize(serializer)
+        Told { trusted: self.is_trusted(), unknown: self.is_unknown(), reasons }
+            .serialize(serializer)
     }
 }
 

@@ -92,9 +92,8 @@ pub(super) fn logit(stored: f64) -> f64 {
 /// The sums of log x and of log(1 - x).
 pub(super) fn log_sums(records: &[f64]) -> [f64; 2] {
     let inside = || records.iter().map(|x| of(*x));
-    let deeper = |[low, high]: [f64; 2], x: &f64| {
-        [low + AT_0.depth(-x), high + AT_1.depth(x - 1.0)]
-    };
+    let deeper =
+        |[low, high]: [f64; 2], x: &f64| [low + AT_0.depth(-x), high + AT_1.depth(x - 1.0)];
     let [low, high] = records.iter().fold([0.0; 2], deeper);
     [log_sum(inside()) - low, log_sum(inside().map(|x| 1.0 - x)) - high]
 }
