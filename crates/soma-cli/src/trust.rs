@@ -21,6 +21,11 @@ pub fn sentence(report: &Report) -> String {
                 draws = draws.max(Some(nice(more)));
             }
             Reason::OneChain => chains = Some(4),
+            Reason::FewSwaps { .. } | Reason::Apart { .. } => {
+                warmup = Some(nice((4 * report.warmup).max(1000) as f64));
+                draws = draws.max(Some(nice(4.0 * report.draws as f64)));
+                chains = chains.max(Some(nice(2.0 * report.chains as f64)));
+            }
             _ => {}
         }
     }

@@ -10,6 +10,7 @@ use soma::chain::{Chain, Chosen, Draw, Observer, Snapshot};
 use soma_store::Store;
 
 use crate::control::Control;
+use crate::draws::crossing;
 
 /// How often a chain looks for signals: seldom enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(50);
@@ -23,20 +24,22 @@ pub struct Collector<'a> {
 struct Inner {
     draws: Vec<Draw>,
     chosen: Option<Chosen>,
+    crossing: Option<f64>,
     looked: Instant,
 }
 
 impl<'a> Collector<'a> {
     pub fn new(control: &'a Control, store: Option<&'a Store>) -> Self {
-        let inner = Inner { draws: Vec::new(), chosen: None, looked: Instant::now() };
+        let looked = Instant::now();
+        let inner = Inner { draws: Vec::new(), chosen: None, crossing: None, looked };
         Collector { control, store, inner: Mutex::new(inner) }
     }
 
-    /// The draws, but for those that went into a folder, and which kernel the chain took, where it
-    /// was to find one.
-    pub fn into_parts(self) -> (Vec<Draw>, Option<Chosen>) {
+    /// The draws, but for those that went into a folder, which kernel the chain took, where it was
+    /// to find one, and how it crosses between pieces, see [`crossing`].
+    pub fn into_parts(self) -> (Vec<Draw>, Option<Chosen>, Option<f64>) {
         let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (inner.draws, inner.chosen)
+        (inner.draws, inner.chosen, inner.crossing)
     }
 }
 
@@ -82,6 +85,7 @@ impl Observer for Collector<'_> {
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.chosen = state.chosen().cloned();
+        inner.crossing = crossing(&state.moves());
         Ok(())
     }
 

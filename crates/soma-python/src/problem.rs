@@ -73,6 +73,7 @@ type Draws<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
     Option<Chosen>,
+    Option<f64>,
 );
 
 /// The kernel that a chain took; and for each that it tried, the name, effective draws per sweep
@@ -160,7 +161,7 @@ impl Problem {
             chain::run_chains(&self.0, &settings.0, only, NonZeroUsize::MIN, &collector)
         })
         .map_err(failed)?;
-        let (draws, taken) = collector.into_parts();
+        let (draws, taken, crossing) = collector.into_parts();
         let values = draws.iter().flat_map(|draw| draw.values.iter().copied()).collect();
         let values = Array2::from_shape_vec((draws.len(), self.0.outputs().len()), values);
         let values = values.expect("each draw holds a value for each output");
@@ -171,6 +172,7 @@ impl Problem {
             PyArray1::from_iter(py, acceptance),
             PyArray1::from_iter(py, log_density),
             taken.map(chosen),
+            crossing,
         ))
     }
 }

@@ -6,6 +6,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use soma_store::Status;
 
+use crate::draws::crossing;
 use crate::problem::{Chosen, Settings, chosen};
 use crate::store::unstored;
 
@@ -47,6 +48,12 @@ impl Run {
         let manifest = self.0.manifest();
         let of = |chain: usize| manifest.chosen.get(chain).cloned().flatten().map(chosen);
         (0..manifest.draws.len()).map(of).collect()
+    }
+
+    /// How each chain crosses between pieces of the posterior, see [`crossing`].
+    #[getter]
+    fn crossings(&self) -> Vec<Option<f64>> {
+        self.0.manifest().theta_moves.iter().map(|moves| crossing(moves)).collect()
     }
 
     /// Whether all draws were made.

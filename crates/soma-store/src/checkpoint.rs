@@ -15,7 +15,7 @@ use soma::kernel::Counts;
 use crate::{Manifest, StoreError, atomic};
 
 const MARK: &[u8; 8] = b"SOMA-CHK";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const REMEDY: &str = "Put the file back from a copy, or start the run afresh in another folder.";
 
 /// A chain as it was after its last stored draw (or in warm-up, with no draw yet).

@@ -402,7 +402,9 @@ impl Observer for Store {
         if let Some(records) = &mut store.records
             && index.is_multiple_of(records.thin)
         {
-            for record in state.records().all().chunks_exact(records.dim) {
+            let mut shown = state.records().all().to_vec();
+            self.problem.model().show(&mut shown);
+            for record in shown.chunks_exact(records.dim) {
                 records.writer.push(record)?;
             }
         }

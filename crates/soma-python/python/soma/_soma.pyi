@@ -134,14 +134,18 @@ class Problem:
 
     def run_chain(
         self, settings: Settings, chain: int, control: Control, store: Store | None = None
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], _Chosen | None]:
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], _Chosen | None, float | None]:
         """Runs chain number `chain` alone, without the GIL. With a store its draws go there."""
 
 def summarise(draws: NDArray[Any]) -> dict[str, float]:
     """The summary of the draws of one parameter, an array of shape (chain, draw)."""
 
 def judge(
-    names: Sequence[str], columns: Sequence[NDArray[Any]], acceptance: NDArray[Any]
+    names: Sequence[str],
+    columns: Sequence[NDArray[Any]],
+    acceptance: NDArray[Any],
+    log_density: NDArray[Any],
+    crossings: Sequence[float | None],
 ) -> tuple[bool, str, list[str]]:
     """Whether draws can be trusted, the verdict in words, and the reasons one by one."""
 
@@ -280,6 +284,10 @@ class Run:
     @property
     def chosen(self) -> list[_Chosen | None]:
         """The kernel that each chain took, where it was to find one and has."""
+
+    @property
+    def crossings(self) -> list[float | None]:
+        """How each chain crosses between pieces of the posterior."""
 
     @property
     def complete(self) -> bool:

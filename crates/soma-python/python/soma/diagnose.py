@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import _soma
 from .posterior import Posterior, shown
 from .stored import open
 
@@ -36,7 +35,9 @@ def diagnose(source: Any) -> Diagnosis:
 
     The thresholds are those of Vehtari et al. (2021), as on the command line: R-hat below 1.01, and
     100 effective draws for each chain, in the bulk and in the tails. Draws that hardly moved, an
-    acceptance rate near 0 and a single chain are reasons against them, too.
+    acceptance rate near 0 and a single chain are reasons against them, too; and so is a sharp
+    release of few records whose posterior may be in pieces, where the chains may not have gone from
+    one to another: then the reason says that it cannot be known.
 
     Args:
         source: a `Posterior`; the folder of a stored run; an Arrow table, see
@@ -46,9 +47,7 @@ def diagnose(source: Any) -> Diagnosis:
     True
     """
     posterior = _posterior(source)
-    trusted, reason, reasons = _soma.judge(
-        posterior.parameters, list(posterior._columns), posterior.acceptance
-    )
+    trusted, reason, reasons = posterior._verdict()
     return Diagnosis(posterior.summary(), trusted, reason, tuple(reasons))
 
 

@@ -168,7 +168,7 @@ class _Chain:
     def run(self, control: _soma.Control) -> ChainDraws:
         problem = problem_of(self.release, self.model)
         settings = (self.store and self.store.settings) or problem.settings(self.sampler)
-        values, acceptance, log_density, chosen = problem.run_chain(
+        values, acceptance, log_density, chosen, crossing = problem.run_chain(
             settings, self.chain, control, self.store
         )
         return ChainDraws(
@@ -178,5 +178,6 @@ class _Chain:
             log_density,
             Chosen._of(chosen),
             stopped=control.stopped,
+            crossing=crossing,
             transports_in_vain=problem.transports_in_vain,
         )

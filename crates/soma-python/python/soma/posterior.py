@@ -82,6 +82,9 @@ class ChainDraws:
     """The kernel that the chain took, where it was to find one."""
     stopped: bool
     """Whether there would have been more."""
+    crossing: float | None = None
+    """The share of swaps that its ladder accepts at the weakest step; NaN where there should be a
+    ladder and is none; None where none is needed."""
     transports_in_vain: bool = False
     """Whether the model's `transport` never returned records that can be used."""
 
@@ -126,6 +129,7 @@ class Posterior:
         model: Model | BuiltinModel | None = None,
         settings: Settings | None = None,
         chosen: Sequence[Chosen] = (),
+        crossings: Sequence[float | None] = (),
         seconds: float = float("nan"),
         interrupted: bool = False,
     ) -> None:
@@ -139,6 +143,7 @@ class Posterior:
         self.model = model
         self.settings = settings
         self.chosen = tuple(chosen)
+        self._crossings = list(crossings)
         self.seconds = seconds
         self.interrupted = interrupted
 
@@ -158,6 +163,7 @@ class Posterior:
         log_density = np.stack([chain.log_density[:length] for chain in kept])
         parameters = about.pop("parameters")
         about["chosen"] = [chain.chosen for chain in kept if chain.chosen is not None]
+        about["crossings"] = [chain.crossing for chain in kept]
         return cls(np.ascontiguousarray(columns), parameters, acceptance, log_density, **about)
 
     @classmethod
@@ -214,6 +220,16 @@ class Posterior:
         rows = [_soma.summarise(column) for column in self._columns]
         return pd.DataFrame(rows, index=pd.Index(self.parameters, name="parameter"))
 
+    def _verdict(self) -> tuple[bool, str, list[str]]:
+        """Whether the draws can be trusted, the verdict in words, and the reasons one by one."""
+        return _soma.judge(
+            self.parameters,
+            list(self._columns),
+            self.acceptance,
+            self.log_density,
+            self._crossings,
+        )
+
     def to_arviz(self) -> Any:
         """An ArviZ `InferenceData`, or `DataTree` with ArviZ 1.x.
 
@@ -235,7 +251,7 @@ class Posterior:
         _, chains, draws = self._columns.shape
         stopped = ", stopped before its end" if self.interrupted else ""
         table = shown(self.summary())
-        _, reason, _ = _soma.judge(self.parameters, list(self._columns), self.acceptance)
+        _, reason, _ = self._verdict()
         return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}\n\n{reason}"
 
     def _repr_html_(self) -> str:

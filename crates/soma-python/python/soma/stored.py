@@ -77,9 +77,10 @@ def _read(
             log_density,
             Chosen._of(chosen),
             not run.complete,
+            crossing,
         )
-        for number, (chosen, (*values, acceptance, log_density)) in enumerate(
-            zip(run.chosen, by_chain)
+        for number, (chosen, crossing, (*values, acceptance, log_density)) in enumerate(
+            zip(run.chosen, run.crossings, by_chain)
         )
         if len(log_density)
     ]

@@ -77,6 +77,11 @@ pub trait Model: Debug + Send + Sync {
         record.iter().all(|x| x.is_finite())
     }
 
+    /// Turns records into what a user reads, where the model stores more than that.
+    fn show(&self, records: &mut [f64]) {
+        let _ = records;
+    }
+
     /// Draws theta from the prior.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome;
 

@@ -92,6 +92,8 @@ fn some_of_the_grid() {
         case(Family::NormalMean { wide: narrow }, Noise::Laplace, 2, 300.0, Place::Middle),
         case(Family::ExponentialMean { wide }, Noise::Laplace, 10, 10.0, Place::Inside),
         case(Family::BetaMean { wide: narrow }, Noise::Laplace, 2, 100.0, Place::Inside),
+        // Records nearer to 1 than numbers are.
+        case(Family::BetaMean { wide: narrow }, Noise::Laplace, 10, 1.0, Place::HighEdge),
         case(Family::UniformMean, Noise::Gaussian, 3, 30.0, Place::Middle),
         case(Family::Categories, Noise::DiscreteGaussian, 10, 3.0, Place::Outside),
         case(Family::NormalHistogram, Noise::DiscreteLaplace, 3, 1.0, Place::HighEdge),
