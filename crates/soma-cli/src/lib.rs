@@ -21,13 +21,14 @@ mod moves;
 mod progress;
 mod report;
 mod session;
+mod shell;
 mod spec_file;
 mod table;
 mod trust;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Bayesian inference from differentially private releases.
 #[derive(Parser)]
@@ -51,12 +52,21 @@ enum Command {
     Check(check::Args),
     /// List the shipped specs, or print one to start your own from.
     Examples(examples::Args),
+    /// Print a script that completes the options of soma in a shell.
+    Completions(shell::CompletionsArgs),
+    /// Print the manual page of soma or of a command.
+    Man(shell::ManArgs),
     /// Measure the program itself (by the program soma-bench).
     #[command(disable_help_flag = true)]
     Bench(measure::Args),
     /// Compute the tables and figures of the SOMA paper again, beside its numbers (by soma-bench).
     #[command(disable_help_flag = true)]
     Paper(measure::Args),
+}
+
+/// The program as clap has it.
+fn command() -> clap::Command {
+    Soma::command()
 }
 
 /// Runs the program on these arguments, of which the first is its name. Gives its exit code.
@@ -76,6 +86,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
         Command::Bench(args) => measure::run("bench", args),
         Command::Paper(args) => measure::run("paper", args),
     })

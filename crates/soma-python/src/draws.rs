@@ -11,23 +11,28 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use soma::diagnostics::{Column, Summary, Verdict};
+use soma::diagnostics::{Advice, Column, Summary, Verdict};
 
-/// Whether draws can be trusted, the verdict in words, and the reasons one by one. Arrays of shape
-/// (chain, draw), one for each name, and the acceptance rates.
+/// Whether draws can be trusted, the verdict in words, the reasons one by one, and the settings to
+/// try otherwise. Arrays of shape (chain, draw), one for each name, the acceptance rates, and the
+/// iterations of warm-up, where they are known: without them there is no advice.
 #[pyfunction]
+#[pyo3(signature = (names, columns, acceptance, warmup=None))]
 pub fn judge(
     names: Vec<String>,
     columns: Vec<PyReadonlyArray2<f64>>,
     acceptance: PyReadonlyArray2<f64>,
-) -> (bool, String, Vec<String>) {
+    warmup: Option<u64>,
+) -> (bool, String, Vec<String>, Vec<(&'static str, u64)>) {
     let named = names.iter().zip(&columns);
+    let draws = columns.first().map_or(0, |all| all.shape()[1] as u64);
     let columns: Vec<Column> = named.map(|(name, all)| Column::of(name, &chains(all))).collect();
     let mean = |chain: Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
     let acceptance: Vec<f64> = chains(&acceptance).into_iter().map(mean).collect();
     let verdict = Verdict::of(&columns, &acceptance);
     let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
-    (verdict.is_trusted(), verdict.to_string(), reasons)
+    let advice = warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, w, draws));
+    (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
 }
 
 fn chains(draws: &PyReadonlyArray2<f64>) -> Vec<Vec<f64>> {

@@ -47,6 +47,26 @@ impl Run {
         self.manifest.chains().map(read).collect()
     }
 
+    /// Column number `column` of the stored imputed records, which are `dim` wide, by chain: the
+    /// records of one stored draw after those of another. All of the files are checked first.
+    pub fn records(&self, dim: usize, column: usize) -> Result<Vec<Vec<f64>>, StoreError> {
+        let table = Table::records(&self.folder, &self.manifest, dim).filter(|_| column < dim);
+        let table = table.ok_or_else(|| {
+            StoreError::unfit(&self.folder, format!("has no column {column} of imputed records"))
+        })?;
+        let read = |(chain, &draws): (usize, &u64)| {
+            let mut all = Vec::new();
+            let rows = table.rows(draws);
+            table.check(chain, rows)?;
+            for (part, needed) in table.parts(rows) {
+                let reader = PartReader::open(&table, chain, part, needed)?;
+                reader.read(table.counts().0 + column, &mut all)?;
+            }
+            Ok(all)
+        };
+        self.manifest.chains().zip(&self.manifest.draws).map(read).collect()
+    }
+
     /// The same of the chain with this number, a file at a time: at most 32,768 values are in memory.
     pub fn column_parts(
         &self,

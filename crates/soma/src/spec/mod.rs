@@ -7,6 +7,7 @@
 
 mod error;
 mod fixed;
+mod format;
 mod model;
 mod output;
 mod prior;
@@ -22,6 +23,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 pub use error::SpecError;
+pub use format::FORMAT;
 pub use output::Output;
 pub use sampler::{MOST_CHAINS, Sampler};
 
@@ -62,7 +64,8 @@ impl Spec {
     /// ```
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, |root| {
-            root.only(&["release", "model", "sampler", "output"])?;
+            root.only(&["release", "model", "sampler", "output", "format"])?;
+            format::check(root)?;
             let example = "... below [model], as in `soma examples atus-female`";
             let model = root.get("model").map(|value| value.table(example)).transpose()?;
             let text = model.as_ref().map(text::model).transpose()?.flatten();
@@ -102,7 +105,10 @@ pub fn is_release(text: &str) -> bool {
         let names = root.get_ref().keys().map(|key| key.get_ref().to_string());
         names.collect::<Vec<_>>()
     });
-    keys.is_ok_and(|keys| keys == ["release"])
+    keys.is_ok_and(|keys| {
+        let mut tables = keys.iter().filter(|key| *key != "format");
+        tables.next().is_some_and(|key| key == "release") && tables.next().is_none()
+    })
 }
 
 impl Release {
@@ -126,6 +132,7 @@ impl Sampler {
 }
 
 fn read_release(root: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
+    format::check(root)?;
     let table = release_table(root)?;
     let query = query.map_or_else(|| text::query(&table, None), |query| Ok(Some(query)))?;
     release::read(&table, query)
