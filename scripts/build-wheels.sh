@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 out=${1:-target/wheels}
-tools=${SOMA_WHEEL_TOOLS:-target/wheel-tools}
+tools=${SOMA_WHEEL_TOOLS:-$PWD/target/wheel-tools}
 if [ ! -d "$tools" ]; then
   "${PYTHON:-python3}" -m venv "$tools"
   bin=$tools/bin
@@ -26,7 +26,7 @@ export RUSTFLAGS=${RUSTFLAGS---remap-path-prefix=$PWD=soma --remap-path-prefix=$
 options=(--release --locked --strip --out "$out")
 if [ "$(uname -s)" = Linux ]; then
   options+=(--zig --compatibility manylinux2014)
-  export PATH=$PWD/$bin:$PATH
+  export PATH=$bin:$PATH
 fi
 "$bin/maturin" build "${options[@]}"
 ls -l "$out"/*.whl
