@@ -36,8 +36,8 @@ pub fn man(args: ManArgs) -> Outcome {
     let mut soma = crate::command();
     soma.build();
     if let Some(folder) = &args.out {
-        let written = std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to(soma, folder));
+        let written =
+            std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(soma, folder));
         return written.map_err(|error| Failed::Run(format!("{}: {error}", folder.display())));
     }
     let page = match &args.command {

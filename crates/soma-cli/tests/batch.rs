@@ -75,7 +75,8 @@ fn a_batch_gives_the_draws_of_single_fits() {
             example(name)
         };
         let alone = folder.path().join("alone").join(name);
-        let single = json(soma().arg("fit").arg(spec).args(QUICK).arg("--json").arg("--out").arg(&alone));
+        let single =
+            json(soma().arg("fit").arg(spec).args(QUICK).arg("--json").arg("--out").arg(&alone));
         for field in ["parameters", "verdict", "advice", "theta_moves", "seed"] {
             assert_eq!(fit[field], single[field], "{field} of {name}");
         }
@@ -118,7 +119,8 @@ fn a_batch_that_is_killed_and_resumed_gives_the_same_results() {
     let mut hit = 0;
     for kill in 0..3u32 {
         // Three parts of the time at which the batch would be whole, by a linear congruence.
-        let random = f64::from(seed.wrapping_mul(1_664_525).wrapping_add(kill * 977) % 1000) / 1000.0;
+        let random =
+            f64::from(seed.wrapping_mul(1_664_525).wrapping_add(kill * 977) % 1000) / 1000.0;
         let given: &[&str] = if kill == 0 { &first } else { &["--resume"] };
         let mut child = fit(&killed, given).spawn().unwrap();
         std::thread::sleep(Duration::from_secs_f64(seconds * (0.1 + 0.3 * random)));

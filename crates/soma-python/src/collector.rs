@@ -41,11 +41,7 @@ struct Inner {
 }
 
 impl<'a> Collector<'a> {
-    pub fn new(
-        control: &'a Control,
-        store: Option<&'a Store>,
-        records_thin: Option<u64>,
-    ) -> Self {
+    pub fn new(control: &'a Control, store: Option<&'a Store>, records_thin: Option<u64>) -> Self {
         let inner = Inner { collected: Collected::default(), looked: Instant::now() };
         Collector { control, store, records_thin, inner: Mutex::new(inner) }
     }

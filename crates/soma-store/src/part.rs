@@ -134,12 +134,10 @@ impl<'a> PartReader<'a> {
     ) -> Result<(), StoreError> {
         let mut left = usize::try_from(self.needed).unwrap_or(usize::MAX);
         for group in 0..self.reader.num_row_groups() {
-            let column = guarded(&self.path, || {
-                self.reader.get_row_group(group)?.get_column_reader(place)
-            })?;
-            let mut column = guarded(&self.path, || {
-                Ok::<_, String>(get_typed_column_reader::<T>(column))
-            })?;
+            let column =
+                guarded(&self.path, || self.reader.get_row_group(group)?.get_column_reader(place))?;
+            let mut column =
+                guarded(&self.path, || Ok::<_, String>(get_typed_column_reader::<T>(column)))?;
             while left > 0 {
                 let mut batch = Vec::new();
                 let wanted = left.min(BATCH);

@@ -66,3 +66,57 @@ pub fn write_results(path: &Path, rows: &[ResultRow]) -> Result<(), StoreError> 
     let values = columns.into_iter().map(|(.., values)| values);
     atomic::write(path, |file| columns::write(file, schema, Vec::new(), values))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::fs::File;
+
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+
+    /// Read by the row, as another program would: the texts, the numbers, and what is missing.
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.parquet");
+        let summary = Summary::of(&[[1.0, 2.0, 4.0], [1.5, 2.5, 3.0]]);
+        assert!(summary.rhat.is_nan(), "three draws have none");
+        let row = |name: &str, parameter: &str, summary, verdict| ResultRow {
+            name: name.into(),
+            parameter: parameter.into(),
+            summary,
+            chains: 2,
+            draws: 3,
+            verdict,
+            reasons: "few".into(),
+        };
+        let rows = [
+            row("a", "mu", Some(summary), "untrusted"),
+            row("b", "", None, "failed"),
+            row("c", "été", Some(summary), "untrusted"),
+        ];
+        write_results(&path, &rows).unwrap();
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        let read: Vec<Vec<(String, Field)>> =
+            reader.get_row_iter(None).unwrap().map(|row| row.unwrap().into_columns()).collect();
+        assert_eq!(read.len(), 3);
+        let get = |row: usize, name: &str| {
+            let found = read[row].iter().find(|(column, _)| column == name);
+            found.map(|(_, field)| field.clone()).unwrap()
+        };
+        assert_eq!(get(0, "name"), Field::Str("a".into()));
+        assert_eq!(get(2, "parameter"), Field::Str("été".into()));
+        assert_eq!(get(0, "mean"), Field::Double(summary.mean));
+        assert_eq!(get(2, "q95"), Field::Double(summary.q95));
+        assert_eq!([get(0, "rhat"), get(1, "mean")], [Field::Null, Field::Null]);
+        assert_eq!(
+            [get(1, "verdict"), get(1, "draws")],
+            [Field::Str("failed".into()), Field::ULong(3)]
+        );
+        let columns: Vec<&str> = read[0].iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(columns[..2], ["name", "parameter"]);
+        assert_eq!(columns[11..], ["chains", "draws", "verdict", "reasons"]);
+    }
+}

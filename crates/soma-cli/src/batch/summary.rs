@@ -44,12 +44,7 @@ struct Json<'a> {
 impl Done {
     /// Of a report, or of why there is none. `stopped` says that the user stopped the batch, and
     /// `json` that all of the report is wanted.
-    pub fn of(
-        fit: &PlannedFit,
-        report: Result<Report, Failed>,
-        stopped: bool,
-        json: bool,
-    ) -> Self {
+    pub fn of(fit: &PlannedFit, report: Result<Report, Failed>, stopped: bool, json: bool) -> Self {
         let empty = Done {
             name: fit.name.clone(),
             verdict: "failed",
@@ -71,8 +66,8 @@ impl Done {
                 Done { verdict, json: entry.text(json), reasons: error, ..empty }
             }
             Ok(report) => {
-                let is_whole = report.draws == fit.settings.draws
-                    && report.chains == fit.settings.chains;
+                let is_whole =
+                    report.draws == fit.settings.draws && report.chains == fit.settings.chains;
                 let verdict = match (is_whole, report.verdict.is_trusted()) {
                     (false, _) => "stopped",
                     (true, true) => "trusted",
@@ -178,7 +173,10 @@ impl Summary {
         }
         let bad = all - trusted;
         if is_long && bad > 0 {
-            text += &format!("The table shows {} of the {bad} fits that are not trusted.\n", shown.len());
+            text += &format!(
+                "The table shows {} of the {bad} fits that are not trusted.\n",
+                shown.len()
+            );
         }
         text += &format!("{trusted} of {all} fits are trusted.");
         if let Some(file) = file {

@@ -76,8 +76,7 @@ mod tests {
         // 1000 draws are 100 effective ones, and 400 are wanted.
         assert_eq!(of(vec![rough(100.0)]), Advice { draws: Some(5000), ..Advice::default() });
         let disagree = Reason::Disagree { parameter: "a".into(), rhat: 1.3 };
-        let given: Vec<_> =
-            of(vec![disagree, rough(10.0), Reason::OneChain]).given().collect();
+        let given: Vec<_> = of(vec![disagree, rough(10.0), Reason::OneChain]).given().collect();
         assert_eq!(given, [("chains", 4), ("warmup", 1000), ("draws", 50_000)]);
     }
 }
