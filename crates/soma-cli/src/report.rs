@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings, crossing};
-use soma::diagnostics::{Column, RunFigures, Summary, Verdict, rhat};
+use soma::diagnostics::{Advice, Column, RunFigures, Summary, Verdict, rhat};
 use soma::kernel::Counts;
 use soma_store::Run;
 
@@ -27,6 +27,8 @@ pub struct Report {
     pub parameters: Vec<Row>,
     /// Whether the draws can be trusted, and every reason why they cannot.
     pub verdict: Verdict,
+    /// What to try where they cannot, in numbers.
+    pub advice: Advice,
     /// The kernel that was asked for.
     pub kernel: &'static str,
     /// Which kernel each chain took and why, where it was to find one.
@@ -138,6 +140,7 @@ impl Report {
         let row = |Column { name, summary, .. }| Row { name, summary };
         Ok(Report {
             parameters: columns.into_iter().map(row).collect(),
+            advice: Advice::of(&verdict, settings.warmup, draws),
             verdict,
             kernel: settings.kernel.name(),
             chosen: Vec::new(),

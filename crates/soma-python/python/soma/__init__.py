@@ -13,6 +13,7 @@ from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
 from .fit import fit
+from .many import Fits, fit_many
 from .mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -33,8 +34,9 @@ from .models import (
     Regression,
     Uniform,
 )
-from .posterior import Chosen, Posterior, Settings, Tried
+from .posterior import Chosen, Move, Posterior, Settings, Tried
 from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
+from .records import Records
 from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
 from .spec import Spec, parse_spec, read_spec
@@ -55,6 +57,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
+    "Fits",
     "Gamma",
     "Gaussian",
     "Gram",
@@ -65,6 +68,7 @@ __all__ = [
     "Mean",
     "Mechanism",
     "Model",
+    "Move",
     "Normal",
     "NormalInverseGamma",
     "Posterior",
@@ -72,6 +76,7 @@ __all__ = [
     "Prior",
     "Progress",
     "Query",
+    "Records",
     "Regression",
     "Release",
     "RoundedLaplace",
@@ -85,6 +90,7 @@ __all__ = [
     "couple",
     "diagnose",
     "fit",
+    "fit_many",
     "open",
     "parse_spec",
     "read_spec",

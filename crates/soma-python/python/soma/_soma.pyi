@@ -23,6 +23,7 @@ __all__ = [
     "posterior_means",
     "read_arrow",
     "read_spec",
+    "run_program",
     "summarise",
 ]
 
@@ -129,12 +130,27 @@ class Problem:
     def settings(self, text: str) -> Settings:
         """Reads the table `[sampler]` of a spec, with defaults for what it leaves out."""
 
-    def check_memory(self, settings: Settings, threads: int, stored: bool) -> None:
-        """A `MemoryError` if a run on so many threads cannot fit."""
+    def check_memory(
+        self, settings: Settings, threads: int, stored: bool, records_thin: int | None = None
+    ) -> None:
+        """A `MemoryError` if a run on so many threads, with its records, cannot fit."""
 
     def run_chain(
-        self, settings: Settings, chain: int, control: Control, store: Store | None = None
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], _Chosen | None, float | None]:
+        self,
+        settings: Settings,
+        chain: int,
+        control: Control,
+        store: Store | None = None,
+        records_thin: int | None = None,
+    ) -> tuple[
+        NDArray[Any],
+        NDArray[Any],
+        NDArray[Any],
+        _Chosen | None,
+        float | None,
+        list[tuple[str, int, int, int, int, int, float]],
+        NDArray[Any],
+    ]:
         """Runs chain number `chain` alone, without the GIL. With a store its draws go there."""
 
 def summarise(draws: NDArray[Any]) -> dict[str, float]:
@@ -146,8 +162,9 @@ def judge(
     acceptance: NDArray[Any],
     log_density: NDArray[Any],
     crossings: Sequence[float | None],
-) -> tuple[bool, str, list[str]]:
-    """Whether draws can be trusted, the verdict in words, and the reasons one by one."""
+    warmup: int | None = None,
+) -> tuple[bool, str, list[str], list[tuple[str, int]]]:
+    """Whether draws can be trusted, the verdict in words, the reasons, and settings to try."""
 
 def arrow_stream(
     columns: NDArray[Any],
@@ -290,6 +307,25 @@ class Run:
         """How each chain crosses between pieces of the posterior."""
 
     @property
+    def moves(self) -> list[list[tuple[str, int, int, int, int, int, float]]]:
+        """What the moves of each chain did after warm-up."""
+
+    @property
+    def first_chain(self) -> int:
+        """The number of the first chain."""
+
+    @property
+    def records_thin(self) -> int | None:
+        """Of how many draws one has its imputed records stored."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+
+    def records(self, dim: int, column: int) -> list[NDArray[Any]]:
+        """Column number `column` of the stored records, which are `dim` wide, by chain."""
+
+    @property
     def complete(self) -> bool:
         """Whether all draws were made."""
 
@@ -303,3 +339,6 @@ class Run:
 
     def column(self, name: str) -> list[NDArray[Any]]:
         """The draws of one parameter (or `acceptance`, or `log_density`), by chain."""
+
+def run_program(args: Sequence[str]) -> int:
+    """Runs the program `soma` on these arguments, of which the first is its name. Gives its exit code."""

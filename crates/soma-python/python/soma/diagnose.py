@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .posterior import Posterior, shown
+from .posterior import Posterior, shown, verdict
 from .stored import open
 
 
@@ -25,6 +25,9 @@ class Diagnosis:
     """The verdict in words, and what to do where it is not good."""
     reasons: tuple[str, ...] = ()
     """What speaks against the draws, one by one; empty where they can be trusted."""
+    advice: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Arguments of `soma.fit` to try otherwise, where a longer run may help: the numbers that
+    `soma fit` names."""
 
     def __repr__(self) -> str:
         return f"{shown(self.table)}\n\n{self.reason}"
@@ -47,8 +50,8 @@ def diagnose(source: Any) -> Diagnosis:
     True
     """
     posterior = _posterior(source)
-    trusted, reason, reasons = posterior._verdict()
-    return Diagnosis(posterior.summary(), trusted, reason, tuple(reasons))
+    trusted, reason, reasons, advice = verdict(posterior)
+    return Diagnosis(posterior.summary(), trusted, reason, reasons, advice)
 
 
 def _posterior(source: Any) -> Posterior:

@@ -46,6 +46,9 @@ class Model:
     parameters: Sequence[str]
     """The names of the parameters, in the order of theta."""
 
+    record_columns: Sequence[str] | None = None
+    """The names of a record's columns, in `Posterior.records`; x1, x2, ..., if left out."""
+
     record_dim: int | None = None
     """The length of a record; as `propose` returns them, if left out."""
 

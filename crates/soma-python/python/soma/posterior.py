@@ -12,6 +12,7 @@ import pandas as pd
 
 from . import _soma
 from ._checks import shortened
+from .records import Records
 from .release import Release
 
 if TYPE_CHECKING:
@@ -71,6 +72,29 @@ class Chosen:
 
 
 @dataclasses.dataclass(frozen=True)
+class Move:
+    """What the sweeps, or one of the theta updates, of a chain did after warm-up."""
+
+    name: str
+    """"sweep", or the theta update."""
+    repeats: int
+    """How often it is made in an iteration."""
+    every: int
+    """In one of how many iterations."""
+    proposed: int
+    accepted: int
+    work: int
+    """Its work, counted in passes over one record."""
+    share: float
+    """Its share of all work of the chain."""
+
+    @property
+    def acceptance(self) -> float:
+        """The share of its proposals that was accepted."""
+        return self.accepted / self.proposed if self.proposed else float("nan")
+
+
+@dataclasses.dataclass(frozen=True)
 class ChainDraws:
     """The draws of one chain."""
 
@@ -87,6 +111,10 @@ class ChainDraws:
     ladder and is none; None where none is needed."""
     transports_in_vain: bool = False
     """Whether the model's `transport` never returned records that can be used."""
+    moves: tuple[Move, ...] = ()
+    """What its sweeps and theta updates did."""
+    records: NDArray[Any] | None = None
+    """The imputed records that were kept, one after the other."""
 
 
 class Posterior:
@@ -113,6 +141,10 @@ class Posterior:
     """How the run was made."""
     chosen: tuple[Chosen, ...]
     """Which kernel each chain took and why; empty unless the kernel was "auto"."""
+    moves: tuple[tuple[Move, ...], ...]
+    """What the sweeps and each theta update did after warm-up, for each chain."""
+    records: Records | None
+    """The imputed records, if they were asked for (`records=True`)."""
     seconds: float
     """How long the run took."""
     interrupted: bool
@@ -130,6 +162,8 @@ class Posterior:
         settings: Settings | None = None,
         chosen: Sequence[Chosen] = (),
         crossings: Sequence[float | None] = (),
+        moves: Sequence[Sequence[Move]] = (),
+        records: Records | None = None,
         seconds: float = float("nan"),
         interrupted: bool = False,
     ) -> None:
@@ -144,6 +178,8 @@ class Posterior:
         self.settings = settings
         self.chosen = tuple(chosen)
         self._crossings = list(crossings)
+        self.moves = tuple(tuple(chain) for chain in moves)
+        self.records = records
         self.seconds = seconds
         self.interrupted = interrupted
 
@@ -162,6 +198,10 @@ class Posterior:
         acceptance = np.stack([chain.acceptance[:length] for chain in kept])
         log_density = np.stack([chain.log_density[:length] for chain in kept])
         parameters = about.pop("parameters")
+        about["moves"] = [chain.moves for chain in kept]
+        records = about.pop("records", None)
+        if callable(records):
+            about["records"] = records(kept, length)
         about["chosen"] = [chain.chosen for chain in kept if chain.chosen is not None]
         about["crossings"] = [chain.crossing for chain in kept]
         return cls(np.ascontiguousarray(columns), parameters, acceptance, log_density, **about)
@@ -220,16 +260,6 @@ class Posterior:
         rows = [_soma.summarise(column) for column in self._columns]
         return pd.DataFrame(rows, index=pd.Index(self.parameters, name="parameter"))
 
-    def _verdict(self) -> tuple[bool, str, list[str]]:
-        """Whether the draws can be trusted, the verdict in words, and the reasons one by one."""
-        return _soma.judge(
-            self.parameters,
-            list(self._columns),
-            self.acceptance,
-            self.log_density,
-            self._crossings,
-        )
-
     def to_arviz(self) -> Any:
         """An ArviZ `InferenceData`, or `DataTree` with ArviZ 1.x.
 
@@ -251,12 +281,29 @@ class Posterior:
         _, chains, draws = self._columns.shape
         stopped = ", stopped before its end" if self.interrupted else ""
         table = shown(self.summary())
-        _, reason, _ = self._verdict()
+        _, reason, _, _ = verdict(self)
         return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}\n\n{reason}"
 
     def _repr_html_(self) -> str:
         _, chains, draws = self._columns.shape
         return f"<p>{chains} chains of {draws} draws</p>{self.summary()._repr_html_()}"
+
+
+def verdict(posterior: Posterior) -> tuple[bool, str, tuple[str, ...], dict[str, int]]:
+    """Whether draws can be trusted; why, with what to try; the reasons; the settings to try."""
+    warmup = None if posterior.settings is None else posterior.settings.warmup
+    trusted, reason, reasons, advice = _soma.judge(
+        posterior.parameters,
+        list(posterior._columns),
+        posterior.acceptance,
+        posterior.log_density,
+        posterior._crossings,
+        warmup,
+    )
+    if advice:
+        settings = ", ".join(f"{name}={value}" for name, value in advice)
+        reason = f"{reason} Try {settings}."
+    return trusted, reason, tuple(reasons), dict(advice)
 
 
 def shown(table: pd.DataFrame) -> str:

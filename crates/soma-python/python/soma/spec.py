@@ -31,8 +31,8 @@ class Spec:
     def fit(self, **options: Any) -> Posterior:
         """`soma.fit` as the spec says, but for what `options` say otherwise.
 
-        With `out=`, the imputed records are stored as `[output]` says. Without it there is no
-        folder to store them in, and a warning says so.
+        The imputed records are kept as `[output]` says: `Posterior.records`; with `out=`, in the
+        folder.
         """
         if self.model is None:
             raise ValueError("the spec has no [model]: call soma.fit with one of your own")

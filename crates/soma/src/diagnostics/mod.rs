@@ -9,6 +9,7 @@
 //! [`rhat`], fewer than two), or all draws are equal, so that there is no variance to compare
 //! (ArviZ then takes all draws for effective). A NaN never means that all is well.
 
+mod advice;
 mod autocovariance;
 mod chains;
 mod column;
@@ -22,6 +23,7 @@ mod rhat;
 mod summary;
 mod verdict;
 
+pub use advice::Advice;
 pub use chains::MIN_DRAWS;
 pub use column::Column;
 pub use ess::{ess_bulk, ess_mean, ess_quantile, ess_tail};

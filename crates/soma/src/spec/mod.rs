@@ -7,6 +7,7 @@
 
 mod error;
 mod fixed;
+mod format;
 mod joint;
 mod mechanism;
 mod model;
@@ -24,6 +25,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 pub use error::SpecError;
+pub use format::FORMAT;
 pub use output::Output;
 pub use sampler::{MOST_CHAINS, Sampler};
 
@@ -65,12 +67,12 @@ impl Spec {
     /// ```
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, |root| {
-            root.only(&["release", "model", "sampler", "output"])?;
+            root.only(&["release", "model", "sampler", "output", "format"])?;
             let example = "... below [model], as in `soma examples atus-female`";
             let model = root.get("model").map(|value| value.table(example)).transpose()?;
             let text = model.as_ref().map(text::model).transpose()?.flatten();
             let queries = Queries { text: text.as_ref(), own: None };
-            let release = release::read(&release_table(root)?, &queries)?;
+            let release = read_release(root, &queries)?;
             let model = root.need("model", example)?.table(example)?;
             let problem = match text {
                 Some(text) => model::with_text(&model, text, release)?,
@@ -105,20 +107,23 @@ pub fn is_release(text: &str) -> bool {
         let names = root.get_ref().keys().map(|key| key.get_ref().to_string());
         names.collect::<Vec<_>>()
     });
-    keys.is_ok_and(|keys| keys == ["release"])
+    keys.is_ok_and(|keys| {
+        let mut tables = keys.iter().filter(|key| *key != "format");
+        tables.next().is_some_and(|key| key == "release") && tables.next().is_none()
+    })
 }
 
 impl Release {
     /// Reads the table `[release]` of a text: of what a curator published, or of a spec.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        with_place(text, |root| release::read(&release_table(root)?, &Queries::default()))
+        with_place(text, |root| read_release(root, &Queries::default()))
     }
 
     /// Reads the table `[release]` of a text, all but the query, which is one that no text can
     /// name.
     pub fn parse_for(text: &str, query: Arc<dyn Query>) -> Result<Self, SpecError> {
         let queries = Queries { own: Some(query), text: None };
-        with_place(text, |root| release::read(&release_table(root)?, &queries))
+        with_place(text, |root| read_release(root, &queries))
     }
 }
 
@@ -127,6 +132,11 @@ impl Sampler {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, read_sampler)
     }
+}
+
+fn read_release(root: &Table, queries: &Queries) -> Result<Release, Invalid> {
+    format::check(root)?;
+    release::read(&release_table(root)?, queries)
 }
 
 fn release_table<'a>(root: &Table<'a>) -> Result<Table<'a>, Invalid> {

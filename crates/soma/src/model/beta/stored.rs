@@ -12,7 +12,7 @@
 
 use std::f64::consts::LN_2;
 
-use crate::model::shapes::log_sum;
+use crate::model::dirichlet_conditional::log_sum;
 
 /// What is known of one edge: the least distance from it that a number between 0 and 1 can have,
 /// its logarithm, and the unit of depths.
