@@ -3,6 +3,7 @@
 mod frozen;
 mod laws;
 mod measured;
+mod texts;
 
 use std::sync::Arc;
 
