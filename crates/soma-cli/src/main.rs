@@ -4,6 +4,7 @@
 //! error. Exit codes: 0 good, 1 the run failed, 2 the input was wrong.
 
 mod args;
+mod calibrate;
 mod check;
 mod couple;
 mod diagnose;
@@ -41,6 +42,8 @@ enum Command {
     Couple(couple::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
+    /// Simulate releases of a spec's model and test whether their fits are right.
+    Calibrate(calibrate::Args),
     /// Check a spec, or a release alone, and print what it says.
     Check(check::Args),
     /// List the shipped specs, or print one to start your own from.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => fit::run(args),
         Command::Couple(args) => couple::run(args),
         Command::Diagnose(args) => diagnose::run(args),
+        Command::Calibrate(args) => calibrate::run(args),
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),
         Command::Bench(args) => measure::run("bench", args),
