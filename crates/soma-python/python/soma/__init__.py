@@ -34,11 +34,13 @@ from .models import (
     Uniform,
 )
 from .posterior import Chosen, Posterior, Settings, Tried
+from .predict import Prediction
 from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
 from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
 from .spec import Spec, parse_spec, read_spec
 from .stored import open
+from .text import Statistics, TextModel
 
 __all__ = [
     "Beta",
@@ -68,6 +70,7 @@ __all__ = [
     "Normal",
     "NormalInverseGamma",
     "Posterior",
+    "Prediction",
     "Predictors",
     "Prior",
     "Progress",
@@ -77,6 +80,8 @@ __all__ = [
     "RoundedLaplace",
     "Settings",
     "Spec",
+    "Statistics",
+    "TextModel",
     "Tried",
     "Uniform",
     "WorkerLost",
