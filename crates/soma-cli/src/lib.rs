@@ -6,6 +6,7 @@
 
 mod args;
 mod batch;
+mod calibrate;
 mod check;
 mod couple;
 mod diagnose;
@@ -46,6 +47,8 @@ enum Command {
     Couple(couple::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
+    /// Simulate releases of a spec's model and test whether their fits are right.
+    Calibrate(calibrate::Args),
     /// Join folders that hold different chains of one run.
     Merge(merge::Args),
     /// Check a spec, or a release alone, and print what it says.
@@ -83,6 +86,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Fit(args) => fit::run(args),
         Command::Couple(args) => couple::run(args),
         Command::Diagnose(args) => diagnose::run(args),
+        Command::Calibrate(args) => calibrate::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),

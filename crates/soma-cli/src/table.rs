@@ -57,7 +57,7 @@ pub fn of_fits<'a>(
 }
 
 /// A table with names in the first column and numbers in the others.
-fn framed(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub fn framed(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_header(header);

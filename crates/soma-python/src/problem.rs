@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 
 use numpy::ndarray::Array2;
-use numpy::{PyArray1, PyArray2};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use soma::chain;
@@ -144,6 +144,28 @@ impl Problem {
     #[getter]
     fn record_dim(&self) -> usize {
         self.0.model().record_dim()
+    }
+
+    /// A name for each released value.
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.0.release().query().labels()
+    }
+
+    /// A replicated release at each theta, without the GIL: a row for each.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        thetas: PyReadonlyArray2<'py, f64>,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let thetas: Vec<Vec<f64>> =
+            thetas.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
+        let rows = py.detach(|| soma::predictive::releases(&self.0, &thetas, seed));
+        let rows = rows.map_err(failed)?;
+        let (count, k) = (rows.len(), self.0.release().query().dim());
+        let values = Array2::from_shape_vec((count, k), rows.into_iter().flatten().collect());
+        Ok(PyArray2::from_owned_array(py, values.expect("a value for each statistic")))
     }
 
     /// Reads the table `[sampler]` of a spec, with defaults for what it leaves out.

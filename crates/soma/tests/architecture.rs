@@ -22,6 +22,7 @@ const ROOMS: &[&str] = &[
     "coupling",
     "counts",
     "calibration",
+    "predictive",
     "theory",
     "spec",
 ];

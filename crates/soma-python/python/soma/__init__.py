@@ -35,12 +35,14 @@ from .models import (
     Uniform,
 )
 from .posterior import Chosen, Move, Posterior, Settings, Tried
+from .predict import Prediction
 from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
 from .records import Records
 from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
 from .spec import Spec, parse_spec, read_spec
 from .stored import open
+from .text import Statistics, TextModel
 
 __all__ = [
     "Beta",
@@ -72,6 +74,7 @@ __all__ = [
     "Normal",
     "NormalInverseGamma",
     "Posterior",
+    "Prediction",
     "Predictors",
     "Prior",
     "Progress",
@@ -82,6 +85,8 @@ __all__ = [
     "RoundedLaplace",
     "Settings",
     "Spec",
+    "Statistics",
+    "TextModel",
     "Tried",
     "Uniform",
     "WorkerLost",

@@ -124,6 +124,13 @@ class Problem:
         """The length of a record."""
 
     @property
+    def labels(self) -> list[str]:
+        """A name for each released value."""
+
+    def predict(self, thetas: NDArray[Any], seed: int) -> NDArray[Any]:
+        """A replicated release at each theta, a row for each."""
+
+    @property
     def transports_in_vain(self) -> bool:
         """Whether a model's `transport` was asked, and never returned records that can be used."""
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from . import _soma
 from ._checks import shortened
+from .predict import Prediction
 from .records import Records
 from .release import Release
 
@@ -259,6 +260,32 @@ class Posterior:
         """
         rows = [_soma.summarise(column) for column in self._columns]
         return pd.DataFrame(rows, index=pd.Index(self.parameters, name="parameter"))
+
+    def predict(
+        self, release: Release | None = None, *, draws: int = 1000, seed: int = 1
+    ) -> Prediction:
+        """Replicated releases: what would be published of new records, at thetas drawn here.
+
+        Args:
+            release: another release, such as one with another n; its values, which may be left as
+                zeros, are what `Prediction.p_values` compares with. The release of the posterior,
+                if left out.
+            draws: how many releases; theta is taken from draws that are evenly spaced.
+            seed: the same seed gives the same replications.
+
+        >>> posterior.predict(draws=200).values.shape
+        (200, 1)
+        """
+        from .fit import problem_of
+
+        release = self.release if release is None else release
+        if release is None or self.model is None:
+            raise ValueError("the posterior does not know its model: it was read from a table")
+        problem = problem_of(release, self.model)
+        thetas = self.draws.reshape(-1, len(self.parameters))
+        chosen = np.linspace(0, len(thetas) - 1, draws).round().astype(int)
+        values = problem.predict(np.ascontiguousarray(thetas[chosen]), seed)
+        return Prediction(tuple(problem.labels), values, np.array(release.values, dtype=float))
 
     def to_arviz(self) -> Any:
         """An ArviZ `InferenceData`, or `DataTree` with ArviZ 1.x.

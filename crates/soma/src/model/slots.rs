@@ -173,6 +173,10 @@ impl Transport for Slots {
         1 + self.inner.transport().map_or(0, |inner| inner.noise_dim())
     }
 
+    fn is_standard(&self) -> bool {
+        false
+    }
+
     fn is_smooth(&self) -> bool {
         false
     }

@@ -15,6 +15,7 @@ mod output;
 mod prior;
 mod query;
 mod release;
+mod resized;
 mod sampler;
 mod text;
 mod value;
@@ -27,6 +28,7 @@ use toml::de::DeTable;
 pub use error::SpecError;
 pub use format::FORMAT;
 pub use output::Output;
+pub use resized::with_n;
 pub use sampler::{MOST_CHAINS, Sampler};
 
 use crate::chain::{Problem, Settings};

@@ -108,7 +108,7 @@ impl ThetaMove for Hamiltonian {
             return Ok(Tally::default());
         };
         let mut tally = Tally { proposed: times, accepted: 0, work: self.work(at, times) };
-        if !held.hold(sums, state)? {
+        if !held.hold(sums, state, rng)? {
             return Ok(tally);
         }
         let (leapfrogs, length) = (self.leapfrogs(), self.log_step.exp());
