@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use soma::error::listed;
-use soma::release::{Aggregate, Release};
+use soma::release::{Aggregate, Release, SizePrior, Total};
 use soma::spec::Spec;
 
 use crate::args::ThreadArgs;
@@ -50,11 +50,25 @@ fn release(release: &Release) -> String {
         format!("scales {}", listed(&scales.iter().map(f64::to_string).collect::<Vec<_>>()))
     };
     format!(
-        "release  the {aggregate} over n = {} records of a {} query ({}), {noise} noise of {scale}",
-        release.n(),
+        "release  the {aggregate} over {} records of a {} query ({}), {noise} noise of {scale}",
+        size(release),
         query.kind(),
         listed(&query.labels()),
     )
+}
+
+/// The number of records, or that it is unknown.
+fn size(release: &Release) -> String {
+    match release.total() {
+        Total::Known(n) => format!("n = {n}"),
+        Total::Unknown(SizePrior::Flat) => "an unknown number of".into(),
+        Total::Unknown(SizePrior::Poisson { mean }) => {
+            format!("an unknown number (prior Poisson, mean {mean}) of")
+        }
+        Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+            format!("an unknown number (prior Poisson-gamma, shape {shape}, rate {rate}) of")
+        }
+    }
 }
 
 fn rest(spec: &Spec) -> String {
@@ -67,11 +81,12 @@ fn rest(spec: &Spec) -> String {
         |settings| {
             let threads = ThreadArgs::default().count();
             format!(
-                "{} chains, {} iterations of warm-up, {} draws, kernel {}\nmemory   {}",
+                "{} chains, {} iterations of warm-up, {} draws, kernel {}\nengine   {}\nmemory   {}",
                 settings.chains,
                 settings.warmup,
                 settings.draws,
                 settings.kernel.name(),
+                settings.engine_reason(problem),
                 memory::line(problem, &settings, threads),
             )
         },

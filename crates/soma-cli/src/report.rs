@@ -3,7 +3,7 @@
 use serde::Serialize;
 use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings};
 use soma::diagnostics::{Column, Summary, Verdict};
-use soma::kernel::Counts;
+use soma::kernel::{Counts, KernelChoice};
 use soma_store::Run;
 
 use crate::exit::Failed;
@@ -189,6 +189,9 @@ fn kernels(chosen: &[Chosen]) -> String {
         some => format!("{} in {some} chain{}", same[0], if some == 1 { "" } else { "s" }),
     });
     let taken = counted.collect::<Vec<String>>().join(", ");
+    if names.iter().all(|name| *name == KernelChoice::Counts.name()) {
+        return "Kernel chosen: counts; the release depends on a record only through its cell.\n".into();
+    }
     if first.tried.is_empty() {
         return format!("Kernel chosen: {taken}; the warm-up was too short to try others.\n");
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use soma::chain::{Chain, Chosen, Collected, Draw, MoveReport, Observer, Snapshot};
+use soma::chain::{Chosen, Collected, Draw, Engine, EngineSnapshot, MoveReport, Observer};
 use soma::{Outcome, chain};
 use soma_store::{Store, Watch};
 
@@ -55,7 +55,7 @@ impl Session {
 }
 
 impl Observer for Session {
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let snapshot = match &self.sink {
             Sink::Memory { watch, .. } => {
                 watch.begin(chain, 0);
@@ -69,7 +69,7 @@ impl Observer for Session {
         Ok(snapshot)
     }
 
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         if let Some(bar) = &self.progress {
             bar.draw(chain, &draw.values);
         }
@@ -79,7 +79,7 @@ impl Observer for Session {
         }
     }
 
-    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Engine) -> Outcome {
         if let Some(bar) = &self.progress {
             bar.advance(1);
         }
@@ -90,12 +90,12 @@ impl Observer for Session {
         Ok(())
     }
 
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         match &self.sink {
             Sink::Memory { watch, ends, .. } => {
                 watch.end(chain);
                 let mut ends = ends.lock().unwrap_or_else(|e| e.into_inner());
-                ends[chain] = End { chosen: state.chosen().cloned(), theta_moves: state.moves() };
+                ends[chain] = End { chosen: state.chosen(), theta_moves: state.moves() };
             }
             Sink::Disk(store) => store.end(chain, state)?,
         }

@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard, Once};
 use std::time::{Duration, Instant};
 
 use soma::Outcome;
-use soma::chain::{Chain, Chosen, Draw, MoveReport, Observer, Problem, Settings, Snapshot};
+use soma::chain::{
+    Chosen, Draw, Engine, EngineSnapshot, MoveReport, Observer, Problem, Settings,
+};
 use soma::kernel::Counts;
 use soma::spec::Sampler;
 
@@ -92,6 +94,11 @@ impl Store {
         let parameters = problem.outputs();
         if let Some(name) = parameters.iter().find(|name| RESERVED.contains(&name.as_str())) {
             let problem = format!("has a column {name}: no parameter can have that name");
+            return Err(StoreError::unfit(folder, problem));
+        }
+        if options.records_thin.is_some() && settings.samples_counts(problem) {
+            let problem = "is to hold imputed records, and the sampler of counts has none; take \
+                           another kernel, such as soma";
             return Err(StoreError::unfit(folder, problem));
         }
         let manifest = Manifest {
@@ -249,7 +256,7 @@ impl Store {
     }
 
     /// Takes up a chain at its last checkpoint, and removes what was written after that.
-    fn load(&self, chain: usize) -> Result<Option<Snapshot>, StoreError> {
+    fn load(&self, chain: usize) -> Result<Option<EngineSnapshot>, StoreError> {
         let found = self.last_checkpoint(chain)?;
         let mut store = lock(&self.chains[chain]);
         store.at(found.as_ref());
@@ -271,7 +278,7 @@ impl Store {
 
     /// Stores the chain as it is: first its rows, then the checkpoint that vouches for them, then
     /// the manifest.
-    fn checkpoint(&self, chain: usize, state: &Chain) -> Result<(), StoreError> {
+    fn checkpoint(&self, chain: usize, state: &Engine) -> Result<(), StoreError> {
         let begun = Instant::now();
         let run = lock(&self.manifest).fingerprint();
         let mut store = lock(&self.chains[chain]);
@@ -283,7 +290,7 @@ impl Store {
         let checkpoint = Checkpoint { run, chain: chain as u64, snapshot, draws, counts };
         checkpoint.write(&self.checkpoint_path(chain))?;
         store.at(Some(&checkpoint));
-        store.chosen = state.chosen().cloned();
+        store.chosen = state.chosen();
         store.theta_moves = state.moves();
         drop(store);
         self.write_manifest(Status::Running)?;
@@ -383,17 +390,17 @@ fn differences(begun: &Settings, given: &Settings) -> Vec<String> {
 }
 
 impl Observer for Store {
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let mut begun = Ok(());
         self.begun.call_once(|| begun = self.begin_run());
         begun?;
         let snapshot = self.load(chain)?;
-        self.watch.begin(chain, snapshot.as_ref().map_or(0, Snapshot::iteration));
+        self.watch.begin(chain, snapshot.as_ref().map_or(0, EngineSnapshot::iteration));
         lock(&self.chains[chain]).last_checkpoint = Instant::now();
         Ok(snapshot)
     }
 
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         let mut store = lock(&self.chains[chain]);
         let index = store.kept;
         let mut row = draw.values;
@@ -402,7 +409,8 @@ impl Observer for Store {
         if let Some(records) = &mut store.records
             && index.is_multiple_of(records.thin)
         {
-            for record in state.records().all().chunks_exact(records.dim) {
+            let imputed = state.records().map(|records| records.all()).unwrap_or_default();
+            for record in imputed.chunks_exact(records.dim) {
                 records.writer.push(record)?;
             }
         }
@@ -411,7 +419,7 @@ impl Observer for Store {
         Ok(())
     }
 
-    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Engine) -> Outcome {
         self.watch.step(chain, state.iteration());
         let store = lock(&self.chains[chain]);
         // On a slow disk, no more than half of the time goes into checkpoints.
@@ -423,7 +431,7 @@ impl Observer for Store {
         Ok(())
     }
 
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         self.watch.end(chain);
         // A chain that was broken off in an iteration can be taken up from its last checkpoint only.
         if state.is_whole() {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use common::{EVERY, StopAfter, everything, threads, whole_run};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use soma::chain::{Chain, run};
+use soma::chain::{Engine, run};
 use soma::spec::{Sampler, Spec};
 use soma_store::{Manifest, Options, Run, Store, testing};
 
@@ -132,7 +132,7 @@ fn crafted_checkpoints_do_no_harm() {
             let Ok(snapshot) = testing::checkpoint(&bytes, problem, &one.manifest, 0) else {
                 return false;
             };
-            let Ok(mut chain) = Chain::restore(problem, snapshot) else { return false };
+            let Ok(mut chain) = Engine::restore(problem, snapshot) else { return false };
             // An error of a step is an answer, too.
             let _ = (0..3).try_for_each(|_| chain.step().map(|_| ()));
             true

@@ -28,14 +28,15 @@ from .models import (
     Categorical,
     Dirichlet,
     Exponential,
+    LogLinear,
     Normal,
     Predictors,
     Regression,
     Uniform,
 )
 from .posterior import Chosen, Posterior, Settings, Tried
-from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
-from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
+from .priors import DirichletPrior, Gamma, NormalInverseGamma, NormalPrior, Prior
+from .queries import Categories, CrossTable, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
 from .spec import Spec, parse_spec, read_spec
 from .stored import open
@@ -48,6 +49,7 @@ __all__ = [
     "Categories",
     "Chosen",
     "Coupling",
+    "CrossTable",
     "CustomQuery",
     "Diagnosis",
     "Dirichlet",
@@ -61,12 +63,14 @@ __all__ = [
     "Histogram",
     "KERNELS",
     "Laplace",
+    "LogLinear",
     "LogSum",
     "Mean",
     "Mechanism",
     "Model",
     "Normal",
     "NormalInverseGamma",
+    "NormalPrior",
     "Posterior",
     "Predictors",
     "Prior",

@@ -122,6 +122,9 @@ class Problem:
     def record_dim(self) -> int:
         """The length of a record."""
 
+    def with_records(self) -> Problem:
+        """The same with records to be imputed whatever the kernel, since they are to be stored."""
+
     @property
     def transports_in_vain(self) -> bool:
         """Whether a model's `transport` was asked, and never returned records that can be used."""

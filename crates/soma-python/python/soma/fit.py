@@ -102,13 +102,17 @@ def fit(
         "seed": seed,
     }
     sampler = f"sampler = {toml(options)}\n"
-    problem = problem_of(release, model)
+    with_records = records_thin is not None
+    problem = problem_of(release, model, with_records)
     if executor is None:
         wanted = problem.settings(sampler)
         problem.check_memory(wanted, threads or processors(), out is not None)
     store = open_store(out, resume, problem, release, model, sampler, records_thin, executor)
     settings = Settings._of((store and store.settings) or problem.settings(sampler))
-    tasks = [_Chain(release, model, sampler, chain, store) for chain in range(settings.chains)]
+    tasks = [
+        _Chain(release, model, sampler, chain, store, with_records)
+        for chain in range(settings.chains)
+    ]
     iterations = settings.warmup + settings.draws * settings.thin
     reporter = Reporter(progress, iterations * settings.chains, "iterations")
     start = time.monotonic()
@@ -143,8 +147,13 @@ def fit(
     )
 
 
-def problem_of(release: Release, model: Model | BuiltinModel) -> _soma.Problem:
-    """The release with the model, if they are what they should be and fit each other."""
+def problem_of(
+    release: Release, model: Model | BuiltinModel, with_records: bool = False
+) -> _soma.Problem:
+    """The release with the model, if they are what they should be and fit each other.
+
+    With records they are imputed even where counts could be sampled without them.
+    """
     if not isinstance(release, Release):
         raise TypeError(f"release: must be a soma.Release (given: {shortened(release)})")
     if not isinstance(model, (Model, BuiltinModel)):
@@ -152,7 +161,8 @@ def problem_of(release: Release, model: Model | BuiltinModel) -> _soma.Problem:
             "model: must be a model of SOMA's, such as soma.Normal(...), or an instance of a "
             f"subclass of soma.Model (given: {shortened(model)})"
         )
-    return model._problem(release)
+    problem = model._problem(release)
+    return problem.with_records() if with_records else problem
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,9 +174,10 @@ class _Chain:
     sampler: str
     chain: int
     store: _soma.Store | None
+    with_records: bool
 
     def run(self, control: _soma.Control) -> ChainDraws:
-        problem = problem_of(self.release, self.model)
+        problem = problem_of(self.release, self.model, self.with_records)
         settings = (self.store and self.store.settings) or problem.settings(self.sampler)
         values, acceptance, log_density, chosen = problem.run_chain(
             settings, self.chain, control, self.store

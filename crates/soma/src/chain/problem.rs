@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counts::CountProblem;
 use crate::error::{Invalid, listed};
 use crate::kernel::Records;
 use crate::model::Model;
 use crate::release::Release;
+use crate::release::query::Cells;
 
 /// A function of all imputed records, for each coordinate of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -58,6 +60,10 @@ pub struct Problem {
     model: Arc<dyn Model>,
     fixed: Option<Vec<f64>>,
     summaries: Vec<Summary>,
+    /// The same with counts of cells in the place of records; or why there is no such thing.
+    counts: Result<Arc<CountProblem>, String>,
+    /// Whether the records themselves are asked for.
+    wants_records: bool,
 }
 
 impl Problem {
@@ -78,7 +84,15 @@ impl Problem {
             ));
         }
         model.check_release(&release)?;
-        let problem = Problem { release, model, fixed: None, summaries: Vec::new() };
+        let counts = CountProblem::of_release(&release, |axes| model.cell_shares(axes));
+        let problem = Problem {
+            release,
+            model,
+            fixed: None,
+            summaries: Vec::new(),
+            counts: counts.map(Arc::new),
+            wants_records: false,
+        };
         if problem.model.parameters().is_empty() {
             return problem.with_fixed(Vec::new(), vec![Summary::Mean, Summary::Sd]);
         }
@@ -99,12 +113,27 @@ impl Problem {
         self.model.check_theta(&theta).map_err(|invalid| invalid.under("model.fixed"))?;
         self.fixed = Some(theta);
         self.summaries = summaries;
+        self.counts = Err("theta is held fixed, and the draws are summaries of records".into());
         Ok(self)
+    }
+
+    /// The same with records to be imputed whatever the kernel, since they are to be stored.
+    pub fn with_records(self) -> Self {
+        Problem { wants_records: true, ..self }
+    }
+
+    /// The problem with counts of cells in the place of records; or why there is no such thing.
+    pub fn counts(&self) -> Result<&CountProblem, String> {
+        if self.wants_records {
+            return Err("the records are to be stored".into());
+        }
+        self.counts.as_deref().map_err(String::clone)
     }
 
     /// The same question of another release.
     pub fn with_release(&self, release: Release) -> Result<Self, Invalid> {
-        let other = Problem::new(release, self.model.clone())?;
+        let mut other = Problem::new(release, self.model.clone())?;
+        other.wants_records = self.wants_records;
         match &self.fixed {
             Some(theta) => other.with_fixed(theta.clone(), self.summaries.clone()),
             None => Ok(other),
@@ -128,6 +157,9 @@ impl Problem {
 
     /// The names of what a draw holds.
     pub fn outputs(&self) -> Vec<String> {
+        if let Ok(counts) = &self.counts {
+            return counts.outputs();
+        }
         if self.fixed.is_none() {
             return self.model.parameters();
         }
@@ -138,6 +170,7 @@ impl Problem {
     /// How many values a draw holds.
     pub fn output_count(&self) -> usize {
         match self.fixed {
+            None if self.counts.is_ok() => self.counts.as_ref().map_or(0, |c| c.output_count()),
             None => self.model.parameters().len(),
             Some(_) => self.model.record_dim() * self.summaries.len(),
         }
@@ -145,6 +178,9 @@ impl Problem {
 
     /// What a draw holds of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
+        if let (Ok(counts), Some(cells)) = (&self.counts, self.release.query().cells()) {
+            return self.counted(counts, &cells, theta, records);
+        }
         if self.fixed.is_none() {
             return theta.to_vec();
         }
@@ -156,6 +192,20 @@ impl Problem {
             out.extend(self.summaries.iter().map(|summary| summary.of(&column)));
         }
         out
+    }
+
+    /// What a draw of counts holds, the counts being those of the records.
+    fn counted(
+        &self,
+        problem: &CountProblem,
+        cells: &Cells,
+        theta: &[f64],
+        records: &Records,
+    ) -> Vec<f64> {
+        let mut counts = vec![0; cells.count()];
+        let each = records.all().chunks_exact(self.model.record_dim().max(1));
+        each.for_each(|record| counts[cells.cell_of(record)] += 1);
+        problem.output_of(theta, &counts)
     }
 
     /// The normalised log density of the released values given the records.

@@ -14,7 +14,7 @@ use rand_distr::Exp1;
 use super::problem::CountProblem;
 use super::shares::Terms;
 use super::state::State;
-use super::total::Total;
+use crate::release::Total;
 use crate::rng::Rng;
 
 /// The most steps out of one move, shared at random between the two sides.
@@ -52,6 +52,11 @@ impl Line {
             *change = std::mem::take(&mut self.scratch[*row]);
         }
         self.rows.retain(|&(_, change)| change != 0);
+    }
+
+    /// How many terms of the log density change along the line.
+    pub(super) fn terms(&self) -> u64 {
+        (self.cells.len() + self.rows.len()) as u64
     }
 
     /// The range of k that leaves no count negative.

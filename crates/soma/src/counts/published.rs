@@ -66,6 +66,20 @@ impl Likelihood {
         })
     }
 
+    /// The same law of a published mean over `n` records, as a function of their sum. The density
+    /// stays that of the mean.
+    pub fn of_mean(self, n: f64) -> Self {
+        match self {
+            Likelihood::L1 { value, rate, constant } => {
+                Likelihood::L1 { value: value * n, rate: rate / n, constant }
+            }
+            Likelihood::L2 { value, rate, constant } => {
+                Likelihood::L2 { value: value * n, rate: rate / n, constant }
+            }
+            Likelihood::Other(law) => Likelihood::Other(Arc::new(OfMean { law, n })),
+        }
+    }
+
     /// The normalised log density of what was published, given the true answer.
     #[inline]
     pub fn log_density(&self, truth: f64) -> f64 {
@@ -116,6 +130,27 @@ impl CountLaw for Added {
 
     fn sd(&self) -> f64 {
         self.noise.variance(self.scale).sqrt()
+    }
+}
+
+/// The law of a mean, as a function of the sum.
+#[derive(Debug)]
+struct OfMean {
+    law: Arc<dyn CountLaw>,
+    n: f64,
+}
+
+impl CountLaw for OfMean {
+    fn log_density(&self, truth: f64) -> f64 {
+        self.law.log_density(truth / self.n)
+    }
+
+    fn centre(&self) -> f64 {
+        self.law.centre() * self.n
+    }
+
+    fn sd(&self) -> f64 {
+        self.law.sd() * self.n
     }
 }
 

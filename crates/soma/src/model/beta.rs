@@ -7,9 +7,12 @@ use super::CoupledUpdate;
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
 use super::shapes::{self, Shapes, log_sum};
 use super::{GammaPrior, Model, Price, Transport};
+use crate::counts::Shares;
+use crate::counts::models::BetaCells;
 use crate::error::{Invalid, Outcome, positive};
 use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
+use crate::release::query::Axis;
 use crate::rng::Rng;
 
 /// x ~ Beta(a, b), with density proportional to x^(a - 1) (1 - x)^(b - 1); a and b have
@@ -103,6 +106,13 @@ impl Model for Beta {
         }
         Ok((theta[0] - 1.0) * x.ln() + (theta[1] - 1.0) * (-x).ln_1p()
             - ln_beta(theta[0], theta[1]))
+    }
+
+    /// Where the priors of a and b are within what the distribution function is computed for.
+    fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
+        let priors = self.priors.map(|GammaPrior { shape, rate }| (shape, rate));
+        let cells = BetaCells::new(super::only_cuts(axes)?, priors).ok()?;
+        cells.holds_prior().then(|| Shares::of(cells))
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {

@@ -7,6 +7,7 @@ pub(crate) mod aligned;
 pub(crate) mod beta_quantile;
 pub(crate) mod dense;
 pub(crate) mod exp;
+pub(crate) mod ln_gamma_shift;
 pub(crate) mod log;
 pub(crate) mod pages;
 pub(crate) mod upper;

@@ -5,6 +5,7 @@ pub mod mechanism;
 pub mod potential;
 pub mod query;
 mod reach;
+mod size;
 mod units;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::error::{Invalid, finite, listed};
 pub use mechanism::Mechanism;
 pub use potential::Potential;
 pub use query::Query;
+pub use size::{SizePrior, Total};
 pub(crate) use units::NoiseUnits;
 
 /// Whether the released values are sums or means over the records.
@@ -32,6 +34,8 @@ pub struct Release {
     mechanism: Mechanism,
     aggregate: Aggregate,
     n: usize,
+    /// The prior of n, where n is not public.
+    size_prior: Option<SizePrior>,
     values: Vec<f64>,
     potential: Arc<Potential>,
 }
@@ -79,7 +83,31 @@ impl Release {
         }
         mechanism.check(query.as_ref(), aggregate, &values)?;
         let potential = Arc::new(mechanism.potential(&values));
-        Ok(Release { query, mechanism, aggregate, n, values, potential })
+        Ok(Release { query, mechanism, aggregate, n, size_prior: None, values, potential })
+    }
+
+    /// The same with n confidential, and `n` no more than a guess at it. Counts can be sampled so;
+    /// a mean is a number of records that nobody knows.
+    pub fn with_unknown_n(mut self, prior: SizePrior) -> Result<Self, Invalid> {
+        Total::Unknown(prior).check()?;
+        if self.aggregate == Aggregate::Mean {
+            return Err(Invalid::new(
+                "n",
+                "a mean needs the number of records",
+                "unknown",
+                "statistic = \"sum\", or the number",
+            ));
+        }
+        self.size_prior = Some(prior);
+        Ok(self)
+    }
+
+    /// What is known of the number of records: all of it, or a prior.
+    pub fn total(&self) -> Total {
+        match self.size_prior {
+            Some(prior) => Total::Unknown(prior),
+            None => Total::Known(self.n as i64),
+        }
     }
 
     /// What the curator computed.
@@ -102,7 +130,7 @@ impl Release {
         self.aggregate
     }
 
-    /// The number of records.
+    /// The number of records; a guess at it, where it is [not public](Release::total).
     pub fn n(&self) -> usize {
         self.n
     }

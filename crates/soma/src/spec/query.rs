@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::value::{Table, Value};
 use crate::error::Invalid;
 use crate::release::Query;
-use crate::release::query::{Categories, Gram, Histogram, LogSum, Mean};
+use crate::release::query::{Categories, CrossTable, Gram, Histogram, LogSum, Mean};
 
 /// Reads a query, for a release of so many values.
 type Read = fn(&Table, usize) -> Result<Arc<dyn Query>, Invalid>;
@@ -17,6 +17,7 @@ const QUERIES: &[(&str, &[&str], Read)] = &[
     ("log-sum", &["clamp"], log_sum),
     ("histogram", &["edges", "range", "bins"], histogram),
     ("categories", &["labels"], categories),
+    ("table", &["axes", "margin"], cross_table),
 ];
 
 /// The most predictors of a Gram query, whose values grow as the square of it, and the most bins
@@ -122,6 +123,26 @@ fn categories(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
         Some(labels) => Categories::with_labels(labels.texts()?),
     };
     boxed(table, query)
+}
+
+/// `axes = [2, 3]`, or the labels of each axis; `margin = [0]` for the axes that were kept, all of
+/// them without it.
+fn cross_table(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
+    let example = "[[\"a\", \"b\"], [\"x\", \"y\"]], the labels of each axis; or [2, 2]";
+    let axes = table.need("axes", example)?.list(example)?;
+    let labels = |axis: &Value| {
+        if axis.is_list() {
+            return axis.texts();
+        }
+        let levels = axis.whole(1..=CrossTable::MOST as u64)?;
+        Ok((0..levels).map(|level| level.to_string()).collect())
+    };
+    let axes: Vec<Vec<String>> = axes.iter().map(labels).collect::<Result<_, _>>()?;
+    let kept = match table.get("margin") {
+        Some(kept) => kept.wholes(0..=(axes.len() as u64).saturating_sub(1))?,
+        None => (0..axes.len()).collect(),
+    };
+    boxed(table, CrossTable::new(axes, kept))
 }
 
 const RANGES: &str = "[low, high], or a list with one such range for each coordinate";

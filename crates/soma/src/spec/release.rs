@@ -3,24 +3,23 @@
 use std::sync::Arc;
 
 use super::query;
+use super::size::{self, Size};
 use super::value::Table;
 use crate::error::Invalid;
 use crate::release::mechanism::{Budget, Noise};
 use crate::release::{Aggregate, Mechanism, Query, Release};
 
-/// The most records of a spec: more do not fit in memory anywhere.
-const MOST_RECORDS: u64 = 1_000_000_000;
-
 /// The release of a table; of `query`, where that is not one that a spec can name.
 pub(super) fn read(table: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
     table.only(&["n", "statistic", "values", "query", "statistics", "mechanism"])?;
-    let n = table.need("n", "the number of records")?.whole(1..=MOST_RECORDS)? as usize;
+    let size = size::read(&table.need("n", "the number of records, or \"unknown\"")?)?;
     let aggregate =
         match table.need("statistic", "\"mean\" or \"sum\"")?.choice(&["mean", "sum"])? {
             "mean" => Aggregate::Mean,
             _ => Aggregate::Sum,
         };
     let values = table.need("values", "the released values, as a list")?.numbers()?;
+    let n = size.guess(&values);
     let example = "{ kind = \"mean\", clamp = [0.0, 1.0] } or another query";
     let query = match query {
         Some(query) => query,
@@ -30,7 +29,11 @@ pub(super) fn read(table: &Table, query: Option<Arc<dyn Query>>) -> Result<Relea
     let mechanism = table.need("mechanism", example)?.table(example)?;
     let mechanism = read_mechanism(&mechanism, query.as_ref(), aggregate, n)?;
     let release = Release::new(query, mechanism, aggregate, n, values)
-        .and_then(|release| release.check_reach().map(|()| release));
+        .and_then(|release| release.check_reach().map(|()| release))
+        .and_then(|release| match size {
+            Size::Public(_) => Ok(release),
+            Size::Unknown(prior) => release.with_unknown_n(prior),
+        });
     release.map_err(|invalid| invalid.under(table.path()))
 }
 

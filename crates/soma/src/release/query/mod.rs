@@ -1,19 +1,23 @@
 //! What a curator computes: a statistic of each record, summed over the records.
 
 mod categories;
+mod cells;
 mod gram;
 mod histogram;
 mod log_sum;
 mod mean;
+mod table;
 mod text;
 
 use std::fmt::Debug;
 
 pub use categories::Categories;
+pub use cells::{Axis, Cells};
 pub use gram::Gram;
 pub use histogram::Histogram;
 pub use log_sum::LogSum;
 pub use mean::Mean;
+pub use table::CrossTable;
 pub use text::Text;
 
 use nalgebra::DMatrix;
@@ -83,6 +87,12 @@ pub trait Query: Debug + Send + Sync {
     /// The number of categories, where a record is the number of a category and the statistic counts
     /// them all.
     fn categories(&self) -> Option<usize> {
+        None
+    }
+
+    /// The table of cells that the statistic is a count or a margin of, where it is one: then the
+    /// release depends on a record only through its cell.
+    fn cells(&self) -> Option<Cells> {
         None
     }
 

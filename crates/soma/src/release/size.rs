@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::special::ln_gamma_shift;
+use crate::numeric::ln_gamma_shift::ln_gamma_shift;
 use crate::error::{Invalid, positive};
 
 /// What is known of n beside the published counts.
@@ -41,7 +41,7 @@ impl Total {
     /// The largest number of records: all sums of counts stay exact in floating point.
     pub const MOST: i64 = 1 << 50;
 
-    pub(super) fn check(self) -> Result<(), Invalid> {
+    pub(crate) fn check(self) -> Result<(), Invalid> {
         match self {
             Total::Known(n) if !(0..=Self::MOST).contains(&n) => {
                 let allowed = format!("a whole number from 0 to {}", Self::MOST);
@@ -65,7 +65,7 @@ impl Total {
     }
 
     /// How the log prior of n changes from `n` to `n + by`.
-    pub(super) fn change(self, n: i64, by: i64) -> f64 {
+    pub(crate) fn change(self, n: i64, by: i64) -> f64 {
         let (n, by) = (n as f64, by as f64);
         match self {
             Total::Known(_) if by != 0.0 => f64::NEG_INFINITY,
