@@ -83,13 +83,19 @@ impl CountMoves {
         ]
     }
 
-    /// All kinds together.
+    /// All kinds together. A slice move has no rejections: where it stays is drawn as well, and it
+    /// counts as accepted here.
     pub fn total(&self) -> MoveCounts {
-        self.named().into_iter().fold(MoveCounts::default(), |all, (_, made)| MoveCounts {
-            proposed: all.proposed + made.proposed,
-            accepted: all.accepted + made.accepted,
-            work: all.work + made.work,
-        })
+        let mut all = MoveCounts::default();
+        for (_, made) in self.named() {
+            all.proposed += made.proposed;
+            all.accepted += made.accepted;
+            all.work += made.work;
+        }
+        for slices in [self.cell, self.transfer, self.swap, self.theta] {
+            all.accepted += slices.proposed - slices.accepted;
+        }
+        all
     }
 }
 

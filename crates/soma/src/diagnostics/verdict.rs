@@ -40,6 +40,10 @@ impl Verdict {
     /// On the draws of some parameters. `acceptance` is the acceptance rate of each chain, NaN
     /// where it is not known; empty, where none is.
     pub fn of(columns: &[Column], acceptance: &[f64]) -> Self {
+        // Counts that a sharp release leaves no doubt of say nothing of the chains.
+        let in_doubt = |column: &&Column| !(column.is_count && column.is_constant);
+        let in_doubt: Vec<Column> = columns.iter().filter(in_doubt).cloned().collect();
+        let columns = if in_doubt.is_empty() { columns } else { &in_doubt };
         let chains = columns.iter().map(|column| column.changes.len()).max().unwrap_or(0);
         let draws = columns.iter().map(|column| column.draws).min().unwrap_or(0);
         let (least_agreed, rhat) = worst(columns, |column| column.summary.rhat);
@@ -97,7 +101,7 @@ fn unmoved(columns: &[Column], draws: usize) -> Option<Reason> {
     if let Some(column) = columns.iter().find(constant) {
         return Some(Reason::Constant { parameter: column.name.clone() });
     }
-    let by_chain = columns.iter().flat_map(|column| {
+    let by_chain = columns.iter().filter(|column| !column.is_count).flat_map(|column| {
         column.changes.iter().enumerate().map(move |(chain, &changes)| (changes, chain, column))
     });
     let (changes, chain, column) = by_chain.min_by_key(|(changes, ..)| *changes)?;
@@ -217,6 +221,19 @@ mod tests {
             Verdict::of(&[nan], &[]).reasons[0],
             Reason::NotANumber { parameter: "a".into() }
         );
+    }
+
+    /// A count that a sharp release leaves no doubt of need not move; one on which the chains
+    /// differ is no such count.
+    #[test]
+    fn counts_may_be_known() {
+        let good = || column("p[a]", 4, 1.0, 2000.0);
+        let still = |name: &str, value: f64| Column::of(name, &vec![vec![value; 1000]; 4]);
+        assert!(Verdict::of(&[good(), still("count[a]", 12.0)], &[0.5; 4]).is_trusted());
+        assert!(!Verdict::of(&[good(), still("mu", 12.0)], &[0.5; 4]).is_trusted());
+        assert!(!Verdict::of(&[good(), still("n", 12.5)], &[0.5; 4]).is_trusted());
+        let apart: Vec<Vec<f64>> = (0..4).map(|c| vec![f64::from(c); 1000]).collect();
+        assert!(!Verdict::of(&[good(), Column::of("count[a]", &apart)], &[0.5; 4]).is_trusted());
     }
 
     #[test]
