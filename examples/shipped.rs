@@ -20,5 +20,6 @@ shipped![
     "histogram-n50",
     "histogram-n20",
     "category-counts",
+    "cross-table",
     "normal-gaussian-noise",
 ];
