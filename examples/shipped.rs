@@ -23,7 +23,12 @@ shipped![
         "log-normal-mean",
     ],
     "several means of one variable": ["overdispersed-counts", "gamma-durations", "heavy-tails"],
-    "counts in bins or categories": ["category-counts", "histogram-n50", "histogram-n20"],
+    "counts in bins or categories": [
+        "category-counts",
+        "cross-table",
+        "histogram-n50",
+        "histogram-n20",
+    ],
     "sums by group": ["two-groups"],
     "first and second moments": [
         "multivariate-normal",

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use soma::chain::Chain;
+use soma::chain::Engine;
 use soma_fuzz::{Stored, all};
 use soma_store::testing;
 
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut bytes = bytes.to_vec();
     testing::seal_checkpoint(&mut bytes);
     if let Ok(snapshot) = testing::checkpoint(&bytes, &spec.problem, manifest, 0)
-        && let Ok(mut chain) = Chain::restore(&spec.problem, snapshot)
+        && let Ok(mut chain) = Engine::restore(&spec.problem, snapshot)
     {
         let _ = (0..2).try_for_each(|_| chain.step().map(|_| ()));
     }

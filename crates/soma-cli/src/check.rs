@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use soma::error::listed;
 use soma::release::mechanism::Publishing;
-use soma::release::{Aggregate, Mechanism, Part, PartLaw, Release};
+use soma::release::{Aggregate, Mechanism, Part, PartLaw, Release, SizePrior, Total};
 use soma::spec::Spec;
 
 use crate::args::ThreadArgs;
@@ -39,12 +39,12 @@ pub fn run(args: Args) -> Outcome {
 }
 
 fn release(release: &Release) -> String {
-    let parts = release.parts();
+    let parts = release.published_parts();
     let said: Vec<String> = match parts {
-        [part] => vec![self::part(part, &format!("n = {} records", release.n()))],
+        [part] => vec![self::part(part, &format!("{} records", size(release)))],
         _ => {
             let named = |part: &Part| format!("  {}: {}", part.name(), self::part(part, "them"));
-            let head = format!("{} parts about n = {} records", parts.len(), release.n());
+            let head = format!("{} parts about {} records", parts.len(), size(release));
             std::iter::once(head).chain(parts.iter().map(named)).collect()
         }
     };
@@ -94,6 +94,23 @@ fn noise(mechanism: &Mechanism) -> String {
     said
 }
 
+/// The number of records, or that it is unknown.
+fn size(release: &Release) -> String {
+    match release.total() {
+        Total::Known(n) => format!("n = {n}"),
+        Total::Unknown(SizePrior::Flat) => "an unknown number of".into(),
+        Total::Unknown(SizePrior::Uniform { low, high }) => {
+            format!("an unknown number (prior uniform, {low} to {high}) of")
+        }
+        Total::Unknown(SizePrior::Poisson { mean }) => {
+            format!("an unknown number (prior Poisson, mean {mean}) of")
+        }
+        Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+            format!("an unknown number (prior Poisson-gamma, shape {shape}, rate {rate}) of")
+        }
+    }
+}
+
 fn rest(spec: &Spec) -> String {
     let problem = &spec.problem;
     let outputs = listed(&problem.outputs());
@@ -104,11 +121,12 @@ fn rest(spec: &Spec) -> String {
         |settings| {
             let threads = ThreadArgs::default().count();
             format!(
-                "{} chains, {} iterations of warm-up, {} draws, kernel {}\nmemory   {}",
+                "{} chains, {} iterations of warm-up, {} draws, kernel {}\nengine   {}\nmemory   {}",
                 settings.chains,
                 settings.warmup,
                 settings.draws,
                 settings.kernel.name(),
+                settings.engine_reason(problem),
                 memory::line(problem, &settings, threads),
             )
         },

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings, crossing};
 use soma::diagnostics::{Advice, Column, RunFigures, Summary, Verdict, rhat};
-use soma::kernel::Counts;
+use soma::kernel::{Counts, KernelChoice};
 use soma_store::Run;
 
 use crate::exit::Failed;
@@ -36,8 +36,8 @@ pub struct Report {
     pub chosen: Vec<Chosen>,
     /// What the sweeps and each move of theta did after warm-up, chain by chain.
     pub theta_moves: Vec<Vec<MoveReport>>,
-    /// The number of records.
-    pub n: usize,
+    /// The number of records; nothing, where it is unknown, and one of the parameters.
+    pub n: Option<usize>,
     /// Chains with draws.
     pub chains: usize,
     /// Iterations of warm-up of each chain.
@@ -129,6 +129,8 @@ impl Report {
         let Some(&draws) = begun.iter().min() else {
             return Err(Failed::Run("there are no draws yet".into()));
         };
+        let is_drawn = names.iter().any(|name| name == "n");
+        let n = (!is_drawn || !names.iter().any(|name| name.starts_with("count["))).then_some(n);
         let column_of = |(k, name): (usize, String)| {
             let mut chains = column(k, &name)?;
             chains.retain(|chain| !chain.is_empty());
@@ -167,14 +169,14 @@ impl Report {
     pub fn text(&self) -> String {
         let plural = if self.chains == 1 { "" } else { "s" };
         format!(
-            "{}\n\n{} chain{plural} of {} draws after {} iterations of warm-up, kernel {}, n = {}, \
+            "{}\n\n{} chain{plural} of {} draws after {} iterations of warm-up, kernel {}, n {}, \
              seed {}.\n{}{}Acceptance rate {:.1}% of {} moves. Warm-up took {}, the draws {}.\n\n{}",
             table::of(&self.parameters),
             self.chains,
             self.draws,
             self.warmup,
             self.kernel,
-            self.n,
+            self.n.map_or_else(|| "unknown".into(), |n| format!("= {n}")),
             self.seed,
             kernels(&self.chosen),
             moves::line(&self.theta_moves),
@@ -210,6 +212,9 @@ fn kernels(chosen: &[Chosen]) -> String {
         some => format!("{} in {some} chain{}", same[0], if some == 1 { "" } else { "s" }),
     });
     let taken = counted.collect::<Vec<String>>().join(", ");
+    if names.iter().all(|name| *name == KernelChoice::Counts.name()) {
+        return "Kernel chosen: counts; the release depends on a record only through its cell.\n".into();
+    }
     if first.tried.is_empty() {
         return format!("Kernel chosen: {taken}; the warm-up was too short to try others.\n");
     }

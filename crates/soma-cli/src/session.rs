@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use soma::chain::{
-    Chain, Chosen, Collected, Draw, MoveReport, Observer, Problem, Settings, Snapshot,
+    Chosen, Collected, Draw, Engine, EngineSnapshot, MoveReport, Observer, Problem, Settings,
 };
 use soma::{Outcome, chain};
 use soma_store::{Run, Store, Watch};
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
 }
 
 impl Observer for Session<'_> {
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let snapshot = match &self.sink {
             Sink::Memory { watch, .. } => {
                 watch.begin(chain, 0);
@@ -116,7 +116,7 @@ impl Observer for Session<'_> {
         Ok(snapshot)
     }
 
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         if let Some(shown) = self.shown {
             shown.draw(chain - self.first, &draw.values);
         }
@@ -126,7 +126,7 @@ impl Observer for Session<'_> {
         }
     }
 
-    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Engine) -> Outcome {
         if let Some(shown) = self.shown {
             shown.advance(1);
         }
@@ -137,12 +137,12 @@ impl Observer for Session<'_> {
         Ok(())
     }
 
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         match &self.sink {
             Sink::Memory { watch, ends, .. } => {
                 watch.end(chain);
                 let mut ends = ends.lock().unwrap_or_else(|e| e.into_inner());
-                ends[chain] = End { chosen: state.chosen().cloned(), theta_moves: state.moves() };
+                ends[chain] = End { chosen: state.chosen(), theta_moves: state.moves() };
             }
             Sink::Disk(store) => store.end(chain, state)?,
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pyo3::Python;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use soma::Outcome;
-use soma::chain::{Chain, Chosen, Draw, MoveReport, Observer, Snapshot};
+use soma::chain::{Chosen, Draw, Engine, EngineSnapshot, MoveReport, Observer};
 use soma_store::Store;
 
 use crate::control::Control;
@@ -56,15 +56,15 @@ impl<'a> Collector<'a> {
 }
 
 impl Observer for Collector<'_> {
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let Some(store) = self.store else { return Ok(None) };
         let snapshot = store.begin(chain)?;
-        self.control.advance(snapshot.as_ref().map_or(0, Snapshot::iteration));
+        self.control.advance(snapshot.as_ref().map_or(0, EngineSnapshot::iteration));
         Ok(snapshot)
     }
 
     /// In a worker process the chain runs in the main thread, which alone sees Ctrl-C there.
-    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Engine) -> Outcome {
         self.control.count();
         if let Some(store) = self.store {
             store.step(chain, state)?;
@@ -83,7 +83,7 @@ impl Observer for Collector<'_> {
         })
     }
 
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         if let Some(store) = self.store {
             return store.draw(chain, draw, state);
         }
@@ -96,12 +96,12 @@ impl Observer for Collector<'_> {
         Ok(())
     }
 
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         if let Some(store) = self.store {
             store.end(chain, state)?;
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.collected.chosen = state.chosen().cloned();
+        inner.collected.chosen = state.chosen();
         inner.collected.crossing = crossing(&state.moves());
         inner.collected.moves = state.moves();
         Ok(())

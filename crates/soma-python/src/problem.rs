@@ -128,6 +128,11 @@ impl Problem {
         Ok(Problem(problem, Some(model)))
     }
 
+    /// The same with records to be imputed whatever the kernel, since they are to be stored.
+    fn with_records(&self) -> Problem {
+        Problem(self.0.clone().with_records(), self.1.clone())
+    }
+
     /// Whether a model's `transport` was asked, and never returned records that can be used.
     #[getter]
     fn transports_in_vain(&self) -> bool {

@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use soma::chain::{Problem, Snapshot};
+use soma::chain::{EngineSnapshot, Problem};
 use soma::kernel::Counts;
 
 use crate::{Manifest, StoreError, atomic};
@@ -24,7 +24,7 @@ pub(crate) struct Checkpoint {
     /// The fingerprint of the run, and the number of the chain.
     pub run: String,
     pub chain: u64,
-    pub snapshot: Snapshot,
+    pub snapshot: EngineSnapshot,
     /// Stored draws.
     pub draws: u64,
     /// What the sweeps after warm-up did.
@@ -116,6 +116,7 @@ impl Checkpoint {
         if self.counts.accepted > self.counts.moves {
             return Err("more was accepted than was proposed".into());
         }
-        self.snapshot.check(problem).and_then(|()| self.snapshot.check_run(settings, chain))
+        self.snapshot.check(problem)?;
+        self.snapshot.check_run(problem, settings, chain)
     }
 }

@@ -6,7 +6,9 @@ use std::sync::{Mutex, MutexGuard, Once};
 use std::time::{Duration, Instant};
 
 use soma::Outcome;
-use soma::chain::{Chain, Chosen, Draw, MoveReport, Observer, Problem, Settings, Snapshot};
+use soma::chain::{
+    Chosen, Draw, Engine, EngineSnapshot, MoveReport, Observer, Problem, Settings,
+};
 use soma::kernel::Counts;
 use soma::spec::Sampler;
 
@@ -97,6 +99,11 @@ impl Store {
         let parameters = problem.outputs();
         if let Some(name) = parameters.iter().find(|name| RESERVED.contains(&name.as_str())) {
             let problem = format!("has a column {name}: no parameter can have that name");
+            return Err(StoreError::unfit(folder, problem));
+        }
+        if options.records_thin.is_some() && settings.samples_counts(problem) {
+            let problem = "is to hold imputed records, and the sampler of counts has none; take \
+                           another kernel, such as soma";
             return Err(StoreError::unfit(folder, problem));
         }
         let manifest = Manifest {
@@ -266,7 +273,7 @@ impl Store {
     }
 
     /// Takes up a chain at its last checkpoint, and removes what was written after that.
-    fn load(&self, chain: usize) -> Result<Option<Snapshot>, StoreError> {
+    fn load(&self, chain: usize) -> Result<Option<EngineSnapshot>, StoreError> {
         let found = self.last_checkpoint(chain)?;
         let mut store = self.chain(chain);
         store.at(found.as_ref());
@@ -288,7 +295,7 @@ impl Store {
 
     /// Stores the chain as it is: first its rows, then the checkpoint that vouches for them, then
     /// the manifest.
-    fn checkpoint(&self, chain: usize, state: &Chain) -> Result<(), StoreError> {
+    fn checkpoint(&self, chain: usize, state: &Engine) -> Result<(), StoreError> {
         let begun = Instant::now();
         let run = lock(&self.manifest).fingerprint();
         let mut store = self.chain(chain);
@@ -300,7 +307,7 @@ impl Store {
         let checkpoint = Checkpoint { run, chain: chain as u64, snapshot, draws, counts };
         checkpoint.write(&self.checkpoint_path(chain))?;
         store.at(Some(&checkpoint));
-        store.chosen = state.chosen().cloned();
+        store.chosen = state.chosen();
         store.theta_moves = state.moves();
         drop(store);
         self.write_manifest(Status::Running)?;
@@ -405,18 +412,18 @@ fn differences(begun: &Settings, given: &Settings) -> Vec<String> {
 }
 
 impl Observer for Store {
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let mut begun = Ok(());
         self.begun.call_once(|| begun = self.begin_run());
         begun?;
         let snapshot = self.load(chain)?;
         let place = chain - self.first_chain;
-        self.watch.begin(place, snapshot.as_ref().map_or(0, Snapshot::iteration));
+        self.watch.begin(place, snapshot.as_ref().map_or(0, EngineSnapshot::iteration));
         self.chain(chain).last_checkpoint = Instant::now();
         Ok(snapshot)
     }
 
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         let mut store = self.chain(chain);
         let index = store.kept;
         let mut row = draw.values;
@@ -425,7 +432,8 @@ impl Observer for Store {
         if let Some(records) = &mut store.records
             && index.is_multiple_of(records.thin)
         {
-            let mut shown = state.records().all().to_vec();
+            let imputed = state.records().map(|records| records.all()).unwrap_or_default();
+            let mut shown = imputed.to_vec();
             self.problem.model().show(&mut shown);
             for record in shown.chunks_exact(records.dim) {
                 records.writer.push(record)?;
@@ -436,7 +444,7 @@ impl Observer for Store {
         Ok(())
     }
 
-    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Engine) -> Outcome {
         self.watch.step(chain - self.first_chain, state.iteration());
         let store = self.chain(chain);
         // On a slow disk, no more than half of the time goes into checkpoints.
@@ -448,7 +456,7 @@ impl Observer for Store {
         Ok(())
     }
 
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         self.watch.end(chain - self.first_chain);
         // A chain that was broken off in an iteration can be taken up from its last checkpoint only.
         if state.is_whole() {

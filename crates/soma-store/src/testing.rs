@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use soma::chain::{Problem, Snapshot};
+use soma::chain::{EngineSnapshot, Problem};
 
 use crate::checkpoint::Checkpoint;
 use crate::part::PartReader;
@@ -26,7 +26,7 @@ pub fn checkpoint(
     problem: &Problem,
     manifest: &Manifest,
     chain: usize,
-) -> Result<Snapshot, String> {
+) -> Result<EngineSnapshot, String> {
     let found = Checkpoint::parse(bytes)?;
     found.check(problem, manifest, chain)?;
     Ok(found.snapshot)

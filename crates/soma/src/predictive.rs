@@ -38,8 +38,7 @@ fn release(problem: &Problem, theta: &[f64], rng: &mut Rng) -> Outcome<Vec<f64>>
             sums.iter_mut().zip(row).for_each(|(sum, t)| *sum += t);
         }
     }
-    sums.iter_mut().for_each(|sum| *sum /= release.unit());
-    Ok(release.mechanism().publish(&sums, rng))
+    Ok(release.publish(&sums, rng))
 }
 
 #[cfg(test)]

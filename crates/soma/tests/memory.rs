@@ -56,6 +56,8 @@ fn spec(n: usize, values: &str, query: &str, mechanism: &str, model: &str, sampl
 const LAPLACE: &str = "{ kind = \"laplace\", epsilon = 1.0 }";
 const NORMAL: &str = "kind = \"normal\"\nprior = { kind = \"normal-inverse-gamma\", mean = 0.5, \
                       lambda = 0.1, shape = 2.0, rate = 0.1 }";
+const CATEGORICAL: &str =
+    "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 1.0 }";
 const GAMMA: &str = "prior = { kind = \"gamma\", shape = 2.0, rate = 1.0 }";
 const MEAN: &str = "{ kind = \"mean\", clamp = [0.0, 1.0] }";
 
@@ -75,6 +77,7 @@ fn the_need_is_what_is_taken() {
         (format!("kind = \"beta\"\n{GAMMA}"), format!("kind = \"dirichlet\"\n{GAMMA}"));
     let bins = "{ kind = \"histogram\", range = [0.0, 1.0], bins = 10 }";
     let counts = format!("[{}]", vec![(n / 10).to_string(); 10].join(", "));
+    let many = format!("[{}]", vec!["10"; n / 10].join(", "));
     let geometric = "{ kind = \"discrete-laplace\", epsilon = 1.0 }";
     let uniform = "kind = \"uniform\"\nrange = [0.0, 1.0]";
     let problems = [
@@ -88,7 +91,8 @@ fn the_need_is_what_is_taken() {
         ),
         ("beta", spec(n, &half, MEAN, LAPLACE, &beta, "")),
         ("dirichlet", spec(n, "[13000, 13000, 14000]", MEAN, LAPLACE, &dirichlet, "")),
-        ("histogram", spec(n, &counts, bins, geometric, NORMAL, "")),
+        ("histogram", spec(n, &counts, bins, geometric, NORMAL, "kernel = \"soma\"")),
+        ("counts", spec(n, &many, "{ kind = \"categories\" }", geometric, CATEGORICAL, "")),
         ("uniform", spec(n, &counts, bins, geometric, uniform, "")),
     ];
     let mut wrong = Vec::new();

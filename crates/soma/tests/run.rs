@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use soma::chain::{
-    Chain, Collected, Draw, MovesChoice, Observer, Problem, Settings, Snapshot, run, run_chains,
+    Chain, Collected, Draw, Engine, EngineSnapshot, MovesChoice, Observer, Problem, Settings, run,
+    run_chains,
 };
 use soma::kernel::KernelChoice;
 use soma::model::{Model, Normal};
@@ -61,24 +62,24 @@ struct Stopped {
     after: u64,
     made: AtomicU64,
     collected: Collected,
-    states: Mutex<Vec<Option<Snapshot>>>,
+    states: Mutex<Vec<Option<EngineSnapshot>>>,
 }
 
 impl Observer for Stopped {
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         Ok(self.states.lock().unwrap()[chain].take())
     }
 
-    fn step(&self, _: usize, _: &Chain) -> Outcome {
+    fn step(&self, _: usize, _: &Engine) -> Outcome {
         self.made.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         self.collected.draw(chain, draw, state)
     }
 
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         self.states.lock().unwrap()[chain] = Some(state.snapshot());
         Ok(())
     }
@@ -164,11 +165,11 @@ struct Impatient {
 }
 
 impl Observer for Impatient {
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         self.collected.draw(chain, draw, state)
     }
 
-    fn end(&self, _: usize, state: &Chain) -> Outcome {
+    fn end(&self, _: usize, state: &Engine) -> Outcome {
         *self.ended_whole.lock().unwrap() = Some(state.is_whole());
         Ok(())
     }
@@ -200,7 +201,7 @@ fn a_stop_is_answered_within_an_iteration() {
 struct Failing;
 
 impl Observer for Failing {
-    fn draw(&self, chain: usize, _: Draw, _: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, _: Draw, _: &Engine) -> Outcome {
         if chain == 2 { Err(Failure::from("disk full")) } else { Ok(()) }
     }
 }
@@ -230,8 +231,8 @@ fn settings_are_checked() {
 fn log_density_is_normalised() {
     struct Check;
     impl Observer for Check {
-        fn draw(&self, _: usize, draw: Draw, state: &Chain) -> Outcome {
-            let records = state.records().all();
+        fn draw(&self, _: usize, draw: Draw, state: &Engine) -> Outcome {
+            let records = state.records().unwrap().all();
             let mean = records.iter().map(|x| x.clamp(-5.0, 5.0)).sum::<f64>() / 7.0;
             let expected = -(0.4 - mean).abs() / 0.1 - 0.2f64.ln();
             assert!((draw.log_density - expected).abs() < 1e-12);

@@ -29,6 +29,7 @@ from .models import (
     Categorical,
     Dirichlet,
     Exponential,
+    LogLinear,
     Normal,
     Predictors,
     Regression,
@@ -36,9 +37,9 @@ from .models import (
 )
 from .posterior import Chosen, Move, Posterior, Settings, Tried
 from .predict import Prediction
-from .priors import DirichletPrior, Gamma, NormalInverseGamma, Prior
+from .priors import DirichletPrior, Gamma, NormalInverseGamma, NormalPrior, Prior
 from .records import Records
-from .queries import Categories, CustomQuery, Gram, Histogram, LogSum, Mean, Query
+from .queries import Categories, CrossTable, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
 from .spec import Spec, parse_spec, read_spec
 from .stored import open
@@ -52,6 +53,7 @@ __all__ = [
     "Categories",
     "Chosen",
     "Coupling",
+    "CrossTable",
     "CustomQuery",
     "Diagnosis",
     "Dirichlet",
@@ -66,6 +68,7 @@ __all__ = [
     "Histogram",
     "KERNELS",
     "Laplace",
+    "LogLinear",
     "LogSum",
     "Mean",
     "Mechanism",
@@ -73,6 +76,7 @@ __all__ = [
     "Move",
     "Normal",
     "NormalInverseGamma",
+    "NormalPrior",
     "Posterior",
     "Prediction",
     "Predictors",

@@ -123,6 +123,9 @@ class Problem:
     def record_dim(self) -> int:
         """The length of a record."""
 
+    def with_records(self) -> Problem:
+        """The same with records to be imputed whatever the kernel, since they are to be stored."""
+
     @property
     def labels(self) -> list[str]:
         """A name for each released value."""

@@ -107,11 +107,12 @@ def fit(
         "seed": seed,
     }
     sampler = f"sampler = {toml(options)}\n"
-    problem = problem_of(release, model)
     if records_thin is not None:
         records_thin = whole("records_thin", records_thin)
     elif records:
         records_thin = 1
+    with_records = records_thin is not None
+    problem = problem_of(release, model, with_records)
     kept = records_thin if out is None else None
     if executor is None:
         wanted = problem.settings(sampler)
@@ -119,7 +120,8 @@ def fit(
     store = open_store(out, resume, problem, release, model, sampler, records_thin, executor)
     settings = Settings._of((store and store.settings) or problem.settings(sampler))
     tasks = [
-        _Chain(release, model, sampler, chain, store, kept) for chain in range(settings.chains)
+        _Chain(release, model, sampler, chain, store, with_records, kept)
+        for chain in range(settings.chains)
     ]
     iterations = settings.warmup + settings.draws * settings.thin
     reporter = Reporter(progress, iterations * settings.chains, "iterations")
@@ -193,8 +195,13 @@ def fit_here(
     )
 
 
-def problem_of(release: Release, model: Model | BuiltinModel) -> _soma.Problem:
-    """The release with the model, if they are what they should be and fit each other."""
+def problem_of(
+    release: Release, model: Model | BuiltinModel, with_records: bool = False
+) -> _soma.Problem:
+    """The release with the model, if they are what they should be and fit each other.
+
+    With records they are imputed even where counts could be sampled without them.
+    """
     if not isinstance(release, Release):
         raise TypeError(f"release: must be a soma.Release (given: {shortened(release)})")
     if not isinstance(model, (Model, BuiltinModel)):
@@ -202,7 +209,8 @@ def problem_of(release: Release, model: Model | BuiltinModel) -> _soma.Problem:
             "model: must be a model of SOMA's, such as soma.Normal(...), or an instance of a "
             f"subclass of soma.Model (given: {shortened(model)})"
         )
-    return model._problem(release)
+    problem = model._problem(release)
+    return problem.with_records() if with_records else problem
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,10 +222,11 @@ class _Chain:
     sampler: str
     chain: int
     store: _soma.Store | None
+    with_records: bool
     records_thin: int | None = None
 
     def run(self, control: _soma.Control) -> ChainDraws:
-        problem = problem_of(self.release, self.model)
+        problem = problem_of(self.release, self.model, self.with_records)
         settings = (self.store and self.store.settings) or problem.settings(self.sampler)
         values, acceptance, log_density, chosen, crossing, moves, records = problem.run_chain(
             settings, self.chain, control, self.store, self.records_thin

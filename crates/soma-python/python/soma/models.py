@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from . import _soma
 from ._checks import instance, shortened, whole
 from ._described import Described, toml
-from .priors import DirichletPrior, Gamma, NormalInverseGamma
+from .priors import DirichletPrior, Gamma, NormalInverseGamma, NormalPrior
 from .queries import CustomQuery, LogSum, Mean
 from .release import Release
 
@@ -194,6 +194,22 @@ class Categorical(BuiltinModel):
     kind: ClassVar[str] = "categorical"
     priors = (DirichletPrior, "soma.DirichletPrior(1.0)")
     prior: DirichletPrior | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class LogLinear(BuiltinModel):
+    """The cells of a cross-table, with main effects of every axis and chosen interactions.
+
+    Args:
+        interactions: sets of axes, by number.
+
+    >>> model = soma.LogLinear(interactions=[[0, 1]], prior=soma.NormalPrior(1.0))
+    """
+
+    kind: ClassVar[str] = "log-linear"
+    priors = (NormalPrior, "soma.NormalPrior(1.0)")
+    interactions: Sequence[Sequence[int]] | None = None
+    prior: NormalPrior | None = None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

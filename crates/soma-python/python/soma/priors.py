@@ -28,6 +28,18 @@ class Gamma(Prior):
     rate: float | Sequence[float]
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
+class NormalPrior(Prior):
+    """Normal priors with mean 0, independent of each other.
+
+    Args:
+        sd: one for all terms of the model, or one for each.
+    """
+
+    kind: ClassVar[str] = "normal"
+    sd: float | Sequence[float]
+
+
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class NormalInverseGamma(Prior):
     """The variance is inverse gamma, and means or coefficients given the variance are normal.

@@ -100,6 +100,24 @@ class Categories(Query):
     labels: Sequence[str] | None = None
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
+class CrossTable(Query):
+    """The cell of a record in a cross-table: counts of its cells, or of a margin.
+
+    Args:
+        axes: the labels of the levels of each axis, or how many there are.
+        margin: the axes that the released counts keep, by number; all, if left out, and the number
+            of all records for an empty list.
+
+    >>> soma.CrossTable(axes=[["f", "m"], 3], margin=[0])
+    CrossTable(axes=(('f', 'm'), 3), margin=(0,))
+    """
+
+    kind: ClassVar[str] = "table"
+    axes: Sequence[int | Sequence[str]]
+    margin: Sequence[int] | None = None
+
+
 @dataclasses.dataclass(frozen=True)
 class CustomQuery:
     """A query of your own, as a function of many records at a time.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from . import _soma
 from ._checks import instance
@@ -20,7 +20,8 @@ class Release:
     Args:
         query: what the curator computed of each record.
         mechanism: the noise.
-        n: the number of records.
+        n: the number of records; of counts also `"unknown"`, or a table with its prior, such as
+            `{"prior": "poisson", "mean": 100}`.
         values: the released values.
         statistic: whether the values are sums or means over the records.
 
@@ -33,7 +34,7 @@ class Release:
 
     query: Query | CustomQuery
     mechanism: Mechanism
-    n: int
+    n: int | Literal["unknown"] | Mapping[str, Any]
     values: Sequence[float]
     statistic: Literal["sum", "mean"]
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use soma::Outcome;
-use soma::chain::{Chain, Draw, Observer, Settings, Snapshot, run};
+use soma::chain::{Draw, Engine, EngineSnapshot, Observer, Settings, run};
 use soma::spec::Spec;
 use soma_store::{Options, Status, Store};
 
@@ -60,20 +60,20 @@ impl<'a> StopAfter<'a> {
 }
 
 impl Observer for StopAfter<'_> {
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         self.0.begin(chain)
     }
 
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
         self.0.draw(chain, draw, state)
     }
 
-    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Engine) -> Outcome {
         self.1.fetch_sub(1, Ordering::Relaxed);
         self.0.step(chain, state)
     }
 
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         self.0.end(chain, state)
     }
 

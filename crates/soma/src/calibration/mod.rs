@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 
 pub use uniformity::Uniformity;
 
-use crate::chain::{Chain, MovesChoice, Problem};
+use crate::chain::{Engine, MovesChoice, Problem, Settings};
+use crate::counts;
 use crate::error::{Failure, Invalid, Outcome};
 use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{KernelChoice, Records};
@@ -73,7 +74,16 @@ impl Plan {
                 ));
             }
         }
-        self.kernel.check(template.release().n())
+        if template.release().total() == Total::Unknown(SizePrior::Flat) {
+            return Err(counts::no_draws().under("release"));
+        }
+        self.settings().check(template)
+    }
+
+    /// The settings of each chain.
+    fn settings(&self) -> Settings {
+        let Plan { kernel, moves, warmup, draws, thin, seed, .. } = *self;
+        Settings { kernel, moves, chains: 1, warmup, draws, thin, seed }
     }
 }
 
@@ -214,15 +224,13 @@ pub fn replicate(
     replication: u64,
 ) -> Outcome<Vec<u64>> {
     let mut rng = stream(plan.seed, 2 * replication);
-    let (problem, theta, records) = simulate(template, truth, &mut rng)?;
-    let quantities = |theta: &[f64], records: &Records| {
-        let mut all = problem.output(theta, records);
-        all.push(problem.log_density(records));
-        all
+    let settings = plan.settings();
+    let (problem, true_values) = if settings.samples_counts(template) {
+        simulate_counts(template, truth, &mut rng)?
+    } else {
+        simulate(template, truth, &mut rng)?
     };
-    let true_values = quantities(&theta, &records);
-    let mut chain = Chain::new(&problem, plan.kernel, plan.seed, 2 * replication + 1)?
-        .with_moves(plan.moves, plan.warmup)?;
+    let mut chain = Engine::new(&problem, &settings, 2 * replication + 1)?;
     for _ in 0..plan.warmup {
         interrupt::check()?;
         chain.step()?;
@@ -234,7 +242,8 @@ pub fn replicate(
             interrupt::check()?;
             chain.step()?;
         }
-        let drawn = quantities(chain.theta(), chain.records());
+        let mut drawn = chain.draw();
+        drawn.push(chain.log_density());
         for (k, (drawn, truth)) in drawn.iter().zip(&true_values).enumerate() {
             below[k] += u64::from(drawn < truth);
             equal[k] += u64::from(drawn == truth);
@@ -244,12 +253,13 @@ pub fn replicate(
     Ok(below.iter().zip(&equal).map(|(b, &e)| b + rng.random_range(0..=e)).collect())
 }
 
-/// theta from the prior (or as it is fixed), records from the model, and a release of them.
+/// theta from the prior (or as it is fixed), records from the model, and a release of them; with
+/// what is ranked of the truth.
 fn simulate(
     template: &Problem,
     truth: Option<&Release>,
     rng: &mut Rng,
-) -> Outcome<(Problem, Vec<f64>, Records)> {
+) -> Outcome<(Problem, Vec<f64>)> {
     let (model, release) = (template.model(), template.release());
     let mut theta = vec![0.0; model.parameters().len()];
     match template.fixed() {
@@ -265,5 +275,23 @@ fn simulate(
     let values = truth.unwrap_or(release).publish(&sums, rng);
     let problem = template.with_release(release.with_values(&values)?)?;
     let records = Records::new(problem.release(), records)?;
-    Ok((problem, theta, records))
+    let mut ranked = problem.output(&theta, &records);
+    ranked.push(problem.log_density(&records));
+    Ok((problem, ranked))
+}
+
+/// The same with counts in the place of records.
+fn simulate_counts(
+    template: &Problem,
+    truth: Option<&Release>,
+    rng: &mut Rng,
+) -> Outcome<(Problem, Vec<f64>)> {
+    let release = template.release();
+    let drawn = template.counts()?.simulate(rng)?;
+    let sums: Vec<f64> = drawn.sums.iter().map(|&sum| sum as f64).collect();
+    let values = truth.unwrap_or(release).publish_sums(&sums, rng);
+    let problem = template.with_release(release.with_values(&values)?)?;
+    let mut ranked = drawn.values;
+    ranked.push(problem.counts()?.log_density(&drawn.sums));
+    Ok((problem, ranked))
 }

@@ -1,6 +1,7 @@
 //! How much memory a run takes, counted from sizes before anything is allocated.
 
 use super::{Draw, MovesChoice, Problem, Settings};
+use crate::counts::{CountProblem, Shares};
 use crate::kernel::{KernelChoice, RecordSizes};
 
 /// What a run needs, in bytes, at its peak.
@@ -40,8 +41,12 @@ impl MemoryNeed {
                 .saturating_mul(settings.draws.min(STORED_ROWS))
                 .saturating_mul(row.saturating_add(32)),
         };
+        let chain = match problem.counts() {
+            Ok(counts) if settings.samples_counts(problem) => of_counts(counts, stored),
+            _ => of_chain(problem, settings, stored),
+        };
         MemoryNeed {
-            chain: of_chain(problem, settings, stored),
+            chain,
             at_a_time: threads.clamp(1, settings.chains.max(1)) as u64,
             draws: kept.saturating_add(all.saturating_mul(8 + DIAGNOSTICS)),
         }
@@ -90,6 +95,19 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let passing = start.max(sum(&[trial.max(checkpoint), column]));
     let all = sum(&[records, held, kernel, moves, matrices, passing]);
     all.saturating_add(all / 10)
+}
+
+/// A chain of counts: the counts, what was learned of them, and the published sums, with a few
+/// copies of each; matrices of theta.
+fn of_counts(problem: &CountProblem, stored: bool) -> u64 {
+    let (cells, rows) = (problem.table().cells(), problem.published().len());
+    let dim = match problem.shares() {
+        Shares::Dirichlet(_) => 0,
+        Shares::Model(model) => model.dim(),
+    };
+    let copies = if stored { 20 } else { 12 };
+    let vectors = sum(&[product(&[8, copies, cells]), product(&[8, copies, rows])]);
+    sum(&[vectors, product(&[8 * 8, dim, dim]), product(&[8, dim, cells])])
 }
 
 /// Sizes come from a user, and may be beyond all measure.

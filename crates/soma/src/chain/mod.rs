@@ -1,6 +1,7 @@
 //! The data-augmentation loop: records given theta, theta given records.
 
 mod check;
+mod engine;
 mod memory;
 mod problem;
 mod run;
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+pub use engine::{Engine, EngineSnapshot};
 pub use memory::MemoryNeed;
 pub use problem::{Problem, Summary};
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
@@ -22,7 +24,7 @@ pub use trial::{Chosen, ITERATION_WORK, Tried};
 use trial::{KERNEL_TRIAL, Trial};
 
 use crate::diagnostics::Crossing;
-use crate::error::Outcome;
+use crate::error::{Invalid, Outcome};
 use crate::kernel::{Counts, Kernel, KernelChoice, ModelProposals, Records};
 use crate::rng::{self, Rng};
 
@@ -129,6 +131,11 @@ impl<'a> Chain<'a> {
         rng: Rng,
     ) -> Outcome<Self> {
         let n = problem.release().n();
+        if problem.release().total().known().is_none() {
+            let problem = "records cannot be imputed where their number is unknown";
+            let allowed = "a number, or the sampler of counts without records";
+            return Err(Invalid::new("n", problem, "unknown", allowed).into());
+        }
         let is_auto = kernel == KernelChoice::Auto;
         Ok(Chain {
             state,
@@ -240,6 +247,11 @@ impl<'a> Chain<'a> {
     /// What a draw holds of the present state, in the order of [`Problem::outputs`].
     pub fn draw(&self) -> Vec<f64> {
         self.problem.output(&self.state.theta, &self.state.records)
+    }
+
+    /// The normalised log density of the released values given the records.
+    pub fn log_density(&self) -> f64 {
+        self.problem.log_density(&self.state.records)
     }
 
     /// The parameters.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counts::CountProblem;
 use crate::error::{Invalid, Outcome, listed};
 use crate::kernel::Records;
 use crate::model::Model;
@@ -64,6 +65,10 @@ pub struct Problem {
     model: Arc<dyn Model>,
     fixed: Option<Vec<f64>>,
     summaries: Vec<Summary>,
+    /// The same with counts of cells in the place of records; or why there is no such thing.
+    counts: Result<Arc<CountProblem>, String>,
+    /// Whether the records themselves are asked for.
+    wants_records: bool,
 }
 
 impl Problem {
@@ -96,7 +101,16 @@ impl Problem {
                 Arc::new(Slots::new(given.clone(), slotted.share(), likely))
             }
         };
-        let problem = Problem { release, given, model, fixed: None, summaries: Vec::new() };
+        let counts = CountProblem::of_release(&release, |axes| given.cell_shares(axes));
+        let problem = Problem {
+            release,
+            given,
+            model,
+            fixed: None,
+            summaries: Vec::new(),
+            counts: counts.map(Arc::new),
+            wants_records: false,
+        };
         if problem.model.parameters().is_empty() {
             return problem.with_fixed(Vec::new(), vec![Summary::Mean, Summary::Sd]);
         }
@@ -117,12 +131,27 @@ impl Problem {
         self.model.check_theta(&theta).map_err(|invalid| invalid.under("model.fixed"))?;
         self.fixed = Some(theta);
         self.summaries = summaries;
+        self.counts = Err("theta is held fixed, and the draws are summaries of records".into());
         Ok(self)
+    }
+
+    /// The same with records to be imputed whatever the kernel, since they are to be stored.
+    pub fn with_records(self) -> Self {
+        Problem { wants_records: true, ..self }
+    }
+
+    /// The problem with counts of cells in the place of records; or why there is no such thing.
+    pub fn counts(&self) -> Result<&CountProblem, String> {
+        if self.wants_records {
+            return Err("the records are to be stored".into());
+        }
+        self.counts.as_deref().map_err(String::clone)
     }
 
     /// The same question of another release.
     pub fn with_release(&self, release: Release) -> Result<Self, Invalid> {
-        let other = Problem::new(release, self.given.clone())?;
+        let mut other = Problem::new(release, self.given.clone())?;
+        other.wants_records = self.wants_records;
         match &self.fixed {
             Some(theta) => other.with_fixed(theta.clone(), self.summaries.clone()),
             None => Ok(other),
@@ -147,6 +176,9 @@ impl Problem {
     /// The names of what a draw holds: theta, or summaries of the records where it is fixed; and the
     /// number of records, where that is not public.
     pub fn outputs(&self) -> Vec<String> {
+        if let Ok(counts) = &self.counts {
+            return counts.outputs();
+        }
         let mut names = match self.fixed {
             None => self.model.parameters(),
             Some(_) => {
@@ -162,6 +194,9 @@ impl Problem {
 
     /// How many values a draw holds.
     pub fn output_count(&self) -> usize {
+        if let (None, Ok(counts)) = (&self.fixed, &self.counts) {
+            return counts.output_count();
+        }
         let own = match self.fixed {
             None => self.model.parameters().len(),
             Some(_) => self.given.record_dim() * self.summaries.len(),
@@ -171,6 +206,9 @@ impl Problem {
 
     /// What a draw holds of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
+        if let Ok(counts) = &self.counts {
+            return self.counted(counts, theta, records);
+        }
         let d = self.model.record_dim();
         let slots = d - self.given.record_dim();
         let held = || records.all().chunks_exact(d).filter(|row| slots == 0 || row[0] == 1.0);
@@ -202,6 +240,20 @@ impl Problem {
             }
         }
         Ok(records)
+    }
+
+    /// What a draw of counts holds, the counts being those of the records.
+    fn counted(&self, problem: &CountProblem, theta: &[f64], records: &Records) -> Vec<f64> {
+        let parts = self.release.published_parts().iter();
+        let Some(cells) = parts.filter_map(|part| part.query().cells()).next() else {
+            return theta.to_vec();
+        };
+        let mut counts = vec![0; cells.count()];
+        let slots = self.model.record_dim() - self.given.record_dim();
+        let each = records.all().chunks_exact(self.model.record_dim().max(1));
+        let held = each.filter(|row| slots == 0 || row[0] == 1.0);
+        held.for_each(|row| counts[cells.cell_of(&row[slots..])] += 1);
+        problem.output_of(theta, &counts)
     }
 
     /// The normalised log density of the released values given the records.

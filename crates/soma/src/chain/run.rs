@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Chain, MovesChoice, Problem, Snapshot};
+use super::{Engine, EngineSnapshot, MovesChoice, Problem};
 use crate::error::{Failure, Invalid, Outcome};
 use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{Counts, KernelChoice};
@@ -48,6 +48,7 @@ impl Settings {
 
     /// Whether a run of `problem` can be made so.
     pub fn check(&self, problem: &Problem) -> Result<(), Invalid> {
+        self.check_engine(problem)?;
         self.check_for(problem.release().n())
     }
 
@@ -104,24 +105,24 @@ pub struct Draw {
 /// which things happen; calls about different chains come in any order.
 pub trait Observer: Sync {
     /// A chain is about to begin: the state to go on from, if it was stored.
-    fn begin(&self, chain: usize) -> Outcome<Option<Snapshot>> {
+    fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let _ = chain;
         Ok(None)
     }
 
     /// A draw was kept; `state` is what it was taken of.
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Outcome;
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome;
 
     /// An iteration was made, in warm-up or after it; if its draw was kept, that has been seen.
     /// A snapshot taken here goes on from here.
-    fn step(&self, chain: usize, state: &Chain) -> Outcome {
+    fn step(&self, chain: usize, state: &Engine) -> Outcome {
         let _ = (chain, state);
         Ok(())
     }
 
     /// A chain has come to its end, or was stopped before it: in the middle of an iteration, if
-    /// [`Chain::is_whole`] says no.
-    fn end(&self, chain: usize, state: &Chain) -> Outcome {
+    /// [`Engine::is_whole`] says no.
+    fn end(&self, chain: usize, state: &Engine) -> Outcome {
         let _ = (chain, state);
         Ok(())
     }
@@ -153,7 +154,7 @@ impl Collected {
 }
 
 impl Observer for Collected {
-    fn draw(&self, chain: usize, draw: Draw, _: &Chain) -> Outcome {
+    fn draw(&self, chain: usize, draw: Draw, _: &Engine) -> Outcome {
         self.chains[chain].lock().unwrap_or_else(|e| e.into_inner()).push(draw);
         Ok(())
     }
@@ -221,11 +222,10 @@ fn run_chain(
 ) -> Outcome {
     let mut chain = match observer.begin(index)? {
         Some(snapshot) => {
-            snapshot.check_run(settings, index)?;
-            Chain::restore(problem, snapshot)?
+            snapshot.check_run(problem, settings, index)?;
+            Engine::restore(problem, snapshot)?
         }
-        None => Chain::new(problem, settings.kernel, settings.seed, index as u64)?
-            .with_moves(settings.moves, settings.warmup)?,
+        None => Engine::new(problem, settings, index as u64)?,
     };
     while chain.iteration() < settings.iterations() {
         if stop() {
@@ -242,7 +242,7 @@ fn run_chain(
         if past > 0 && past % settings.thin == 0 {
             let acceptance = chain.acceptance_rate();
             let counts = chain.take_counts();
-            let log_density = problem.log_density(chain.records());
+            let log_density = chain.log_density();
             let draw = Draw { values: chain.draw(), counts, acceptance, log_density };
             observer.draw(index, draw, &chain)?;
         }

@@ -14,6 +14,7 @@ use super::state::State;
 use super::theta;
 use super::tuning::Tuning;
 use crate::error::Outcome;
+use crate::interrupt;
 use crate::rng::{self, Rng};
 
 /// What one kind of move did.
@@ -23,12 +24,24 @@ pub struct MoveCounts {
     pub proposed: u64,
     /// Moves that changed the state.
     pub accepted: u64,
+    /// The work, counted in terms of the log density that were computed: one for each cell and each
+    /// published number.
+    pub work: u64,
 }
 
 impl MoveCounts {
-    fn add(&mut self, accepted: bool) {
+    fn add(&mut self, accepted: bool, work: u64) {
         self.proposed += 1;
         self.accepted += u64::from(accepted);
+        self.work += work;
+    }
+
+    fn since(self, before: MoveCounts) -> MoveCounts {
+        MoveCounts {
+            proposed: self.proposed - before.proposed,
+            accepted: self.accepted - before.accepted,
+            work: self.work - before.work,
+        }
     }
 
     /// The share of moves that changed the state.
@@ -54,8 +67,6 @@ pub struct CountMoves {
     pub theta: MoveCounts,
     /// theta with the counts.
     pub reroute: MoveCounts,
-    /// How often the density was computed along a line.
-    pub evaluations: u64,
 }
 
 impl CountMoves {
@@ -70,6 +81,21 @@ impl CountMoves {
             ("theta", self.theta),
             ("reroute", self.reroute),
         ]
+    }
+
+    /// All kinds together. A slice move has no rejections: where it stays is drawn as well, and it
+    /// counts as accepted here.
+    pub fn total(&self) -> MoveCounts {
+        let mut all = MoveCounts::default();
+        for (_, made) in self.named() {
+            all.proposed += made.proposed;
+            all.accepted += made.accepted;
+            all.work += made.work;
+        }
+        for slices in [self.cell, self.transfer, self.swap, self.theta] {
+            all.accepted += slices.proposed - slices.accepted;
+        }
+        all
     }
 }
 
@@ -95,25 +121,35 @@ pub struct CountChain<'a> {
     rng: Rng,
     iteration: u64,
     moves: CountMoves,
+    /// What had been done when that was last asked.
+    taken: MoveCounts,
+    /// Whether an iteration has begun and has not ended.
+    is_in_step: bool,
 }
 
 /// All of a chain that cannot be recomputed: what a checkpoint holds.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CountSnapshot {
-    counts: Vec<i64>,
-    theta: Vec<f64>,
-    shares: Vec<f64>,
-    tuning: Tuning,
+    pub(super) counts: Vec<i64>,
+    pub(super) theta: Vec<f64>,
+    pub(super) shares: Vec<f64>,
+    pub(super) tuning: Tuning,
     #[serde(with = "crate::rng")]
-    rng: Rng,
-    iteration: u64,
-    moves: CountMoves,
+    pub(super) rng: Rng,
+    pub(super) iteration: u64,
+    pub(super) moves: CountMoves,
+    pub(super) taken: MoveCounts,
 }
 
 impl CountSnapshot {
     /// How many iterations had been made.
     pub fn iteration(&self) -> u64 {
         self.iteration
+    }
+
+    /// How many iterations of warm-up it has.
+    pub fn warmup(&self) -> u64 {
+        self.tuning.warmup
     }
 }
 
@@ -135,15 +171,19 @@ impl<'a> CountChain<'a> {
             rng,
             iteration: 0,
             moves: CountMoves::default(),
+            taken: MoveCounts::default(),
+            is_in_step: false,
         };
         chain.draw_shares();
         chain
     }
 
-    /// One iteration.
+    /// One iteration. After an error, as that of [an interrupt](crate::interrupt), the chain is in
+    /// the middle of it.
     pub fn step(&mut self) -> Outcome {
-        self.move_counts();
-        self.move_theta();
+        self.is_in_step = true;
+        self.move_counts()?;
+        self.move_theta()?;
         self.draw_shares();
         if self.tuning.is_on(self.iteration) {
             let State { counts, theta, .. } = &self.state;
@@ -152,73 +192,87 @@ impl<'a> CountChain<'a> {
                 self.tuning.centred = theta::directions(model.as_ref(), &self.state);
             }
             if self.iteration + 1 == self.tuning.warmup {
-                self.moves = CountMoves::default();
+                (self.moves, self.taken) = (CountMoves::default(), MoveCounts::default());
             }
         }
         self.iteration += 1;
+        self.is_in_step = false;
         Ok(())
     }
 
-    fn move_counts(&mut self) {
+    fn move_counts(&mut self) -> Outcome {
         let cells = self.state.counts.len();
         let problem = self.problem;
+        // What a move of all counts computes.
+        let whole = (cells + problem.published().len()) as u64;
         if problem.total().known().is_none() {
             for cell in 0..cells {
+                check_now_and_then(cell)?;
                 self.directions.cell(problem, cell, &mut self.line);
-                let accepted = self.slice();
-                self.moves.cell.add(accepted);
+                let (accepted, work) = self.slice();
+                self.moves.cell.add(accepted, work);
             }
             for _ in 0..RESIZES {
                 let step = self.tuning.size.size;
                 let accepted = resize(problem, &mut self.state, step, &mut self.rng);
-                self.moves.resize.add(accepted);
+                self.moves.resize.add(accepted, whole);
                 if self.tuning.is_on(self.iteration) {
                     self.tuning.size.learn(accepted);
                 }
             }
         }
-        for _ in 0..PASSES * cells {
+        for made in 0..PASSES * cells {
+            check_now_and_then(made)?;
             let kind = self.directions.draw(problem, &mut self.line, &mut self.rng);
-            let accepted = self.slice();
+            let (accepted, work) = self.slice();
             match kind {
-                Kind::Transfer => self.moves.transfer.add(accepted),
-                Kind::Swap => self.moves.swap.add(accepted),
+                Kind::Transfer => self.moves.transfer.add(accepted, work),
+                Kind::Swap => self.moves.swap.add(accepted, work),
             }
         }
-        for _ in 0..cells.div_ceil(2) {
+        for made in 0..cells.div_ceil(2) {
+            check_now_and_then(made)?;
             let pair = self.directions.two(&mut self.rng);
-            self.moves.redraw.add(redraw(problem, &mut self.state, pair, &mut self.rng));
+            let accepted = redraw(problem, &mut self.state, pair, &mut self.rng);
+            let rows = problem.rows_of(pair.0).len() + problem.rows_of(pair.1).len();
+            self.moves.redraw.add(accepted, rows as u64);
         }
+        Ok(())
     }
 
-    /// A slice move along the present line.
-    fn slice(&mut self) -> bool {
+    /// A slice move along the present line, and its work.
+    fn slice(&mut self) -> (bool, u64) {
         let precision: f64 =
             self.line.cells.iter().map(|&(cell, _)| self.tuning.variances[cell].recip()).sum();
         let width = (WIDTH / precision.sqrt()).ceil().max(1.0) as i64;
         let (state, rng) = (&mut self.state, &mut self.rng);
         let (accepted, evaluations) = self.line.slice(self.problem, state, width, rng);
-        self.moves.evaluations += evaluations;
-        accepted
+        (accepted, evaluations * self.line.terms())
     }
 
-    fn move_theta(&mut self) {
-        let Shares::Model(model) = self.problem.shares() else { return };
+    fn move_theta(&mut self) -> Outcome {
+        let Shares::Model(model) = self.problem.shares() else { return Ok(()) };
         let model = model.as_ref();
         let (state, rng) = (&mut self.state, &mut self.rng);
+        let cells = state.counts.len() as u64;
         for direction in &self.tuning.centred {
-            self.moves.theta.add(theta::slice(model, state, direction, rng));
+            interrupt::check()?;
+            let (accepted, evaluations) = theta::slice(model, state, direction, rng);
+            self.moves.theta.add(accepted, evaluations * cells);
         }
+        let whole = 2 * cells + self.problem.published().len() as u64;
         let passes = if model.dim() > 8 { 2 } else { 4 };
         for _ in 0..passes {
             for (direction, step) in self.tuning.joint.iter().zip(&mut self.tuning.steps) {
+                interrupt::check()?;
                 let accepted = reroute(self.problem, model, state, direction, step.size, rng);
-                self.moves.reroute.add(accepted);
+                self.moves.reroute.add(accepted, whole);
                 if self.iteration < self.tuning.warmup {
                     step.learn(accepted);
                 }
             }
         }
+        Ok(())
     }
 
     /// The shares given the counts, where they are integrated out: for the output.
@@ -254,6 +308,23 @@ impl<'a> CountChain<'a> {
         self.iteration
     }
 
+    /// Whether the state is that after a whole number of iterations.
+    pub fn is_whole(&self) -> bool {
+        !self.is_in_step
+    }
+
+    /// What the moves did since this was last asked, or since the end of warm-up.
+    pub fn take_done(&mut self) -> MoveCounts {
+        let (now, before) = (self.moves.total(), self.taken);
+        self.taken = now;
+        now.since(before)
+    }
+
+    /// The share of moves that changed the state since what was done was last asked.
+    pub fn acceptance_rate(&self) -> f64 {
+        self.moves.total().since(self.taken).acceptance_rate()
+    }
+
     /// What each kind of move did after warm-up (in it, while it lasts).
     pub fn moves(&self) -> CountMoves {
         self.moves
@@ -269,32 +340,35 @@ impl<'a> CountChain<'a> {
             rng: rng::copy(&self.rng),
             iteration: self.iteration,
             moves: self.moves,
+            taken: self.taken,
         }
     }
 
     /// The chain that was stored: it goes on exactly as the one that was not.
     pub fn restore(problem: &'a CountProblem, snapshot: CountSnapshot) -> Outcome<Self> {
-        let CountSnapshot { counts, theta, shares, tuning, rng, iteration, moves } = snapshot;
-        let cells = problem.table().cells();
-        let (dim, drawn) = match problem.shares() {
-            Shares::Dirichlet(_) => (0, cells),
-            Shares::Model(model) => (model.dim(), 0),
-        };
-        let sizes = counts.len() == cells && theta.len() == dim && shares.len() == drawn;
-        if !sizes || !tuning.is_valid(cells, dim) {
-            return Err("the stored state of the chain is of another problem".into());
-        }
-        let n = counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count));
-        let right = counts.iter().all(|&count| count >= 0)
-            && n.is_some_and(|n| problem.total().known().is_none_or(|known| known == n))
-            && theta.iter().chain(&shares).all(|x| x.is_finite());
-        if !right {
-            return Err("the stored counts cannot be those of the problem".into());
-        }
+        snapshot.check(problem)?;
+        let CountSnapshot { counts, theta, shares, tuning, rng, iteration, moves, taken } = snapshot;
         let mut state = State::new(problem, counts, theta);
         state.shares = shares;
-        let directions = Directions::new(problem);
-        let line = Line::default();
-        Ok(CountChain { problem, state, directions, line, tuning, rng, iteration, moves })
+        Ok(CountChain {
+            problem,
+            state,
+            directions: Directions::new(problem),
+            line: Line::default(),
+            tuning,
+            rng,
+            iteration,
+            moves,
+            taken,
+            is_in_step: false,
+        })
     }
+}
+
+/// Asks for an interrupt once in many short moves.
+fn check_now_and_then(made: usize) -> Outcome {
+    if made.is_multiple_of(1024) {
+        interrupt::check()?;
+    }
+    Ok(())
 }

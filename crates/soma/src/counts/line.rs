@@ -14,7 +14,7 @@ use rand_distr::Exp1;
 use super::problem::CountProblem;
 use super::shares::Terms;
 use super::state::State;
-use super::total::Total;
+use crate::release::Total;
 use crate::rng::Rng;
 
 /// The most steps out of one move, shared at random between the two sides.
@@ -52,6 +52,11 @@ impl Line {
             *change = std::mem::take(&mut self.scratch[*row]);
         }
         self.rows.retain(|&(_, change)| change != 0);
+    }
+
+    /// How many terms of the log density change along the line.
+    pub(super) fn terms(&self) -> u64 {
+        (self.cells.len() + self.rows.len()) as u64
     }
 
     /// The range of k that leaves no count negative.
@@ -100,26 +105,11 @@ impl Line {
         let drop: f64 = rng.sample(Exp1);
         let mut evaluations = 0;
         let terms = problem.terms(&state.log_shares);
-        let mut inside = |k: i64| {
+        let inside = |k: i64| {
             evaluations += 1;
             self.log_density(problem, terms, state, k) >= -drop
         };
-        let (mut low, mut high) = if (most - least) / 4 < width {
-            (least, most + 1)
-        } else {
-            step_out(least, most, width, &mut inside, rng)
-        };
-        let k = loop {
-            let k = rng.random_range(low..high);
-            if k == 0 || inside(k) {
-                break k;
-            }
-            if k < 0 {
-                low = k + 1;
-            } else {
-                high = k;
-            }
-        };
+        let k = within((least, most), width, STEPS, inside, rng);
         self.go(state, k);
         (k != 0, evaluations)
     }
@@ -132,6 +122,33 @@ impl Line {
     }
 }
 
+/// A whole number of the slice, which holds 0, within the bounds: by stepping out in pieces of
+/// `width`, so many at most, and shrinkage. As likely from 0 to k as from k to 0.
+fn within(
+    (least, most): (i64, i64),
+    width: i64,
+    steps: u64,
+    mut inside: impl FnMut(i64) -> bool,
+    rng: &mut Rng,
+) -> i64 {
+    let (mut low, mut high) = if (most - least) / 4 < width {
+        (least, most + 1)
+    } else {
+        step_out(least, most, width, steps, &mut inside, rng)
+    };
+    loop {
+        let k = rng.random_range(low..high);
+        if k == 0 || inside(k) {
+            return k;
+        }
+        if k < 0 {
+            low = k + 1;
+        } else {
+            high = k;
+        }
+    }
+}
+
 /// The k from which to draw, from the first up to and not including the second: pieces of `width`,
 /// of which one holds 0, laid on until an end lies outside of the slice.
 ///
@@ -141,13 +158,14 @@ fn step_out(
     least: i64,
     most: i64,
     width: i64,
+    steps: u64,
     inside: &mut impl FnMut(i64) -> bool,
     rng: &mut Rng,
 ) -> (i64, i64) {
     let mut low = -rng.random_range(0..width);
     let mut high = low + width;
-    let mut left = rng.random_range(0..STEPS);
-    let mut right = STEPS - 1 - left;
+    let mut left = rng.random_range(0..steps);
+    let mut right = steps - 1 - left;
     while left > 0 && low >= least && inside(low) {
         low -= width;
         left -= 1;
@@ -157,4 +175,41 @@ fn step_out(
         right -= 1;
     }
     (low.max(least), high.min(most + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+
+    /// On a slice with gaps, from x to y is as likely as from y to x: then the uniform distribution
+    /// on the slice is left invariant. Narrow pieces and few steps, so that where a piece ends and
+    /// how many there may be matters.
+    #[test]
+    fn moves_on_a_slice_are_reversible() {
+        const SLICE: [i64; 7] = [0, 1, 2, 5, 6, 9, 10];
+        const DRAWS: u32 = 60_000;
+        let mut rng = stream(3, 0);
+        for (width, steps) in [(1, 2), (1, 5), (2, 1), (2, 2), (2, 64), (3, 2), (3, 3)] {
+            let mut made = [[0u32; 11]; 11];
+            for x in SLICE {
+                for _ in 0..DRAWS {
+                    let inside = |k: i64| SLICE.contains(&(x + k));
+                    let y = x + within((-4 - x, 15 - x), width, steps, inside, &mut rng);
+                    made[x as usize][y as usize] += 1;
+                }
+            }
+            for x in SLICE {
+                for y in SLICE.into_iter().filter(|y| *y < x) {
+                    let there = f64::from(made[y as usize][x as usize]);
+                    let back = f64::from(made[x as usize][y as usize]);
+                    let limit = 4.5 * (there + back).sqrt();
+                    assert!(
+                        (there - back).abs() <= limit,
+                        "pieces of {width}, {steps} of them: {there} from {y} to {x}, {back} back"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -11,21 +11,22 @@
 //! numbers cost, whatever n is. `docs/counts.md` has the mathematics and the figures.
 
 mod chain;
+mod check;
 mod directions;
 mod line;
 pub mod models;
+mod of_release;
 mod problem;
 mod published;
 mod redraw;
 mod reroute;
 mod shares;
+mod simulate;
 mod size;
-mod special;
 mod start;
 mod state;
 mod table;
 mod theta;
-mod total;
 mod tuning;
 
 #[cfg(test)]
@@ -35,5 +36,7 @@ pub use chain::{CountChain, CountMoves, CountSnapshot, MoveCounts};
 pub use problem::CountProblem;
 pub use published::{CountLaw, Likelihood, Published};
 pub use shares::{CellModel, Shares};
+pub(crate) use simulate::no_draws;
+pub use simulate::Truth;
 pub use table::{Margin, Table};
-pub use total::{SizePrior, Total};
+pub use crate::release::{SizePrior, Total};

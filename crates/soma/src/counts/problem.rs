@@ -2,10 +2,10 @@
 
 use super::published::Published;
 use super::shares::{Shares, Terms};
-use super::state::State;
+use super::state::{State, sums};
 use super::table::Table;
-use super::total::{SizePrior, Total};
 use crate::error::Invalid;
+use crate::release::{SizePrior, Total};
 
 /// What a chain of counts works on.
 #[derive(Debug, Clone)]
@@ -106,12 +106,16 @@ impl CountProblem {
 
     /// The names of what a draw holds: parameters, shares, counts, margins, and n if unknown.
     pub fn outputs(&self) -> Vec<String> {
+        let labels = self.table.labels();
         let mut names = match &self.shares {
             Shares::Dirichlet(_) => Vec::new(),
             Shares::Model(model) => model.parameters(),
         };
-        names.extend(self.table.labels().iter().map(|label| format!("p[{label}]")));
-        names.extend(self.table.labels().iter().map(|label| format!("count[{label}]")));
+        if self.shows_shares() {
+            let name = |(cell, label): (usize, &String)| share_name(cell, label);
+            names.extend(labels.iter().enumerate().map(name));
+        }
+        names.extend(labels.iter().map(|label| format!("count[{label}]")));
         names.extend(self.margins().map(|(_, row)| format!("count[{}]", row.label)));
         if self.total.known().is_none() {
             names.push("n".into());
@@ -119,26 +123,66 @@ impl CountProblem {
         names
     }
 
+    /// How many values a draw holds.
+    pub fn output_count(&self) -> usize {
+        let parameters = match &self.shares {
+            Shares::Dirichlet(_) => 0,
+            Shares::Model(model) => model.parameters().len(),
+        };
+        let shares = if self.shows_shares() { self.table.cells() } else { 0 };
+        let n = usize::from(self.total.known().is_none());
+        parameters + shares + self.table.cells() + self.margins().count() + n
+    }
+
+    fn shows_shares(&self) -> bool {
+        match &self.shares {
+            Shares::Dirichlet(_) => true,
+            Shares::Model(model) => model.shows_shares(),
+        }
+    }
+
     /// What a draw holds of a state.
     pub(super) fn output(&self, state: &State) -> Vec<f64> {
         let mut values = match &self.shares {
-            Shares::Dirichlet(_) => Vec::new(),
+            Shares::Dirichlet(_) => state.shares.clone(),
             Shares::Model(model) => model.output(&state.theta),
         };
-        match &self.shares {
-            Shares::Dirichlet(_) => values.extend_from_slice(&state.shares),
-            Shares::Model(_) => values.extend(state.log_shares.iter().map(|l| l.exp())),
+        if let (Shares::Model(_), true) = (&self.shares, self.shows_shares()) {
+            values.extend(state.log_shares.iter().map(|l| l.exp()));
         }
-        values.extend(state.counts.iter().map(|&count| count as f64));
-        values.extend(self.margins().map(|(row, _)| state.sums[row] as f64));
+        self.push_counts(&state.counts, &state.sums, &mut values);
+        values
+    }
+
+    /// What a draw holds of counts: themselves, the margins, and n if it is unknown.
+    fn push_counts(&self, counts: &[i64], sums: &[i64], values: &mut Vec<f64>) {
+        values.extend(counts.iter().map(|&count| count as f64));
+        values.extend(self.margins().map(|(row, _)| sums[row] as f64));
         if self.total.known().is_none() {
-            values.push(state.n as f64);
+            values.push(counts.iter().sum::<i64>() as f64);
         }
+    }
+
+    /// What a draw holds of counts that come from imputed records, and of theta as the model of
+    /// these records has it: shares for a Dirichlet prior, and otherwise what the model shows.
+    pub fn output_of(&self, theta: &[f64], counts: &[i64]) -> Vec<f64> {
+        let mut values = theta.to_vec();
+        if let (Shares::Model(model), true) = (&self.shares, self.shows_shares()) {
+            let mut log_shares = vec![0.0; counts.len()];
+            model.log_shares(theta, &mut log_shares);
+            values.extend(log_shares.iter().map(|log| log.exp()));
+        }
+        self.push_counts(counts, &sums(self, counts), &mut values);
         values
     }
 
     /// The normalised log density of all that was published, given the true sums.
-    pub(super) fn log_density(&self, sums: &[i64]) -> f64 {
+    pub fn log_density(&self, sums: &[i64]) -> f64 {
         self.published.iter().zip(sums).map(|(row, &sum)| row.law.log_density(sum as f64)).sum()
     }
+}
+
+/// The name of the share of a cell: `p[label]`, but for one whose label is its number.
+fn share_name(cell: usize, label: &str) -> String {
+    if label == cell.to_string() { format!("p{cell}") } else { format!("p[{label}]") }
 }

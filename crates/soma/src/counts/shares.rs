@@ -6,9 +6,9 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
 
-use super::special::ln_gamma_shift;
-use super::total::Total;
 use crate::error::{Invalid, positive};
+use crate::numeric::ln_gamma_shift::ln_gamma_shift;
+use crate::release::Total;
 use crate::rng::Rng;
 
 /// A model of the cells' probabilities with parameters theta, on a scale without bounds.
@@ -34,6 +34,12 @@ pub trait CellModel: Debug + Send + Sync {
     /// The log probability of each cell, normalised.
     fn log_shares(&self, theta: &[f64], out: &mut [f64]);
 
+    /// Whether a draw shows the probabilities of the cells beside theta: where the cells are what a
+    /// user asks about, and not bins that a curator chose.
+    fn shows_shares(&self) -> bool {
+        false
+    }
+
     /// A theta that suits shares seen with noise; the prior's own draw where the model has no
     /// better.
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {
@@ -53,6 +59,11 @@ pub enum Shares {
 }
 
 impl Shares {
+    /// The probabilities of a model.
+    pub fn of(model: impl CellModel + 'static) -> Self {
+        Shares::Model(Arc::new(model))
+    }
+
     pub(super) fn check(&self, cells: usize) -> Result<(), Invalid> {
         let given = match self {
             Shares::Dirichlet(alpha) => {

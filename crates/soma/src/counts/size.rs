@@ -20,6 +20,7 @@ use super::problem::CountProblem;
 use super::redraw::{add_multinomial, binomial};
 use super::shares::{Shares, log_gamma_draw, sample_shares};
 use super::state::{State, sums};
+use crate::release::Total;
 use crate::rng::Rng;
 
 /// One such move with ln q = -|step times a standard normal|. Whether it was accepted.
@@ -30,6 +31,10 @@ pub(super) fn resize(problem: &CountProblem, state: &mut State, step: f64, rng: 
     let mut counts = state.counts.clone();
     if grows {
         let more = negative_binomial(state.n + 1, log_q, rng);
+        // No state is larger: what is proposed there is refused.
+        if more > Total::MOST - state.n {
+            return false;
+        }
         grow(problem, state, more, &mut counts, rng);
     } else {
         let q = log_q.exp();

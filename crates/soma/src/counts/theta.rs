@@ -18,19 +18,22 @@ const WIDTH: f64 = 3.0;
 /// The most steps out of one move.
 const STEPS: u64 = 64;
 
-/// One slice move along `direction`. Whether theta has changed.
+/// One slice move along `direction`. Whether theta has changed, and how often the density was
+/// computed.
 pub(super) fn slice(
     model: &dyn CellModel,
     state: &mut State,
     direction: &[f64],
     rng: &mut Rng,
-) -> bool {
+) -> (bool, u64) {
     let drop: f64 = rng.sample(Exp1);
     let here = model.log_prior(&state.theta);
     let mut theta = state.theta.clone();
     let mut log_shares = state.log_shares.clone();
     let State { counts, theta: from, log_shares: old, .. } = &*state;
-    let inside = |t: f64, theta: &mut [f64], log_shares: &mut [f64]| {
+    let mut evaluations = 0;
+    let mut inside = |t: f64, theta: &mut [f64], log_shares: &mut [f64]| {
+        evaluations += 1;
         for ((theta, &from), &v) in theta.iter_mut().zip(from).zip(direction) {
             *theta = from + t * v;
         }
@@ -69,12 +72,12 @@ pub(super) fn slice(
             high = t;
         }
         if high - low < 1e-12 {
-            return false;
+            return (false, evaluations);
         }
     }
     state.theta = theta;
     state.log_shares = log_shares;
-    true
+    (true, evaluations)
 }
 
 /// The directions at the present theta.

@@ -6,8 +6,14 @@
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
+use crate::stored::MOST_COUNTED;
+
 /// The acceptance rate that one-dimensional random walks are tuned to.
 const TARGET: f64 = 0.44;
+
+/// The smallest and the largest step.
+const SMALLEST: f64 = 1e-12;
+const LARGEST: f64 = 1e6;
 
 /// What warm-up has learned so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,9 +62,9 @@ impl Tuning {
             && self.variances.iter().all(positive)
             && self.counts.is_valid(cells, false)
             && self.theta.is_valid(dim, true)
-            && positive(&self.size.size)
+            && self.size.is_valid()
             && self.steps.len() == dim
-            && self.steps.iter().all(|step| positive(&step.size))
+            && self.steps.iter().all(Step::is_valid)
             && whole(&self.centred)
             && whole(&self.joint)
     }
@@ -93,11 +99,15 @@ pub(super) struct Step {
 }
 
 impl Step {
+    fn is_valid(&self) -> bool {
+        (SMALLEST..=LARGEST).contains(&self.size) && self.trials < MOST_COUNTED
+    }
+
     pub(super) fn learn(&mut self, accepted: bool) {
         self.trials += 1;
         let gain = 2.0 / (10.0 + self.trials as f64).powf(0.7);
         let error = if accepted { 1.0 - TARGET } else { -TARGET };
-        self.size = (self.size * (gain * error).exp()).clamp(1e-12, 1e6);
+        self.size = (self.size * (gain * error).exp()).clamp(SMALLEST, LARGEST);
     }
 }
 
@@ -123,7 +133,7 @@ impl Moments {
         self.all == all
             && self.means.len() == blank.means.len()
             && self.squares.len() == blank.squares.len()
-            && self.count.is_finite()
+            && (0.0..1e15).contains(&self.count)
             && finite(&self.means)
             && finite(&self.squares)
     }

@@ -15,6 +15,9 @@ pub struct Column {
     pub changes: Vec<usize>,
     /// Whether all draws of all chains are equal.
     pub is_constant: bool,
+    /// Whether it is a count of records: `count[...]` or `n`, and whole. A sharp release may leave
+    /// no doubt of it, so that it need not move.
+    pub is_count: bool,
 }
 
 impl Column {
@@ -22,6 +25,8 @@ impl Column {
     pub fn of<C: AsRef<[f64]>>(name: &str, chains: &[C]) -> Self {
         let changed =
             |chain: &C| chain.as_ref().windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let is_whole = |chain: &C| chain.as_ref().iter().all(|x| x.fract() == 0.0);
+        let is_count = name.starts_with("count[") || name == "n";
         let mut all = chains.iter().flat_map(|chain| chain.as_ref());
         let first = all.next();
         Column {
@@ -29,6 +34,7 @@ impl Column {
             summary: Summary::of(chains),
             draws: chains.iter().map(|chain| chain.as_ref().len()).min().unwrap_or(0),
             changes: chains.iter().map(changed).collect(),
+            is_count: is_count && chains.iter().all(is_whole),
             is_constant: first.is_some_and(|first| all.all(|x| x == first)),
         }
     }

@@ -48,6 +48,10 @@ pub struct Verdict {
 impl Verdict {
     /// On the draws of some parameters, of a run of which this is known besides.
     pub fn of(columns: &[Column], run: &RunFigures) -> Self {
+        // Counts that a sharp release leaves no doubt of say nothing of the chains.
+        let in_doubt = |column: &&Column| !(column.is_count && column.is_constant);
+        let in_doubt: Vec<Column> = columns.iter().filter(in_doubt).cloned().collect();
+        let columns = if in_doubt.is_empty() { columns } else { &in_doubt };
         let chains = columns.iter().map(|column| column.changes.len()).max().unwrap_or(0);
         let draws = columns.iter().map(|column| column.draws).min().unwrap_or(0);
         let (least_agreed, rhat) = worst(columns, |column| column.summary.rhat);
@@ -114,7 +118,7 @@ fn unmoved(columns: &[Column], draws: usize) -> Option<Reason> {
     if let Some(column) = columns.iter().find(constant) {
         return Some(Reason::Constant { parameter: column.name.clone() });
     }
-    let by_chain = columns.iter().flat_map(|column| {
+    let by_chain = columns.iter().filter(|column| !column.is_count).flat_map(|column| {
         column.changes.iter().enumerate().map(move |(chain, &changes)| (changes, chain, column))
     });
     let (changes, chain, column) = by_chain.min_by_key(|(changes, ..)| *changes)?;
@@ -286,6 +290,19 @@ mod tests {
         let bad = RunFigures { crossings: vec![Crossing::None; 4], ..accepting(&[0.0; 4]) };
         let bad = Verdict::of(&[good()], &bad);
         assert!(!bad.is_unknown() && bad.to_string().starts_with("Do not trust this"));
+    }
+
+    /// A count that a sharp release leaves no doubt of need not move; one on which the chains
+    /// differ is no such count.
+    #[test]
+    fn counts_may_be_known() {
+        let good = || column("p[a]", 4, 1.0, 2000.0);
+        let still = |name: &str, value: f64| Column::of(name, &vec![vec![value; 1000]; 4]);
+        assert!(Verdict::of(&[good(), still("count[a]", 12.0)], &accepting(&[0.5; 4])).is_trusted());
+        assert!(!Verdict::of(&[good(), still("mu", 12.0)], &accepting(&[0.5; 4])).is_trusted());
+        assert!(!Verdict::of(&[good(), still("n", 12.5)], &accepting(&[0.5; 4])).is_trusted());
+        let apart: Vec<Vec<f64>> = (0..4).map(|c| vec![f64::from(c); 1000]).collect();
+        assert!(!Verdict::of(&[good(), Column::of("count[a]", &apart)], &accepting(&[0.5; 4])).is_trusted());
     }
 
     #[test]

@@ -128,6 +128,15 @@ pub enum Coupling {
 /// What `auto` is called.
 pub(super) const AUTO: &str = "auto";
 
+/// What the sampler of counts without records is called.
+pub(super) const COUNTS: &str = "counts";
+
+/// The error that records are asked for, and the kernel has none.
+pub(super) fn no_records() -> Invalid {
+    let problem = "the sampler of counts imputes no records";
+    Invalid::new("kernel", problem, COUNTS, "a kernel of records, such as soma")
+}
+
 /// Makes the table of kernels from rows `Variant { fields } => Type`: the choice of a kernel, the
 /// kernel at work, and their names, from what each says of itself as a [`RecordKernel`]. The
 /// reference has no choice: users do not run it.
@@ -141,20 +150,24 @@ macro_rules! kernels {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum KernelChoice {
-            /// The one of the candidates that warm-up finds to be worth most.
+            /// The counts of cells without records, where the problem allows it; otherwise the
+            /// one of the candidates that warm-up finds to be worth most.
             Auto,
+            /// No records: the counts of cells are sampled as they are.
+            Counts,
             $($(#[$doc])* $variant $({ $($(#[$of])* $field: $type,)* })?,)*
         }
 
         impl KernelChoice {
             /// The names of all kernels, as a user writes them.
-            pub const NAMES: [&'static str; 1 + [$(stringify!($variant)),*].len()] =
-                [table::AUTO, $(<$kernel as RecordKernel>::NAME),*];
+            pub const NAMES: [&'static str; 2 + [$(stringify!($variant)),*].len()] =
+                [table::AUTO, table::COUNTS, $(<$kernel as RecordKernel>::NAME),*];
 
             /// The name, as a user writes it.
             pub fn name(self) -> &'static str {
                 match self {
                     KernelChoice::Auto => table::AUTO,
+                    KernelChoice::Counts => table::COUNTS,
                     $(KernelChoice::$variant $({ $($field: _),* })? => {
                         <$kernel as RecordKernel>::NAME
                     })*
@@ -175,6 +188,7 @@ macro_rules! kernels {
             pub fn named(name: &str, options: KernelOptions, n: usize) -> Option<Self> {
                 match name {
                     table::AUTO => Some(KernelChoice::Auto),
+                    table::COUNTS => Some(KernelChoice::Counts),
                     $(<$kernel as RecordKernel>::NAME => {
                         Some(<$kernel as RecordKernel>::choice(options, n))
                     })*
@@ -213,6 +227,7 @@ macro_rules! kernels {
             pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
                 Ok(match self.settled() {
                     KernelChoice::Auto => unreachable!("settled"),
+                    KernelChoice::Counts => return Err(table::no_records()),
                     $(KernelChoice::$variant $({ $($field: _),* })? => {
                         Kernel::$variant(<$kernel as RecordKernel>::build(self, n)?)
                     })*
@@ -222,7 +237,7 @@ macro_rules! kernels {
             /// The options that say the same.
             pub fn options(self) -> KernelOptions {
                 match self {
-                    KernelChoice::Auto => KernelOptions::default(),
+                    KernelChoice::Auto | KernelChoice::Counts => KernelOptions::default(),
                     $(KernelChoice::$variant $({ $($field: _),* })? => {
                         <$kernel as RecordKernel>::options(self)
                     })*

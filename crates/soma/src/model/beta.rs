@@ -9,9 +9,12 @@ use super::CoupledUpdate;
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, log_small_gamma, mean_logs};
 use super::dirichlet_conditional::{DirichletConditional, update_pair};
 use super::{GammaPrior, Model, Price, Transport};
+use crate::counts::Shares;
+use crate::counts::models::BetaCells;
 use crate::error::{Invalid, Outcome, positive};
 use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
+use crate::release::query::Axis;
 use crate::rng::Rng;
 
 /// x ~ Beta(a, b), with density proportional to x^(a - 1) (1 - x)^(b - 1); a and b have
@@ -105,6 +108,13 @@ impl Model for Beta {
         }
         let [log_x, log_rest] = stored::logs(x);
         Ok((theta[0] - 1.0) * log_x + (theta[1] - 1.0) * log_rest - ln_beta(theta[0], theta[1]))
+    }
+
+    /// Where the priors of a and b are within what the distribution function is computed for.
+    fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
+        let priors = self.priors.map(|GammaPrior { shape, rate }| (shape, rate));
+        let cells = BetaCells::new(super::only_cuts(axes)?, priors).ok()?;
+        cells.holds_prior().then(|| Shares::of(cells))
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {

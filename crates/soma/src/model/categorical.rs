@@ -6,9 +6,11 @@ use statrs::function::gamma::ln_gamma;
 use super::CoupledUpdate;
 use super::Model;
 use super::dirichlet::sample_shares;
+use crate::counts::Shares;
 use crate::distribution::{DirichletLaw, draw_pair};
 use crate::error::{Invalid, Outcome, listed, positive};
 use crate::release::Release;
+use crate::release::query::Axis;
 use crate::rng::Rng;
 
 /// A record is one of the numbers 0 to C - 1, category c with probability p_c; theta is
@@ -91,12 +93,12 @@ impl Model for Categorical {
 
     fn check_release(&self, release: &Release) -> Result<(), Invalid> {
         let has = self.prior.len();
-        if let Some(needs) = release.query().categories().filter(|&needs| needs != has) {
+        if let Some(needs) = release.record_query().categories().filter(|&needs| needs != has) {
             return Err(Invalid::new(
                 "model.prior.alpha",
                 "the model and the query have different categories",
                 format!("{has} categories in the model"),
-                format!("{needs}: {}", listed(&release.query().labels())),
+                format!("{needs}: {}", listed(&release.record_query().labels())),
             ));
         }
         Ok(())
@@ -145,6 +147,12 @@ impl Model for Categorical {
 
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {
         Some(self)
+    }
+
+    fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
+        let cells: usize = axes.iter().map(|axis| axis.labels.len()).product();
+        let fits = cells == self.prior.len() && axes.iter().all(|axis| axis.cuts.is_none());
+        fits.then(|| Shares::Dirichlet(self.prior.clone()))
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {

@@ -8,9 +8,12 @@ use statrs::function::erf::{erfc, erfc_inv};
 
 use super::CoupledUpdate;
 use super::{GammaPrior, Model, Price, Transport};
+use crate::counts::Shares;
+use crate::counts::models::ExponentialCells;
 use crate::distribution::maximal;
 use crate::error::{Invalid, Outcome, positive};
 use crate::release::Release;
+use crate::release::query::Axis;
 use crate::rng::Rng;
 
 /// x ~ Exponential(rate), with density rate exp(-rate x); the rate has a gamma prior, which is
@@ -80,6 +83,11 @@ impl Model for Exponential {
     fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
         let x = record[0];
         Ok(if x < 0.0 { f64::NEG_INFINITY } else { theta[0].ln() - theta[0] * x })
+    }
+
+    fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
+        let GammaPrior { shape, rate } = self.prior;
+        ExponentialCells::new(super::only_cuts(axes)?, shape, rate).ok().map(Shares::of)
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {

@@ -7,6 +7,7 @@ mod dirichlet;
 mod dirichlet_conditional;
 mod exponential;
 mod gamma_prior;
+mod log_linear;
 mod nig;
 mod normal;
 mod price;
@@ -28,6 +29,7 @@ pub use coupled::CoupledUpdate;
 pub use dirichlet::Dirichlet;
 pub use exponential::Exponential;
 pub use gamma_prior::GammaPrior;
+pub use log_linear::LogLinear;
 pub use nig::NormalInverseGamma;
 pub use normal::Normal;
 pub use price::Price;
@@ -35,9 +37,10 @@ pub use regression::Regression;
 pub use text::Text;
 pub use uniform::Uniform;
 
+use crate::counts::Shares;
 use crate::error::{Invalid, Outcome, finite};
 use crate::release::Release;
-use crate::release::query::BATCH;
+use crate::release::query::{Axis, BATCH};
 use crate::rng::Rng;
 
 /// A model of one record, with a prior of its parameters theta.
@@ -146,6 +149,13 @@ pub trait Model: Debug + Send + Sync {
         None
     }
 
+    /// The probabilities of the cells of a table with these axes, where the model gives them: then
+    /// the counts can be sampled without records.
+    fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
+        let _ = axes;
+        None
+    }
+
     /// The model as it was understood, where it was written as text.
     fn describe(&self) -> Option<String> {
         None
@@ -160,6 +170,14 @@ pub trait Model: Debug + Send + Sync {
     /// [`transport`](Model::transport).
     fn carry(&self) -> Option<&dyn Carry> {
         None
+    }
+}
+
+/// Where the one axis is cut, if there is one and it is that of a coordinate.
+fn only_cuts(axes: &[Axis]) -> Option<Vec<f64>> {
+    match axes {
+        [axis] => axis.cuts.clone(),
+        _ => None,
     }
 }
 

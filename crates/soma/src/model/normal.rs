@@ -7,8 +7,11 @@ use rand_distr::StandardNormal;
 
 use super::CoupledUpdate;
 use super::{Model, NormalInverseGamma, Price, Transport};
+use crate::counts::Shares;
+use crate::counts::models::NormalCells;
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
+use crate::release::query::Axis;
 use crate::rng::Rng;
 
 /// x ~ N(mu, sigma2), with the conjugate prior sigma2 ~ InverseGamma(a, b) and
@@ -120,6 +123,11 @@ impl Model for Normal {
             *ratio = constant + 0.5 * (a * a / from[1] - b * b / to[1]);
         }
         Ok(())
+    }
+
+    fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
+        let cuts = super::only_cuts(axes)?;
+        NormalCells::new(cuts, self.mean, self.lambda, self.shape, self.rate).ok().map(Shares::of)
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {

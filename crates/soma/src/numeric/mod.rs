@@ -8,6 +8,7 @@ pub(crate) mod beta_quantile;
 pub(crate) mod cholesky;
 pub(crate) mod dense;
 pub(crate) mod exp;
+pub(crate) mod ln_gamma_shift;
 pub(crate) mod log;
 pub(crate) mod normal;
 pub(crate) mod pages;

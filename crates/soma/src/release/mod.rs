@@ -8,6 +8,7 @@ pub mod potential;
 pub mod query;
 mod reach;
 mod size;
+mod total;
 mod units;
 
 use std::sync::Arc;
@@ -18,7 +19,8 @@ pub use mechanism::Mechanism;
 pub use part::{JointLaw, Part, PartLaw};
 pub use potential::Potential;
 pub use query::Query;
-pub use size::{SizePrior, Slotted};
+pub use size::Slotted;
+pub use total::{SizePrior, Total};
 pub(crate) use units::NoiseUnits;
 
 /// Whether the released values are sums or means over the records.
@@ -89,17 +91,18 @@ impl Release {
             rest = others;
             part.with_values(own.to_vec())
         });
-        self.with_parts(parts.collect::<Result<_, _>>()?)
-    }
-
-    fn with_parts(&self, parts: Vec<Part>) -> Result<Self, Invalid> {
-        let slotted = self.slotted.clone();
+        let parts = parts.collect::<Result<_, _>>()?;
+        let slotted = match &self.slotted {
+            None => None,
+            Some(slotted) => Some(Arc::new(slotted.with_values(values)?)),
+        };
         Ok(Release { slotted, ..Release::of_parts(self.n, parts)? })
     }
 
     /// The same with noise that is `factor` times as wide.
     pub(crate) fn widened(&self, factor: f64) -> Result<Self, Invalid> {
-        self.with_parts(self.parts.iter().map(|part| part.widened(factor)).collect())
+        let parts = self.parts.iter().map(|part| part.widened(factor)).collect();
+        Ok(Release { slotted: self.slotted.clone(), ..Release::of_parts(self.n, parts)? })
     }
 
     /// The parts, in order.
@@ -123,7 +126,27 @@ impl Release {
         &self.potential
     }
 
-    /// What is known of the number of records, where it is not public.
+    /// The parts that were published, about records and not about slots for them.
+    pub fn published_parts(&self) -> &[Part] {
+        self.slotted().map_or(&self.parts, |slotted| slotted.likely().parts())
+    }
+
+    /// The query that says most of what a record is: one that sorts records into cells, or that of
+    /// the first part.
+    pub fn record_query(&self) -> &Arc<dyn Query> {
+        let queries = || self.published_parts().iter().map(Part::query);
+        queries().find(|query| query.cells().is_some()).unwrap_or(self.published_parts()[0].query())
+    }
+
+    /// What is known of the number of records: all of it, or a prior.
+    pub fn total(&self) -> Total {
+        match &self.slotted {
+            Some(slotted) => Total::Unknown(slotted.prior()),
+            None => Total::Known(self.n as i64),
+        }
+    }
+
+    /// The slots for records, where their number is not public.
     pub fn slotted(&self) -> Option<&Slotted> {
         self.slotted.as_deref()
     }
@@ -200,6 +223,11 @@ impl Release {
             part.log_density(self.n, own)
         });
         densities.sum()
+    }
+
+    /// The same of the sums of the published parts alone.
+    pub(crate) fn publish_sums(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
+        self.slotted().map_or(self, Slotted::likely).publish(sums, rng)
     }
 
     /// Values that this release's laws publish of records whose statistics have these sums: what

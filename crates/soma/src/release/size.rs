@@ -10,33 +10,15 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use rand_distr::weighted::WeightedIndex;
-use serde::{Deserialize, Serialize};
 use statrs::function::gamma::ln_gamma;
 
 use super::law::{Means, OfAnswer};
 use super::part::JointLaw;
 use super::potential::{Block, Coordinate, Curve};
 use super::query::{Combined, Count, Query, Slots};
-use super::{Aggregate, Part, Release};
-use crate::error::{Invalid, positive};
+use super::{Aggregate, Part, Release, SizePrior, Total};
+use crate::error::Invalid;
 use crate::rng::Rng;
-
-/// The prior of a number of records that is not public.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SizePrior {
-    /// Every number from `low` to `high` is as likely.
-    Uniform {
-        /// The least number.
-        low: u64,
-        /// The largest number.
-        high: u64,
-    },
-    /// Every number is as likely, as far as the release leaves it possible.
-    Flat,
-    /// Poisson, with this mean.
-    Poisson(f64),
-}
 
 /// What is known of the number of records, and the slots that hold them.
 #[derive(Debug, Clone)]
@@ -80,6 +62,11 @@ impl Slotted {
         &self.likely
     }
 
+    /// The same with other published values.
+    pub(super) fn with_values(&self, values: &[f64]) -> Result<Self, Invalid> {
+        Ok(Slotted { likely: Arc::new(self.likely.with_values(values)?), ..self.clone() })
+    }
+
     /// A number of records drawn from the prior, for simulation.
     pub(crate) fn draw(&self, rng: &mut Rng) -> usize {
         let logs: Vec<f64> = (0..=self.slots).map(|n| self.log_prior(n as f64)).collect();
@@ -93,7 +80,12 @@ impl Slotted {
             SizePrior::Flat => 0.0,
             SizePrior::Uniform { low, high } if (low as f64..=high as f64).contains(&n) => 0.0,
             SizePrior::Uniform { .. } => f64::NEG_INFINITY,
-            SizePrior::Poisson(mean) => n * mean.ln() - mean - ln_gamma(n + 1.0),
+            SizePrior::Poisson { mean } => n * mean.ln() - mean - ln_gamma(n + 1.0),
+            SizePrior::PoissonGamma { shape, rate } => {
+                ln_gamma(n + shape) - ln_gamma(shape) - ln_gamma(n + 1.0)
+                    + shape * (rate / (1.0 + rate)).ln()
+                    - n * rate.ln_1p()
+            }
         }
     }
 }
@@ -108,16 +100,14 @@ impl Release {
         parts: Vec<Part>,
         slots: Option<usize>,
     ) -> Result<Self, Invalid> {
-        if let SizePrior::Poisson(mean) = prior {
-            positive("n.mean", mean)?;
-        }
+        Total::Unknown(prior).check()?;
         let parts: Vec<Part> = parts.into_iter().map(of_sums).collect::<Result<_, _>>()?;
         let (likely, spread) = likely_size(&parts, prior)?;
         let most = match prior {
             SizePrior::Uniform { high, .. } => high as f64,
             // Beyond this a Poisson number has a probability of less than 10^-15.
-            SizePrior::Poisson(mean) => (mean + 12.0 * mean.sqrt() + 40.0).ceil(),
-            SizePrior::Flat => f64::INFINITY,
+            SizePrior::Poisson { mean } => (mean + 12.0 * mean.sqrt() + 40.0).ceil(),
+            SizePrior::Flat | SizePrior::PoissonGamma { .. } => f64::INFINITY,
         };
         let enough = likely + (12.0 * spread.sd + spread.tail).max(LEAST_SPARE);
         let wanted = slots.map_or(most.min(enough), |slots| (slots as f64).min(most));
@@ -193,7 +183,12 @@ fn likely_size(parts: &[Part], prior: SizePrior) -> Result<(f64, Spread), Invali
             let (low, high) = (low as f64, high as f64);
             Ok((0.5 * (low + high), Spread { sd: high, tail: high }))
         }
-        (None, SizePrior::Poisson(mean)) => {
+        // The tail of a negative binomial falls by e^(-rate) or so at each step.
+        (None, SizePrior::PoissonGamma { shape, rate }) => {
+            let sd = (shape * (1.0 + rate)).sqrt() / rate;
+            Ok((shape / rate, Spread { sd, tail: -LEFT_OUT.ln() / rate.ln_1p() }))
+        }
+        (None, SizePrior::Poisson { mean }) => {
             Ok((mean, Spread { sd: mean.sqrt(), tail: 40.0 + mean.sqrt() }))
         }
         (None, SizePrior::Flat) => Err(Invalid::new(

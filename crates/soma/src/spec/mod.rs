@@ -17,6 +17,7 @@ mod query;
 mod release;
 mod resized;
 mod sampler;
+mod size;
 mod text;
 mod value;
 
@@ -83,6 +84,8 @@ impl Spec {
             let sampler = read_sampler(root)?;
             let output = root.get("output").map(|value| Output::read(&value.table("a table")?));
             let output = output.transpose()?.unwrap_or_default();
+            let stores_records = output.records_thin.is_some();
+            let problem = if stores_records { problem.with_records() } else { problem };
             let spec = Spec { problem, sampler, output };
             spec.settings()?;
             Ok(spec)

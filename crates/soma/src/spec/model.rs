@@ -9,10 +9,11 @@ use super::{fixed, text};
 use crate::chain::Problem;
 use crate::error::Invalid;
 use crate::model::{
-    Beta, Categorical, Dirichlet, Exponential, GammaPrior, Model, Normal, NormalInverseGamma,
-    Regression, Text, Uniform,
+    Beta, Categorical, Dirichlet, Exponential, GammaPrior, LogLinear, Model, Normal,
+    NormalInverseGamma, Regression, Text, Uniform,
 };
 use crate::release::Release;
+use crate::release::query::Cells;
 
 /// Reads a model, for a release.
 type Read = fn(&Table, &Release) -> Result<Arc<dyn Model>, Invalid>;
@@ -25,6 +26,7 @@ const MODELS: &[(&str, &[&str], Read)] = &[
     ("beta", &["prior"], beta),
     ("exponential", &["prior"], exponential),
     ("categorical", &["prior"], categorical),
+    ("log-linear", &["prior", "interactions"], log_linear),
     ("uniform", &["range"], uniform),
 ];
 
@@ -87,7 +89,7 @@ fn regression(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
 }
 
 fn dirichlet(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
-    let priors = gammas(table, release.query().record_dim())?;
+    let priors = gammas(table, release.record_query().record_dim())?;
     boxed(table, Dirichlet::new(priors))
 }
 
@@ -103,16 +105,56 @@ fn exponential(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
 
 fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
     let prior = Prior::of(table, "dirichlet", &["alpha"])?;
-    let query = release.query();
-    let categories = query.bins().unwrap_or(query.dim());
+    let query = release.record_query();
+    let cells = query.cells().filter(Cells::is_of_levels);
+    let categories = match &cells {
+        Some(cells) => cells.count(),
+        None => query.bins().unwrap_or(query.dim()),
+    };
     let model = Categorical::new(prior.numbers("alpha", categories)?);
-    let labelled = query.categories() == Some(categories);
-    boxed(table, if labelled { model.map(|model| model.labelled(query.labels())) } else { model })
+    let labels = cells.map(|cells| cells.labels());
+    boxed(table, model.map(|model| match labels {
+        Some(labels) => model.labelled(labels),
+        None => model,
+    }))
+}
+
+/// Main effects of every axis of a table, and of the sets of axes of `interactions`.
+fn log_linear(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
+    let Some(cells) = release.record_query().cells().filter(Cells::is_of_levels) else {
+        return Err(Invalid::new(
+            table.field("kind"),
+            "a log-linear model is one of the cells of a table",
+            format!("a query of kind \"{}\"", release.record_query().kind()),
+            "query = { kind = \"table\", axes = [...] }",
+        ));
+    };
+    let axes = cells.axes;
+    let mut terms: Vec<Vec<usize>> = (0..axes.len()).map(|axis| vec![axis]).collect();
+    if let Some(interactions) = table.get("interactions") {
+        let sets = interactions.list("sets of axes, such as [[0, 1]]")?;
+        for set in sets {
+            let axes = set.wholes(0..=axes.len() as u64 - 1)?;
+            let twice = axes.iter().enumerate().any(|(k, axis)| axes[..k].contains(axis));
+            if axes.len() < 2 || twice {
+                return Err(Invalid::new(
+                    set.path(),
+                    "an interaction is of two axes or more, each once",
+                    format!("{axes:?}"),
+                    "a list of different axes, such as [0, 1]; main effects are always there",
+                ));
+            }
+            terms.push(axes);
+        }
+    }
+    let sds = Prior::of(table, "normal", &["sd"])?.numbers("sd", terms.len())?;
+    let terms: Vec<_> = terms.into_iter().zip(sds).collect();
+    boxed(table, LogLinear::new(axes, &terms))
 }
 
 fn uniform(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
     let range = match ranges(&table.need("range", "[low, high], or one for each coordinate")?)? {
-        Ranges::One(range) => vec![range; release.query().record_dim()],
+        Ranges::One(range) => vec![range; release.record_query().record_dim()],
         Ranges::Each(ranges) => ranges,
     };
     boxed(table, Uniform::new(range))

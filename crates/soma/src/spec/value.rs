@@ -158,6 +158,10 @@ impl<'a> Value<'a> {
         matches!(self.value, DeValue::Array(_))
     }
 
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.value, DeValue::Table(_))
+    }
+
     pub(super) fn is_text(&self) -> bool {
         matches!(self.value, DeValue::String(_))
     }
@@ -179,6 +183,15 @@ impl<'a> Value<'a> {
             value: item.get_ref(),
         };
         Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    /// A list of whole numbers in a range.
+    pub(super) fn wholes(
+        &self,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<Vec<usize>, Invalid> {
+        let items = self.list("a list of whole numbers, such as [0, 2]")?;
+        items.iter().map(|item| Ok(item.whole(range.clone())? as usize)).collect()
     }
 
     pub(super) fn numbers(&self) -> Result<Vec<f64>, Invalid> {

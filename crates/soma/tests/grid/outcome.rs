@@ -95,7 +95,9 @@ impl Outcome {
 fn free(problem: &Problem, values: &[f64], c: usize) -> f64 {
     let mut free = values.to_vec();
     if let (Some(transport), None) = (problem.model().transport(), problem.fixed()) {
-        transport.unconstrain(values, &mut free);
+        // Counts may stand behind theta.
+        let theta = problem.model().parameters().len();
+        transport.unconstrain(&values[..theta], &mut free[..theta]);
     }
     free[c]
 }

@@ -3,30 +3,40 @@
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use statrs::function::beta::checked_beta_reg;
+use statrs::function::gamma::checked_gamma_lr;
 
 use super::intervals::Cuts;
 use crate::counts::shares::{CellModel, log_gamma_draw};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
 
-/// x ~ Beta(a, b) seen by its interval, with a and b ~ Gamma(shape, rate). theta is (ln a, ln b).
+/// x ~ Beta(a, b) seen by its interval, with gamma priors of a and b. theta is (ln a, ln b).
 #[derive(Debug, Clone)]
 pub struct BetaCells {
     cuts: Cuts,
-    shape: f64,
-    rate: f64,
+    /// Shape and rate of the gamma priors of a and b.
+    priors: [(f64, f64); 2],
 }
 
-/// Beyond this ln a the distribution function is not computed well; the prior ends there.
+/// The ln a and ln b for which the distribution function is computed well; the prior ends there.
+const LEAST: f64 = -30.0;
 const MOST: f64 = 9.0;
 
 impl BetaCells {
     /// The cells between `cuts`, which are between 0 and 1.
-    pub fn new(cuts: Vec<f64>, shape: f64, rate: f64) -> Result<Self, Invalid> {
-        Ok(BetaCells {
-            cuts: Cuts::new(cuts, (0.0, 1.0))?,
-            shape: positive("prior.shape", shape)?,
-            rate: positive("prior.rate", rate)?,
+    pub fn new(cuts: Vec<f64>, priors: [(f64, f64); 2]) -> Result<Self, Invalid> {
+        for (shape, rate) in priors {
+            positive("prior.shape", shape)?;
+            positive("prior.rate", rate)?;
+        }
+        Ok(BetaCells { cuts: Cuts::new(cuts, (0.0, 1.0))?, priors })
+    }
+
+    /// Whether all but 1e-9 of the prior is where the cells' probabilities can be computed.
+    pub fn holds_prior(&self) -> bool {
+        self.priors.iter().all(|&(shape, rate)| {
+            let beyond = |log: f64| checked_gamma_lr(shape, rate * log.exp()).unwrap_or(f64::NAN);
+            beyond(LEAST) < 1e-9 && 1.0 - beyond(MOST) < 1e-9
         })
     }
 }
@@ -49,15 +59,16 @@ impl CellModel for BetaCells {
     }
 
     fn log_prior(&self, theta: &[f64]) -> f64 {
-        if theta.iter().any(|log| log.abs() > MOST) {
+        if theta.iter().any(|log| !(LEAST..=MOST).contains(log)) {
             return f64::NEG_INFINITY;
         }
-        theta.iter().map(|log| self.shape * log - self.rate * log.exp()).sum()
+        let each = theta.iter().zip(&self.priors);
+        each.map(|(log, (shape, rate))| shape * log - rate * log.exp()).sum()
     }
 
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) {
-        for log in theta {
-            *log = (log_gamma_draw(self.shape, rng) - self.rate.ln()).clamp(-MOST, MOST);
+        for (log, (shape, rate)) in theta.iter_mut().zip(self.priors) {
+            *log = (log_gamma_draw(shape, rng) - rate.ln()).clamp(LEAST, MOST);
         }
     }
 

@@ -51,6 +51,15 @@ impl LogLinear {
         }
         Ok(LogLinear { names, sds, effects, terms: terms.len(), main })
     }
+
+    /// About the sd of each effect given counts of the cells, from these alone.
+    pub(crate) fn spreads(&self, counts: &[f64]) -> Vec<f64> {
+        let mut precisions: Vec<f64> = self.sds.iter().map(|sd| 1.0 / (sd * sd)).collect();
+        for (count, effects) in counts.iter().zip(self.effects.chunks_exact(self.terms)) {
+            effects.iter().for_each(|&effect| precisions[effect as usize] += count);
+        }
+        precisions.into_iter().map(|precision| precision.sqrt().recip()).collect()
+    }
 }
 
 impl CellModel for LogLinear {
@@ -89,6 +98,10 @@ impl CellModel for LogLinear {
         let sum: f64 = out.iter().map(|log| (log - most).exp()).sum();
         let constant = most + sum.ln();
         out.iter_mut().for_each(|log| *log -= constant);
+    }
+
+    fn shows_shares(&self) -> bool {
+        true
     }
 
     /// Main effects from the margins of the shares, interactions at 0, both a little off.

@@ -136,7 +136,7 @@ fn normal_histogram() {
 
 #[test]
 fn beta_histogram() {
-    let model = Arc::new(BetaCells::new(vec![0.3, 0.6], 2.0, 0.5).unwrap());
+    let model = Arc::new(BetaCells::new(vec![0.3, 0.6], [(2.0, 0.5); 2]).unwrap());
     let release = (Noise::DiscreteLaplace, 1.0, &[1.0, 4.0, 1.0][..]);
     assert_model(model, list(3), release, &[(-6.0, 4.5), (-6.0, 4.5)], 150);
 }

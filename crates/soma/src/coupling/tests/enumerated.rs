@@ -128,6 +128,7 @@ fn sweep(kernel: KernelChoice, state: State, theta: &[f64]) -> Law {
         // With one place SOMA is the Metropolis step of the IMwG kernels.
         law = match kernel {
             KernelChoice::Auto | KernelChoice::Soma => soma(&law, theta, &[0, 1, 2]),
+            KernelChoice::Counts => unreachable!("it imputes no records"),
             KernelChoice::RanImwg => mixture((0..N).map(|i| soma(&law, theta, &[i]))),
             KernelChoice::SysImwg => soma(&law, theta, &[turn]),
             KernelChoice::SomaBlocks { size } => {

@@ -7,7 +7,7 @@ use soma_language::Model;
 
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
-use crate::numeric::dense;
+use crate::numeric::cholesky;
 use crate::numeric::workspace::run;
 use crate::rng::Rng;
 
@@ -54,8 +54,8 @@ impl Point {
         }
         let factor = factor(curvature, p)?;
         let mut centre = gradient.to_vec();
-        dense::solve_lower(&factor, &mut centre);
-        dense::solve_lower_transposed(&factor, &mut centre);
+        cholesky::solve_lower(&factor, &mut centre);
+        cholesky::solve_lower_transposed(&factor, &mut centre);
         centre.iter_mut().zip(&free).for_each(|(step, x)| *step += x);
         Some(Point { free, log_density, centre, factor })
     }
@@ -64,7 +64,7 @@ impl Point {
         let chi: f64 = rng.sample(ChiSquared::new(FREEDOM)?);
         let mut step: Vec<f64> = self.free.iter().map(|_| rng.sample(StandardNormal)).collect();
         step.iter_mut().for_each(|x| *x *= (FREEDOM / chi).sqrt());
-        dense::solve_lower_transposed(&self.factor, &mut step);
+        cholesky::solve_lower_transposed(&self.factor, &mut step);
         step.iter_mut().zip(&self.centre).for_each(|(x, centre)| *x += centre);
         Ok(step)
     }
@@ -74,9 +74,9 @@ impl Point {
         let p = free.len();
         let gap: Vec<f64> = free.iter().zip(&self.centre).map(|(x, centre)| x - centre).collect();
         let mut whitened = vec![0.0; p];
-        dense::times_lower_transposed(&self.factor, &gap, &mut whitened);
-        let square = dense::dot(&whitened, &whitened);
-        dense::log_diagonal(&self.factor, p)
+        cholesky::times_lower_transposed(&self.factor, &gap, &mut whitened);
+        let square = crate::numeric::dense::dot(&whitened, &whitened);
+        cholesky::log_diagonal(&self.factor, p)
             - 0.5 * (FREEDOM + p as f64) * (square / FREEDOM).ln_1p()
     }
 
@@ -94,7 +94,7 @@ impl Point {
 /// the absolute values of its eigenvalues.
 fn factor(matrix: Vec<f64>, p: usize) -> Option<Vec<f64>> {
     let mut factor = matrix.clone();
-    if dense::cholesky(&mut factor, p) {
+    if cholesky::lower(&mut factor, p) {
         return Some(factor);
     }
     let SymmetricEigen { eigenvalues, eigenvectors } =
@@ -103,5 +103,5 @@ fn factor(matrix: Vec<f64>, p: usize) -> Option<Vec<f64>> {
     let curved = eigenvalues.map(|value| value.abs().max(FLATTEST * steepest));
     let mended = &eigenvectors * DMatrix::from_diagonal(&curved) * eigenvectors.transpose();
     let mut factor: Vec<f64> = (0..p * p).map(|at| mended[(at / p, at % p)]).collect();
-    (dense::cholesky(&mut factor, p) && factor.iter().all(|x| x.is_finite())).then_some(factor)
+    (cholesky::lower(&mut factor, p) && factor.iter().all(|x| x.is_finite())).then_some(factor)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::cells::{Axis, Cells};
 use super::{
     Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins, write_indicators,
 };
@@ -103,6 +104,10 @@ impl Query for Categories {
 
     fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
         write_bins(self.bins_in(records), out)
+    }
+
+    fn cells(&self) -> Option<Cells> {
+        Some(Cells::all(vec![Axis { labels: self.labels.clone(), cuts: None }]))
     }
 }
 

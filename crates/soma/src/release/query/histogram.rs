@@ -2,6 +2,7 @@
 
 use nalgebra::DMatrix;
 
+use super::cells::{self, Cells};
 use super::{
     Moments, Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins,
     write_indicators,
@@ -117,6 +118,10 @@ impl Axis {
         bin
     }
 
+    fn labels(&self) -> Vec<String> {
+        self.edges.windows(2).map(|edge| format!("[{}, {})", edge[0], edge[1])).collect()
+    }
+
     fn middle(&self, bin: usize) -> f64 {
         0.5 * self.edges[bin] + 0.5 * self.edges[bin + 1]
     }
@@ -155,8 +160,7 @@ impl Query for Histogram {
     fn labels(&self) -> Vec<String> {
         let mut labels = vec![String::new()];
         for axis in &self.axes {
-            let bins: Vec<String> =
-                axis.edges.windows(2).map(|edge| format!("[{}, {})", edge[0], edge[1])).collect();
+            let bins = axis.labels();
             labels = labels
                 .iter()
                 .flat_map(|label| bins.iter().map(move |bin| format!("{label}{bin}")))
@@ -179,6 +183,14 @@ impl Query for Histogram {
 
     fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
         write_bins(self.bins_in(records), out)
+    }
+
+    fn cells(&self) -> Option<Cells> {
+        let axis = |axis: &Axis| cells::Axis {
+            labels: axis.labels(),
+            cuts: Some(axis.edges[1..axis.edges.len() - 1].to_vec()),
+        };
+        Some(Cells::all(self.axes.iter().map(axis).collect()))
     }
 
     /// The moments of records in the middle of their bins.

@@ -2,6 +2,7 @@
 
 mod below;
 mod categories;
+mod cells;
 mod centred_squares;
 mod combined;
 mod count;
@@ -11,6 +12,7 @@ mod log_sum;
 mod mean;
 mod moments;
 mod slots;
+mod table;
 mod text;
 
 use std::fmt::Debug;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 
 pub use below::Below;
 pub use categories::Categories;
+pub use cells::{Axis, Cells};
 pub use centred_squares::CentredSquares;
 pub(crate) use combined::Combined;
 pub use count::Count;
@@ -27,6 +30,7 @@ pub use log_sum::LogSum;
 pub use mean::Mean;
 pub use moments::MomentSums;
 pub(crate) use slots::Slots;
+pub use table::CrossTable;
 pub use text::Text;
 
 use nalgebra::DMatrix;
@@ -120,6 +124,12 @@ pub trait Query: Debug + Send + Sync {
     /// The same query on records of length `d`, where it does not look at what is in them.
     fn for_any_record(&self, d: usize) -> Option<Arc<dyn Query>> {
         let _ = d;
+        None
+    }
+
+    /// The table of cells that the statistic is a count or a margin of, where it is one: then the
+    /// release depends on a record only through its cell.
+    fn cells(&self) -> Option<Cells> {
         None
     }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::special::ln_gamma_shift;
 use crate::error::{Invalid, positive};
+use crate::numeric::ln_gamma_shift::ln_gamma_shift;
 
 /// What is known of n beside the published counts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,13 @@ pub enum Total {
 pub enum SizePrior {
     /// All n alike: improper, so that every cell must be measured.
     Flat,
+    /// Every number from `low` to `high` is as likely.
+    Uniform {
+        /// The least number.
+        low: u64,
+        /// The largest number.
+        high: u64,
+    },
     /// Poisson of this mean.
     Poisson {
         /// The mean.
@@ -41,7 +48,7 @@ impl Total {
     /// The largest number of records: all sums of counts stay exact in floating point.
     pub const MOST: i64 = 1 << 50;
 
-    pub(super) fn check(self) -> Result<(), Invalid> {
+    pub(crate) fn check(self) -> Result<(), Invalid> {
         match self {
             Total::Known(n) if !(0..=Self::MOST).contains(&n) => {
                 let allowed = format!("a whole number from 0 to {}", Self::MOST);
@@ -52,6 +59,12 @@ impl Total {
                 positive("n.shape", shape)?;
                 positive("n.rate", rate).map(|_| ())
             }
+            Total::Unknown(SizePrior::Uniform { low, high }) if low >= high => Err(Invalid::new(
+                "n.low",
+                "the prior of n must leave several numbers possible",
+                format!("{low} to {high}"),
+                "low below high",
+            )),
             _ => Ok(()),
         }
     }
@@ -65,11 +78,16 @@ impl Total {
     }
 
     /// How the log prior of n changes from `n` to `n + by`.
-    pub(super) fn change(self, n: i64, by: i64) -> f64 {
+    pub(crate) fn change(self, n: i64, by: i64) -> f64 {
         let (n, by) = (n as f64, by as f64);
         match self {
             Total::Known(_) if by != 0.0 => f64::NEG_INFINITY,
-            Total::Known(_) | Total::Unknown(SizePrior::Flat) => 0.0,
+            Total::Unknown(SizePrior::Uniform { low, high })
+                if !(low as f64..=high as f64).contains(&(n + by)) =>
+            {
+                f64::NEG_INFINITY
+            }
+            Total::Known(_) | Total::Unknown(SizePrior::Flat | SizePrior::Uniform { .. }) => 0.0,
             Total::Unknown(SizePrior::Poisson { mean }) => {
                 by * mean.ln() - ln_gamma_shift(n + 1.0, by)
             }

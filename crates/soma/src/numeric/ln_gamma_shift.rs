@@ -10,7 +10,7 @@ const LARGE: f64 = 16.0;
 /// The two logarithms are about x ln x, so that at x = 3e8 their plain difference has lost ten
 /// digits. Stirling's formula is subtracted term by term instead: with y = x + d,
 /// (y - 1/2) ln(y / x) + d ln x - d + S(y) - S(x), where S is the series in 1/x.
-pub(super) fn ln_gamma_shift(x: f64, d: f64) -> f64 {
+pub(crate) fn ln_gamma_shift(x: f64, d: f64) -> f64 {
     if d == 0.0 {
         return 0.0;
     }

@@ -1,0 +1,260 @@
+//! One chain of a run: of records, or of counts.
+//!
+//! Where the release depends on a record only through its cell, and the model says how likely each
+//! cell is, the posterior of theta and of the counts is the same whether records are imputed or the
+//! counts are sampled as they are. The second costs what the cells cost, whatever n is. Runs, the
+//! store and calibration see either through an [`Engine`].
+
+use serde::{Deserialize, Serialize};
+
+use super::{Chain, Chosen, MoveReport, MovesChoice, Problem, Settings, Snapshot, Tally};
+use crate::counts::{CountChain, CountSnapshot, MoveCounts};
+use crate::error::{Invalid, Outcome};
+use crate::kernel::{Counts, KernelChoice, Records};
+use crate::stored::{Check, ensure};
+
+/// A chain at work.
+#[derive(Debug)]
+pub enum Engine<'a> {
+    /// Of theta and imputed records.
+    Records(Box<Chain<'a>>),
+    /// Of theta and the counts of cells.
+    Counts {
+        /// The chain.
+        chain: Box<CountChain<'a>>,
+        /// Whether it was chosen by the kernel `auto`.
+        is_auto: bool,
+    },
+}
+
+/// All of a chain that cannot be recomputed: what a checkpoint holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum EngineSnapshot {
+    /// Of a chain of records.
+    Records(Box<Snapshot>),
+    /// Of a chain of counts.
+    Counts {
+        /// The chain.
+        chain: Box<CountSnapshot>,
+        /// Whether it was chosen by the kernel `auto`.
+        is_auto: bool,
+    },
+}
+
+impl Settings {
+    /// Whether a run of `problem` samples counts, without records: where that is asked for, and
+    /// with everything left to `auto` where it is possible.
+    pub fn samples_counts(&self, problem: &Problem) -> bool {
+        match self.kernel {
+            KernelChoice::Counts => true,
+            KernelChoice::Auto => self.moves == MovesChoice::Auto && problem.counts().is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Why a run of `problem` imputes records or does not, in words.
+    pub fn engine_reason(&self, problem: &Problem) -> String {
+        match (self.kernel, problem.counts()) {
+            (_, Ok(_)) if self.samples_counts(problem) => {
+                "counts without records: the release depends on a record only through its cell"
+                    .into()
+            }
+            (KernelChoice::Auto, Err(why)) => format!("imputed records: {why}"),
+            (KernelChoice::Auto, Ok(_)) => {
+                format!("imputed records, whose moves of theta are {}", self.moves.name())
+            }
+            (kernel, _) => format!("imputed records, as kernel {} says", kernel.name()),
+        }
+    }
+
+    /// Whether the kernel can be used on `problem`.
+    pub(super) fn check_engine(&self, problem: &Problem) -> Result<(), Invalid> {
+        if self.kernel != KernelChoice::Counts {
+            return Ok(());
+        }
+        if let Err(why) = problem.counts() {
+            let given = format!("counts, but {why}");
+            let allowed = "kernel = \"auto\", or another kernel of records";
+            return Err(Invalid::new("kernel", "there are no counts to sample", given, allowed));
+        }
+        if self.moves != MovesChoice::Auto {
+            let problem = "these are moves of theta with imputed records";
+            let allowed = "moves = \"auto\" with kernel = \"counts\"";
+            return Err(Invalid::new("moves", problem, self.moves.name(), allowed));
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Engine<'a> {
+    /// Chain number `index` of a run of `problem`, at its start.
+    pub fn new(problem: &'a Problem, settings: &Settings, index: u64) -> Outcome<Self> {
+        if settings.samples_counts(problem) {
+            let counts = problem.counts()?;
+            let chain = CountChain::new(counts, settings.seed, index, settings.warmup);
+            let is_auto = settings.kernel == KernelChoice::Auto;
+            return Ok(Engine::Counts { chain: Box::new(chain), is_auto });
+        }
+        let chain = Chain::new(problem, settings.kernel, settings.seed, index)?
+            .with_moves(settings.moves, settings.warmup)?;
+        Ok(Engine::Records(Box::new(chain)))
+    }
+
+    /// The chain that was stored: it goes on exactly as the one that was not. A state that no
+    /// chain of `problem` can be in is an error.
+    pub fn restore(problem: &'a Problem, snapshot: EngineSnapshot) -> Outcome<Self> {
+        match snapshot {
+            EngineSnapshot::Records(snapshot) => {
+                Ok(Engine::Records(Box::new(Chain::restore(problem, *snapshot)?)))
+            }
+            EngineSnapshot::Counts { chain, is_auto } => {
+                let chain = Box::new(CountChain::restore(problem.counts()?, *chain)?);
+                Ok(Engine::Counts { chain, is_auto })
+            }
+        }
+    }
+
+    /// One iteration. After an error, as that of [an interrupt](crate::interrupt), the chain is in
+    /// the middle of it.
+    pub fn step(&mut self) -> Outcome {
+        match self {
+            Engine::Records(chain) => chain.step().map(|_| ()),
+            Engine::Counts { chain, .. } => chain.step(),
+        }
+    }
+
+    /// What a draw holds of the present state, in the order of [`Problem::outputs`].
+    pub fn draw(&self) -> Vec<f64> {
+        match self {
+            Engine::Records(chain) => chain.draw(),
+            Engine::Counts { chain, .. } => chain.draw(),
+        }
+    }
+
+    /// The normalised log density of the released values given the state.
+    pub fn log_density(&self) -> f64 {
+        match self {
+            Engine::Records(chain) => chain.log_density(),
+            Engine::Counts { chain, .. } => chain.log_density(),
+        }
+    }
+
+    /// The imputed records, where there are any.
+    pub fn records(&self) -> Option<&Records> {
+        match self {
+            Engine::Records(chain) => Some(chain.records()),
+            Engine::Counts { .. } => None,
+        }
+    }
+
+    /// How many iterations have been made.
+    pub fn iteration(&self) -> u64 {
+        match self {
+            Engine::Records(chain) => chain.iteration(),
+            Engine::Counts { chain, .. } => chain.iteration(),
+        }
+    }
+
+    /// Whether the state is that after a whole number of iterations. One that was broken off in the
+    /// middle of one must not be stored to go on from.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Engine::Records(chain) => chain.is_whole(),
+            Engine::Counts { chain, .. } => chain.is_whole(),
+        }
+    }
+
+    /// What the moves did since this was last asked.
+    pub fn take_counts(&mut self) -> Counts {
+        match self {
+            Engine::Records(chain) => chain.take_counts(),
+            Engine::Counts { chain, .. } => {
+                let MoveCounts { proposed, accepted, work } = chain.take_done();
+                Counts { moves: proposed, accepted, evaluations: work }
+            }
+        }
+    }
+
+    /// The share of proposals taken since the counts were last asked for.
+    pub fn acceptance_rate(&self) -> f64 {
+        match self {
+            Engine::Records(chain) => chain.acceptance_rate(),
+            Engine::Counts { chain, .. } => chain.acceptance_rate(),
+        }
+    }
+
+    /// Which kernel was taken and why, where the chain was to find one and has.
+    pub fn chosen(&self) -> Option<Chosen> {
+        match self {
+            Engine::Records(chain) => chain.chosen().cloned(),
+            Engine::Counts { is_auto, .. } => is_auto
+                .then(|| Chosen { kernel: KernelChoice::Counts.name().into(), tried: Vec::new() }),
+        }
+    }
+
+    /// What each kind of move did after warm-up. The work of a move of counts is how often the
+    /// density was computed at a number.
+    pub fn moves(&self) -> Vec<MoveReport> {
+        let chain = match self {
+            Engine::Records(chain) => return chain.moves(),
+            Engine::Counts { chain, .. } => chain,
+        };
+        let made = chain.moves().named().into_iter().filter(|(_, made)| made.proposed > 0);
+        let made: Vec<_> = made.collect();
+        let all: u64 = made.iter().map(|(_, made)| made.work).sum();
+        let report = |(name, made): (&str, MoveCounts)| MoveReport {
+            name: name.into(),
+            repeats: 1,
+            every: 1,
+            tally: Tally { proposed: made.proposed, accepted: made.accepted, work: made.work },
+            share: made.work as f64 / all.max(1) as f64,
+        };
+        made.into_iter().map(report).collect()
+    }
+
+    /// The chain as it is now, to be stored.
+    pub fn snapshot(&self) -> EngineSnapshot {
+        match self {
+            Engine::Records(chain) => EngineSnapshot::Records(Box::new(chain.snapshot())),
+            Engine::Counts { chain, is_auto } => {
+                let (chain, is_auto) = (Box::new(chain.snapshot()), *is_auto);
+                EngineSnapshot::Counts { chain, is_auto }
+            }
+        }
+    }
+}
+
+impl EngineSnapshot {
+    /// How many iterations had been made.
+    pub fn iteration(&self) -> u64 {
+        match self {
+            EngineSnapshot::Records(snapshot) => snapshot.iteration(),
+            EngineSnapshot::Counts { chain, .. } => chain.iteration(),
+        }
+    }
+
+    /// Whether this is a state of a chain of `problem`; says otherwise what is wrong.
+    pub fn check(&self, problem: &Problem) -> Check {
+        match self {
+            EngineSnapshot::Records(snapshot) => snapshot.check(problem),
+            EngineSnapshot::Counts { chain, .. } => chain.check(problem.counts()?),
+        }
+    }
+
+    /// Whether this is a state of chain number `chain` of a run of `problem` with these settings.
+    pub fn check_run(&self, problem: &Problem, settings: &Settings, chain: usize) -> Check {
+        let is_counts = matches!(self, EngineSnapshot::Counts { .. });
+        let fits = is_counts == settings.samples_counts(problem);
+        ensure(fits, "it is of a run with another kernel")?;
+        match self {
+            EngineSnapshot::Records(snapshot) => snapshot.check_run(settings, chain),
+            EngineSnapshot::Counts { chain: stored, is_auto } => {
+                let fits = *is_auto == (settings.kernel == KernelChoice::Auto)
+                    && stored.iteration() <= settings.iterations()
+                    && stored.warmup() == settings.warmup;
+                ensure(fits, "it is of a run with other settings")?;
+                stored.check_stream(settings.seed, chain as u64)
+            }
+        }
+    }
+}

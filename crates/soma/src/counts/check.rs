@@ -1,0 +1,67 @@
+//! Whether a stored state is one that a chain of counts can be in.
+
+use super::chain::{CountMoves, CountSnapshot, MoveCounts};
+use super::problem::CountProblem;
+use super::shares::Shares;
+use crate::release::Total;
+use crate::rng;
+use crate::stored::{Check, MOST_COUNTED, ensure, finite};
+
+impl MoveCounts {
+    fn check(self) -> Check {
+        // Seven kinds of moves are added up.
+        let most = MOST_COUNTED / 8;
+        let fits = self.accepted <= self.proposed && self.proposed < most && self.work < most;
+        ensure(fits, "the tally of a move is none")
+    }
+}
+
+impl CountMoves {
+    fn check(&self) -> Check {
+        self.named().into_iter().try_for_each(|(_, made)| made.check())
+    }
+}
+
+impl CountSnapshot {
+    /// Whether this is a state of a chain of `problem`; says otherwise what is wrong.
+    pub fn check(&self, problem: &CountProblem) -> Check {
+        let cells = problem.table().cells();
+        let (dim, drawn) = match problem.shares() {
+            Shares::Dirichlet(_) => (0, cells),
+            Shares::Model(model) => (model.dim(), 0),
+        };
+        ensure(self.counts.len() == cells, "the stored counts are of another table")?;
+        finite("theta", dim, &self.theta)?;
+        finite("the shares", drawn, &self.shares)?;
+        let is_share = |share: &f64| (0.0..=1.0).contains(share);
+        ensure(self.shares.iter().all(is_share), "a share is none")?;
+        if let Shares::Model(model) = problem.shares() {
+            let prior = model.log_prior(&self.theta);
+            ensure(prior.is_finite(), "theta is none of the model")?;
+        }
+        let each = self.counts.iter().all(|count| (0..=Total::MOST).contains(count));
+        ensure(each, "a stored count is not a number of records")?;
+        let n = self.counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count));
+        let fits = n.is_some_and(|n| match problem.total().known() {
+            Some(known) => known == n,
+            None => n <= Total::MOST,
+        });
+        ensure(fits, "the stored counts do not sum to the number of records")?;
+        ensure(self.tuning.is_valid(cells, dim), "what warm-up learned is of another problem")?;
+        self.moves.check()?;
+        self.taken.check()?;
+        let done = self.moves.total();
+        let since = self.taken.proposed <= done.proposed
+            && self.taken.accepted <= done.accepted
+            && self.taken.work <= done.work
+            && done.accepted - self.taken.accepted <= done.proposed - self.taken.proposed;
+        ensure(since, "more moves were looked at than made")
+    }
+
+    /// Whether the random stream is that of chain number `index` under `seed`.
+    pub(crate) fn check_stream(&self, seed: u64, index: u64) -> Check {
+        let begun = rng::stream(seed, index);
+        let streams = [&begun, &self.rng].map(|rng| (rng.get_seed(), rng.get_stream()));
+        ensure(streams[0] == streams[1], "its random stream is that of another seed or chain")
+    }
+}

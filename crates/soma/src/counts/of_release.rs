@@ -1,0 +1,98 @@
+//! The problem of counts that a release of records is, where it is one.
+
+use super::problem::CountProblem;
+use super::published::{Likelihood, Published};
+use super::shares::Shares;
+use super::table::{Margin, Table};
+use crate::error::Invalid;
+use crate::release::query::Axis;
+use crate::release::{Aggregate, Part, Release};
+
+impl CountProblem {
+    /// The counts behind `release`, with the probabilities of the cells from `shares`, which is
+    /// asked for those of the axes of the table. An error says why the release cannot be read so.
+    pub fn of_release(
+        release: &Release,
+        shares: impl FnOnce(&[Axis]) -> Option<Shares>,
+    ) -> Result<Self, String> {
+        let axes = axes(release)?;
+        let shares =
+            shares(&axes).ok_or("the model gives no probabilities of the cells of the query")?;
+        let table = Table::of_axes(&axes).map_err(|invalid| invalid.to_string())?;
+        let mut rows = Vec::new();
+        for part in release.published_parts() {
+            let kept = part.query().cells().map(|cells| cells.kept).unwrap_or_default();
+            let own = self::rows(part, release.n(), &table.margin(&kept).map_err(said)?)?;
+            rows.extend(own);
+        }
+        name_apart(&mut rows, release);
+        CountProblem::new(table, rows, release.total(), shares).map_err(|i| i.to_string())
+    }
+}
+
+impl Table {
+    /// The table with these axes.
+    fn of_axes(axes: &[Axis]) -> Result<Self, Invalid> {
+        Table::cross(axes.iter().map(|axis| axis.labels.clone()).collect())
+    }
+}
+
+fn said(invalid: Invalid) -> String {
+    invalid.to_string()
+}
+
+/// The axes of the one table that all parts count in. A part that counts the records is the total of
+/// any table.
+fn axes(release: &Release) -> Result<Vec<Axis>, String> {
+    let mut found: Option<Vec<Axis>> = None;
+    for part in release.published_parts() {
+        let query = part.query();
+        if query.for_any_record(1).is_some() && query.counts_records() {
+            continue;
+        }
+        let Some(cells) = query.cells() else {
+            return Err(format!("a {} query sees more of a record than its cell", query.kind()));
+        };
+        match &found {
+            Some(axes) if *axes != cells.axes => {
+                return Err("the parts count records in different tables".into());
+            }
+            _ => found = Some(cells.axes),
+        }
+    }
+    found.ok_or_else(|| "no part of the release counts records in cells".into())
+}
+
+/// A row for each released number of a part: the sum of its cells, under the law that it was
+/// released with.
+fn rows(part: &Part, n: usize, margins: &[Margin]) -> Result<Vec<Published>, String> {
+    let Some(mechanism) = part.mechanism() else {
+        return Err("a part has a law of several sums together".into());
+    };
+    let numbers = part.values().iter().zip(mechanism.scales()).zip(margins);
+    let row = |((&value, &scale), margin): ((&f64, &f64), &Margin)| {
+        let law = Likelihood::published(mechanism, scale, value).map_err(said)?;
+        let law = match part.aggregate() {
+            Aggregate::Sum => law,
+            Aggregate::Mean => law.of_mean(n as f64),
+        };
+        Ok(Published::sum(margin.label.clone(), &margin.cells, law))
+    };
+    numbers.map(row).collect()
+}
+
+/// Sums that were published in several parts are told apart by the names of these.
+fn name_apart(rows: &mut [Published], release: &Release) {
+    let parts = release.published_parts();
+    let names: Vec<&str> = parts
+        .iter()
+        .flat_map(|part| std::iter::repeat_n(part.name(), part.values().len()))
+        .collect();
+    let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
+    for (i, row) in rows.iter_mut().enumerate() {
+        let is_shown = row.cells.len() > 1;
+        if is_shown && labels.iter().filter(|label| **label == row.label).count() > 1 {
+            row.label = format!("{}, {}", labels[i], names[i]);
+        }
+    }
+}

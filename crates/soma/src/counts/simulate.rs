@@ -1,0 +1,70 @@
+//! Counts drawn from the prior, for calibration.
+
+use rand_distr::{Distribution, Poisson};
+
+use super::problem::CountProblem;
+use super::redraw::add_multinomial;
+use super::shares::{Shares, log_gamma_draw, sample_shares};
+use super::state::State;
+use crate::error::{Invalid, Outcome};
+use crate::release::{SizePrior, Total};
+use crate::rng::Rng;
+
+/// A truth: theta and counts drawn from the prior.
+#[derive(Debug, Clone)]
+pub struct Truth {
+    /// The true answer of each published number.
+    pub sums: Vec<i64>,
+    /// What a draw holds of it, in the order of [`CountProblem::outputs`].
+    pub values: Vec<f64>,
+}
+
+impl CountProblem {
+    /// Draws n, theta and the counts from the prior. A flat prior of n has no draws.
+    pub fn simulate(&self, rng: &mut Rng) -> Outcome<Truth> {
+        let n = match self.total() {
+            Total::Known(n) => n,
+            Total::Unknown(SizePrior::Poisson { mean }) => poisson(mean, rng)?,
+            Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+                poisson(log_gamma_draw(shape, rng).exp() / rate, rng)?
+            }
+            Total::Unknown(SizePrior::Flat) => return Err(no_draws().into()),
+        };
+        let cells = self.table().cells();
+        let mut counts = vec![0; cells];
+        let (mut theta, mut shares) = (Vec::new(), vec![0.0; cells]);
+        match self.shares() {
+            Shares::Dirichlet(alpha) => sample_shares(alpha, &counts, &mut shares, rng),
+            Shares::Model(model) => {
+                theta = vec![0.0; model.dim()];
+                model.sample_prior(&mut theta, rng);
+                model.log_shares(&theta, &mut shares);
+                shares.iter_mut().for_each(|share| *share = share.exp());
+            }
+        }
+        add_multinomial(n, &shares, &mut counts, rng);
+        let mut state = State::new(self, counts, theta);
+        if let Shares::Dirichlet(_) = self.shares() {
+            state.shares = shares;
+        }
+        Ok(Truth { values: self.output(&state), sums: state.sums })
+    }
+}
+
+/// The error of a prior of n that cannot be drawn from.
+pub(crate) fn no_draws() -> Invalid {
+    Invalid::new(
+        "n",
+        "a flat prior of n cannot be simulated",
+        "n = \"unknown\"",
+        "n = { prior = \"poisson\", mean = ... } or { prior = \"poisson-gamma\", ... }",
+    )
+}
+
+fn poisson(mean: f64, rng: &mut Rng) -> Outcome<i64> {
+    if mean < f64::MIN_POSITIVE {
+        return Ok(0);
+    }
+    let drawn: f64 = Poisson::new(mean)?.sample(rng);
+    Ok((drawn as i64).min(Total::MOST))
+}
