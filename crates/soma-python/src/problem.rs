@@ -228,8 +228,9 @@ impl Problem {
             chain::run_chains(&self.0, &settings.0, only, NonZeroUsize::MIN, &collector)
         })
         .map_err(failed)?;
-        let Collected { draws, records, chosen: taken, crossing, moves } =
+        let Collected { draws, mut records, chosen: taken, crossing, moves } =
             collector.into_collected();
+        self.0.model().show(&mut records);
         let values = draws.iter().flat_map(|draw| draw.values.iter().copied()).collect();
         let values = Array2::from_shape_vec((draws.len(), self.0.outputs().len()), values);
         let values = values.expect("each draw holds a value for each output");

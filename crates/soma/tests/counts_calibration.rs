@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 
 use soma::calibration::{Plan, Unobserved, calibrate};
 use soma::kernel::KernelChoice;
-use soma::release::Mechanism;
+use soma::release::Release;
 use soma::release::mechanism::Noise;
 use soma::spec::Spec;
 
@@ -20,8 +20,7 @@ fn spec(n: &str, values: &str, query: &str, noise: Noise, scale: f64, model: &st
     Spec::parse(&text).unwrap()
 }
 
-const DIRICHLET: &str =
-    "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 0.7 }";
+const DIRICHLET: &str = "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 0.7 }";
 const NORMAL: &str = "kind = \"normal\"\nprior = { kind = \"normal-inverse-gamma\", mean = 0.2, \
                       lambda = 0.5, shape = 4.0, rate = 3.0 }";
 const LOG_LINEAR: &str =
@@ -53,7 +52,7 @@ fn plan(replications: u64) -> Plan {
 }
 
 /// The smallest p-value of all quantities, as the tests of uniformity give it.
-fn p_value(spec: &Spec, truth: Option<&Mechanism>, plan: &Plan) -> (String, f64) {
+fn p_value(spec: &Spec, truth: Option<&Release>, plan: &Plan) -> (String, f64) {
     let found = calibrate(&spec.problem, truth, plan, NonZeroUsize::MIN, &Unobserved).unwrap();
     let of = |ranks: soma::calibration::Ranks| (ranks.name, ranks.uniformity.p_value());
     found.quantities.into_iter().map(of).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
@@ -87,8 +86,8 @@ fn counts_are_calibrated_finely() {
 #[test]
 fn mistaken_noise_is_caught() {
     let spec = &problems(Noise::DiscreteGaussian, 3.0)[0].1;
-    let truth = Mechanism::new(Noise::DiscreteGaussian, vec![4.0; 3]).unwrap();
-    let (_, p) = p_value(spec, Some(&truth), &plan(400));
+    let truth = &problems(Noise::DiscreteGaussian, 4.0)[0].1;
+    let (_, p) = p_value(spec, Some(truth.problem.release()), &plan(400));
     assert!(p < 1e-5, "p = {p}");
 }
 

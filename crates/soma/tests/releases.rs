@@ -135,7 +135,8 @@ fn a_suppressed_count() {
     let values = r#"[95, "suppressed"]"#;
     // The flat prior of n needs an end that the release itself does not have.
     let n = r#"{ prior = "flat", slots = 260 }"#;
-    let known = [Mean("n", 134.42127), Sd("n", 28.80773), Mean("p[0]", 0.72406), Sd("p[0]", 0.14689)];
+    let known =
+        [Mean("n", 134.42127), Sd("n", 28.80773), Mean("p[0]", 0.72406), Sd("p[0]", 0.14689)];
     assert_known(&counts(n, values, mechanism, ""), DRAWS, &known);
 }
 

@@ -102,7 +102,9 @@ impl Pair {
     fn spec(&self, is_text: bool) -> Spec {
         let query = match (self.name, is_text) {
             ("categorical", true) => r#"statistics = ["one_hot(k, 3)"]"#,
-            ("categorical", false) => r#"query = { kind = "categories", labels = ["a", "b", "c"] }"#,
+            ("categorical", false) => {
+                r#"query = { kind = "categories", labels = ["a", "b", "c"] }"#
+            }
             _ => "",
         };
         let model = if is_text { self.text } else { self.built_in };

@@ -30,7 +30,7 @@ use crate::counts;
 use crate::error::{Failure, Invalid, Outcome};
 use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{KernelChoice, Records};
-use crate::release::Release;
+use crate::release::{Release, SizePrior, Total};
 use crate::rng::{Rng, stream};
 
 /// How a calibration is made.

@@ -81,7 +81,11 @@ impl Likelihood {
     }
 
     /// `value` was published under `mechanism`, one of whose scales this is.
-    pub(super) fn published(mechanism: &Mechanism, scale: f64, value: f64) -> Result<Self, Invalid> {
+    pub(super) fn published(
+        mechanism: &Mechanism,
+        scale: f64,
+        value: f64,
+    ) -> Result<Self, Invalid> {
         if mechanism.publishing().is_plain() {
             return Likelihood::new(mechanism.noise(), scale, value);
         }

@@ -1,5 +1,6 @@
 //! Counts drawn from the prior, for calibration.
 
+use rand::RngExt;
 use rand_distr::{Distribution, Poisson};
 
 use super::problem::CountProblem;
@@ -24,6 +25,7 @@ impl CountProblem {
     pub fn simulate(&self, rng: &mut Rng) -> Outcome<Truth> {
         let n = match self.total() {
             Total::Known(n) => n,
+            Total::Unknown(SizePrior::Uniform { low, high }) => rng.random_range(low..=high) as i64,
             Total::Unknown(SizePrior::Poisson { mean }) => poisson(mean, rng)?,
             Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
                 poisson(log_gamma_draw(shape, rng).exp() / rate, rng)?

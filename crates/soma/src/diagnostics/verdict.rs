@@ -298,11 +298,16 @@ mod tests {
     fn counts_may_be_known() {
         let good = || column("p[a]", 4, 1.0, 2000.0);
         let still = |name: &str, value: f64| Column::of(name, &vec![vec![value; 1000]; 4]);
-        assert!(Verdict::of(&[good(), still("count[a]", 12.0)], &accepting(&[0.5; 4])).is_trusted());
+        assert!(
+            Verdict::of(&[good(), still("count[a]", 12.0)], &accepting(&[0.5; 4])).is_trusted()
+        );
         assert!(!Verdict::of(&[good(), still("mu", 12.0)], &accepting(&[0.5; 4])).is_trusted());
         assert!(!Verdict::of(&[good(), still("n", 12.5)], &accepting(&[0.5; 4])).is_trusted());
         let apart: Vec<Vec<f64>> = (0..4).map(|c| vec![f64::from(c); 1000]).collect();
-        assert!(!Verdict::of(&[good(), Column::of("count[a]", &apart)], &accepting(&[0.5; 4])).is_trusted());
+        assert!(
+            !Verdict::of(&[good(), Column::of("count[a]", &apart)], &accepting(&[0.5; 4]))
+                .is_trusted()
+        );
     }
 
     #[test]

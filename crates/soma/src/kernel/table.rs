@@ -216,6 +216,7 @@ macro_rules! kernels {
                         let candidates = KernelChoice::candidates(records.n).into_iter();
                         candidates.map(|choice| choice.memory(records)).max().unwrap_or(0)
                     }
+                    KernelChoice::Counts => 0,
                     $(KernelChoice::$variant $({ $($field: _),* })? => {
                         <$kernel as RecordKernel>::memory(records)
                     })*

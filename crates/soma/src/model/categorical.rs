@@ -161,13 +161,18 @@ impl Model for Categorical {
 
     /// A draw given a quarter of the records that the release is worth, in its own proportions.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
-        let shares = release.plausible_means();
+        // The statistics of all parts stand one after the other.
+        let parts = release.published_parts();
+        let counted = parts.iter().position(|part| part.query().categories().is_some());
+        let before = parts.iter().map(|part| part.query().dim()).take(counted.unwrap_or(0)).sum();
+        let means = release.plausible_means();
+        let shares = means.get(before..before + self.prior.len()).unwrap_or_default();
         let total: f64 = shares.iter().sum();
-        if release.query().categories().is_none() || total <= 0.0 {
+        if counted.is_none() || total <= 0.0 {
             return self.sample_prior(theta, rng);
         }
         let n = 0.25 * release.worth();
-        let counts = self.prior.iter().zip(&shares).map(|(alpha, share)| alpha + n * share / total);
+        let counts = self.prior.iter().zip(shares).map(|(alpha, share)| alpha + n * share / total);
         sample_shares(&counts.collect::<Vec<f64>>(), theta, rng)
     }
 }

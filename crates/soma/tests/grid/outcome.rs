@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use soma::Outcome as Ended;
-use soma::chain::{Chain, Collected, Draw, Observer, Problem, Settings, crossing, run};
+use soma::chain::{Collected, Draw, Engine, Observer, Problem, Settings, crossing, run};
 use soma::diagnostics::{
     Column, Crossing, RunFigures, Verdict, ess_mean, mcse_mean, mcse_quantile, quantile, rhat,
 };
@@ -35,11 +35,11 @@ struct Watched {
 }
 
 impl Observer for Watched {
-    fn draw(&self, chain: usize, draw: Draw, state: &Chain) -> Ended {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Ended {
         self.draws.draw(chain, draw, state)
     }
 
-    fn end(&self, _: usize, state: &Chain) -> Ended {
+    fn end(&self, _: usize, state: &Engine) -> Ended {
         self.crossings.lock().unwrap().push(crossing(&state.moves()));
         Ok(())
     }

@@ -15,6 +15,7 @@ fn text_case(parameters: &str, record: &str, statistics: &[&str], scale: f64, n:
         query: Arc::new(query),
         model: Arc::new(model),
         mechanism: Mechanism::new(Noise::Laplace, scales).unwrap(),
+        other_noise: None,
         n,
     }
 }

@@ -134,8 +134,8 @@ impl Schedule {
         }
         // Counts jump, so that a surrogate of them has no slopes to show over short steps.
         let bins = problem.release().query().bins().is_some();
-        let sums = Sums::new(problem)
-            .filter(|sums| choice == MovesChoice::Auto && (sums.jumps || !bins));
+        let sums =
+            Sums::new(problem).filter(|sums| choice == MovesChoice::Auto && (sums.jumps || !bins));
         if let Some(sums) = sums {
             let redraws_censored = censored::Bounds::new(problem).is_some();
             schedule.slots = vec![Slot::new(Move::Centred(Centred { redraws_censored }))];
