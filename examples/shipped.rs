@@ -14,6 +14,8 @@ macro_rules! shipped {
 }
 
 shipped![
+    "several parts about the same records": ["count-and-sum", "mean-and-variance"],
+    "an average or a quantile of unusual noise": ["ratio-mean", "median"],
     "a mean or a sum": [
         "normal-gaussian-noise",
         "private-mean-n2",
@@ -26,6 +28,8 @@ shipped![
     "counts in bins or categories": [
         "category-counts",
         "cross-table",
+        "clamped-counts",
+        "suppressed-counts",
         "histogram-n50",
         "histogram-n20",
     ],

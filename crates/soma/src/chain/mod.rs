@@ -1,6 +1,7 @@
 //! The data-augmentation loop: records given theta, theta given records.
 
 mod check;
+mod derived;
 mod engine;
 mod memory;
 mod problem;
@@ -14,6 +15,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+pub use derived::Derived;
 pub use engine::{Engine, EngineSnapshot};
 pub use memory::MemoryNeed;
 pub use problem::{Problem, Summary};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Derived;
 use crate::counts::CountProblem;
 use crate::error::{Invalid, Outcome, listed};
 use crate::kernel::Records;
@@ -65,6 +66,7 @@ pub struct Problem {
     model: Arc<dyn Model>,
     fixed: Option<Vec<f64>>,
     summaries: Vec<Summary>,
+    derived: Option<Arc<Derived>>,
     /// The same with counts of cells in the place of records; or why there is no such thing.
     counts: Result<Arc<CountProblem>, String>,
     /// Whether the records themselves are asked for.
@@ -108,6 +110,7 @@ impl Problem {
             model,
             fixed: None,
             summaries: Vec::new(),
+            derived: None,
             counts: counts.map(Arc::new),
             wants_records: false,
         };
@@ -148,14 +151,25 @@ impl Problem {
         self.counts.as_deref().map_err(String::clone)
     }
 
+    /// The same with quantities derived from the outputs: named expressions, in order.
+    pub fn with_derived_quantities(
+        mut self,
+        expressions: &[(String, String)],
+    ) -> Result<Self, Invalid> {
+        let outputs = self.plain_outputs();
+        self.derived = Some(Arc::new(Derived::new(expressions, &outputs)?));
+        Ok(self)
+    }
+
     /// The same question of another release.
     pub fn with_release(&self, release: Release) -> Result<Self, Invalid> {
         let mut other = Problem::new(release, self.given.clone())?;
         other.wants_records = self.wants_records;
-        match &self.fixed {
-            Some(theta) => other.with_fixed(theta.clone(), self.summaries.clone()),
-            None => Ok(other),
+        if let Some(theta) = &self.fixed {
+            other = other.with_fixed(theta.clone(), self.summaries.clone())?;
         }
+        other.derived = self.derived.clone();
+        Ok(other)
     }
 
     /// What was published.
@@ -174,8 +188,15 @@ impl Problem {
     }
 
     /// The names of what a draw holds: theta, or summaries of the records where it is fixed; and the
-    /// number of records, where that is not public.
+    /// number of records, where that is not public; and derived quantities.
     pub fn outputs(&self) -> Vec<String> {
+        let mut names = self.plain_outputs();
+        names.extend(self.derived.iter().flat_map(|derived| derived.names().to_vec()));
+        names
+    }
+
+    /// The same without derived quantities.
+    fn plain_outputs(&self) -> Vec<String> {
         if let Ok(counts) = &self.counts {
             return counts.outputs();
         }
@@ -194,6 +215,11 @@ impl Problem {
 
     /// How many values a draw holds.
     pub fn output_count(&self) -> usize {
+        let derived = self.derived.as_ref().map_or(0, |derived| derived.names().len());
+        self.plain_output_count() + derived
+    }
+
+    fn plain_output_count(&self) -> usize {
         if let (None, Ok(counts)) = (&self.fixed, &self.counts) {
             return counts.output_count();
         }
@@ -206,6 +232,18 @@ impl Problem {
 
     /// What a draw holds of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
+        self.with_derived(self.plain_output(theta, records))
+    }
+
+    /// What a draw holds with the quantities that are derived from it.
+    pub(crate) fn with_derived(&self, mut draw: Vec<f64>) -> Vec<f64> {
+        if let Some(derived) = &self.derived {
+            derived.extend(&mut draw);
+        }
+        draw
+    }
+
+    fn plain_output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
         if let Ok(counts) = &self.counts {
             return self.counted(counts, theta, records);
         }

@@ -70,7 +70,7 @@ impl Spec {
     /// ```
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, |root| {
-            root.only(&["release", "model", "sampler", "output", "format"])?;
+            root.only(&["release", "model", "sampler", "output", "derived", "format"])?;
             let example = "... below [model], as in `soma examples atus-female`";
             let model = root.get("model").map(|value| value.table(example)).transpose()?;
             let text = model.as_ref().map(text::model).transpose()?.flatten();
@@ -81,6 +81,7 @@ impl Spec {
                 Some(text) => model::with_text(&model, text, release)?,
                 None => model::read(&model, release)?,
             };
+            let problem = derived(root, problem)?;
             let sampler = read_sampler(root)?;
             let output = root.get("output").map(|value| Output::read(&value.table("a table")?));
             let output = output.transpose()?.unwrap_or_default();
@@ -147,6 +148,22 @@ fn read_release(root: &Table, queries: &Queries) -> Result<Release, Invalid> {
 fn release_table<'a>(root: &Table<'a>) -> Result<Table<'a>, Invalid> {
     let example = "... below [release], as in `soma examples atus-female`";
     root.need("release", example)?.table(example)
+}
+
+/// The problem with the quantities of `[derived]`.
+fn derived(root: &Table, problem: Problem) -> Result<Problem, Invalid> {
+    let Some(value) = root.get("derived") else { return Ok(problem) };
+    let table = value.table("lines such as difference = \"p[b] - p[a]\"")?;
+    let mut expressions = Vec::new();
+    for key in table.keys() {
+        let text = table.need(key, "an expression of the outputs, in quotes")?.text()?;
+        expressions.push((key.to_string(), text));
+    }
+    if expressions.is_empty() {
+        return Ok(problem);
+    }
+    let found = problem.with_derived_quantities(&expressions);
+    found.map_err(|invalid| invalid.under(table.path()))
 }
 
 fn read_sampler(root: &Table) -> Result<Sampler, Invalid> {
