@@ -71,6 +71,14 @@ impl Settings {
 
     /// Whether the kernel can be used on `problem`.
     pub(super) fn check_engine(&self, problem: &Problem) -> Result<(), Invalid> {
+        if problem.wants_records() && problem.release().slotted().is_some() {
+            return Err(Invalid::new(
+                "kernel",
+                "imputed records are not stored where their number is unknown",
+                "[output] records, with n unknown",
+                "n = a number; or no stored records",
+            ));
+        }
         if self.kernel != KernelChoice::Counts {
             return Ok(());
         }

@@ -143,6 +143,11 @@ impl Problem {
         Problem { wants_records: true, ..self }
     }
 
+    /// Whether records are to be stored.
+    pub(super) fn wants_records(&self) -> bool {
+        self.wants_records
+    }
+
     /// The problem with counts of cells in the place of records; or why there is no such thing.
     pub fn counts(&self) -> Result<&CountProblem, String> {
         if self.wants_records {

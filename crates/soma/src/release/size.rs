@@ -6,6 +6,7 @@
 //! pi(n) / (C(N, n) q^n (1 - q)^(N - n)) relative to N independent proposals. That is a potential
 //! of the number of records, beside those of the parts; nothing else of a kernel changes.
 
+use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 use rand::RngExt;
@@ -39,7 +40,7 @@ const LEFT_OUT: f64 = 1e-16;
 const LEAST_SPARE: f64 = 10.0;
 
 /// The most slots.
-const MOST_SLOTS: f64 = 1e9;
+const MOST_SLOTS: f64 = (1u64 << 50) as f64;
 
 impl Slotted {
     /// The prior of the number of records.
@@ -248,22 +249,35 @@ impl JointLaw for SizeLaw {
     }
 
     fn block(&self, _: &[f64]) -> Option<Block> {
-        let costs = (0..=self.0.slots).map(|n| -self.log_weight(n as f64)).collect();
-        Some(Block::Coordinate(Coordinate::Curve(Arc::new(SizeCost(costs)))))
+        let kept = if self.0.slots < MOST_COSTS { self.0.slots + 1 } else { 0 };
+        let costs = (0..kept).map(|n| -self.log_weight(n as f64)).collect();
+        let law = SizeLaw(self.0.clone());
+        Some(Block::Coordinate(Coordinate::Curve(Arc::new(SizeCost { law, costs }))))
     }
 }
 
+/// The costs of so many numbers of records are kept; of more they are computed as they are asked for.
+const MOST_COSTS: usize = 1_000_000;
+
 /// The cost of each number of records. The residual is minus that number.
-#[derive(Debug)]
-struct SizeCost(Vec<f64>);
+struct SizeCost {
+    law: SizeLaw,
+    /// Empty, where they are too many.
+    costs: Vec<f64>,
+}
+
+impl Debug for SizeCost {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SizeCost({} slots)", self.law.0.slots)
+    }
+}
 
 impl Curve for SizeCost {
     fn cost(&self, residual: f64) -> f64 {
         let n = (-residual).round();
-        if n < 0.0 {
-            f64::INFINITY
-        } else {
-            self.0.get(n as usize).copied().unwrap_or(f64::INFINITY)
+        match self.costs.get(n.max(0.0) as usize).filter(|_| n >= 0.0) {
+            Some(cost) => *cost,
+            None => -self.law.log_weight(n),
         }
     }
 
