@@ -17,6 +17,7 @@ mod query;
 mod release;
 mod resized;
 mod sampler;
+mod separate;
 mod size;
 mod text;
 mod value;
@@ -31,6 +32,7 @@ pub use format::FORMAT;
 pub use output::Output;
 pub use resized::with_n;
 pub use sampler::{MOST_CHAINS, Sampler};
+pub use separate::{release_file, with_release};
 
 use crate::chain::{Problem, Settings};
 use crate::error::Invalid;
