@@ -68,7 +68,7 @@ fn updates_follow_prior_times_density() {
 #[test]
 fn predictors_far_from_zero_lose_no_digits() {
     let law = |centre: f64| {
-        let precision = DMatrix::from_diagonal(&nalgebra::dvector![1e-20, 1.0]);
+        let precision = DMatrix::from_diagonal(&vec![1e-20, 1.0].into());
         let prior = NormalInverseGamma::new(vec![0.0; 2], &precision, 3.0, 2.0).unwrap();
         let model = Regression::new(vec![centre], None, prior).unwrap();
         let record = |i: i32| {
