@@ -149,9 +149,11 @@ impl Problem {
             return theta.to_vec();
         }
         let d = self.model.record_dim();
+        let mut shown = records.all().to_vec();
+        self.model.show(&mut shown);
         let mut out = Vec::with_capacity(d * self.summaries.len());
         for c in 0..d {
-            let mut column: Vec<f64> = records.all().iter().skip(c).step_by(d).copied().collect();
+            let mut column: Vec<f64> = shown.iter().skip(c).step_by(d).copied().collect();
             column.sort_unstable_by(f64::total_cmp);
             out.extend(self.summaries.iter().map(|summary| summary.of(&column)));
         }
