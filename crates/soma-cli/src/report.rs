@@ -96,10 +96,12 @@ impl Report {
         let manifest = run.manifest();
         let counts =
             Counts { moves: manifest.moves, accepted: manifest.accepted, ..Counts::default() };
-        let acceptance = run.column("acceptance")?;
         let mean = |chain: &Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
-        let begun = acceptance.iter().filter(|chain| !chain.is_empty());
-        let acceptance = begun.map(mean).collect();
+        // Dropped before the next column is read.
+        let of_chains = |rates: Vec<Vec<f64>>| {
+            rates.iter().filter(|chain| !chain.is_empty()).map(mean).collect()
+        };
+        let acceptance = of_chains(run.column("acceptance")?);
         let figures = figures(acceptance, &manifest.theta_moves, run.column("log_density")?);
         let swept = (counts, figures);
         let seconds = (manifest.seconds_warmup, manifest.seconds_sampling);

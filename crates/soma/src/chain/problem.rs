@@ -254,18 +254,21 @@ impl Problem {
         }
         let d = self.model.record_dim();
         let slots = d - self.given.record_dim();
-        let held = || records.all().chunks_exact(d).filter(|row| slots == 0 || row[0] == 1.0);
+        let is_held = |row: &&[f64]| slots == 0 || row[0] == 1.0;
         let mut out = theta.to_vec();
         if self.fixed.is_some() {
             out.clear();
+            let mut shown = records.all().to_vec();
+            self.model.show(&mut shown);
             for c in slots..d {
-                let mut column: Vec<f64> = held().map(|row| row[c]).collect();
+                let rows = shown.chunks_exact(d).filter(is_held);
+                let mut column: Vec<f64> = rows.map(|row| row[c]).collect();
                 column.sort_unstable_by(f64::total_cmp);
                 out.extend(self.summaries.iter().map(|summary| summary.of(&column)));
             }
         }
         if slots == 1 {
-            out.push(held().count() as f64);
+            out.push(records.all().chunks_exact(d).filter(is_held).count() as f64);
         }
         out
     }
