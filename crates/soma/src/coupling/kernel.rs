@@ -31,7 +31,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// What suits `n` records unless it is said: so few are weighed as fast in full.
+    /// The default for `n` records: up to 16 are weighed in full, which is as fast.
     pub fn usual(n: usize) -> Self {
         if n <= 16 { Choice::Maximal } else { Choice::Near }
     }
@@ -45,17 +45,16 @@ impl Choice {
     }
 }
 
-/// Where a uniformly drawn place takes more trials than `FLAT` + n / `PER`, weights differ too much
-/// for a few of them to stand for all, and chains part too often; up to `SCANNED` records the
-/// bounds of all of them are looked at instead, which takes longer the more there are. Chosen by
-/// the time that pairs take to meet.
+/// If a uniformly drawn place takes more than `FLAT` + n / `PER` trials, weights differ too much
+/// for a few of them to represent all, and chains part too often. Then the bounds of all weights
+/// are scanned instead, up to `SCANNED` records. Chosen by the time that pairs take to meet.
 const FLAT: f64 = 1.2;
 const PER: f64 = 100.0;
 const SCANNED: usize = 256;
 
-/// Up to so many records in bins are weighed in full; beyond, under one bound.
+/// Up to this number, records in bins are weighed in full; beyond it, under one bound.
 const FEW: usize = 1_000;
-/// So many cells serve in the place of the sums along the line.
+/// The number of cells that replace the ordered sums of the plain kernel.
 const CELLS: usize = 32;
 
 /// A kernel at work on two chains.

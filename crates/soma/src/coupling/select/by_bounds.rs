@@ -15,7 +15,7 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::{LANES, Vector};
 
-/// The most choices that are refused before all weights are computed: nearly every one is kept.
+/// Refused choices after which all weights are computed; nearly every choice is kept.
 const TRIES: usize = 256;
 
 /// The bounds of both chains' weights at consecutive places.
@@ -30,7 +30,7 @@ pub(crate) struct Bounds {
     places: Range<usize>,
     columns: [Columns; 2],
     bounds: [Vec<f64>; 2],
-    /// For where single precision says nothing of the weights.
+    /// The fallback if single precision cannot represent the weights.
     weights: Weights,
 }
 
@@ -87,7 +87,7 @@ impl Bounds {
                 }
             }
         }
-        // What was refused says nothing of what is drawn next: any exact draw will do.
+        // Draws are independent, so any exact draw may follow a refusal.
         let exact = weights.choose::<S, V, K>(at, size, |slot| start + slot, evaluations, rng);
         [0, 1].map(|side| chosen[side].unwrap_or(exact[side]))
     }

@@ -171,7 +171,7 @@ impl Weights {
     #[inline(always)]
     fn takes<P>(&self, side: usize, (_, cost): Choice, uniform: f64, at: &Move<'_, P>) -> bool {
         let (total, least) = (self.totals[side], self.least[side]);
-        // Beyond exp(600) a proposal is refused all the same.
+        // Cut at exp(600): the proposal is refused either way.
         let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
         short <= 0.0 || uniform * (total + short) < total
     }
@@ -200,7 +200,7 @@ fn weigh<P: Evaluate, V: Vector, const K: usize>(
     for weight in weights.iter_mut() {
         *weight = exp(*weight - top);
     }
-    // Four sums side by side need not wait for each other.
+    // Four partial sums: no dependency chain.
     let mut sums = [0.0; 4];
     for four in weights.chunks_exact(4) {
         for (sum, weight) in sums.iter_mut().zip(four) {
