@@ -7,7 +7,7 @@ use super::proposals::CoupledProposals;
 use super::select::by_bounds::{Bounded, Bounds};
 use super::select::by_cells::{AllByCells, CellDarts};
 use super::select::by_darts::Darts;
-use super::select::by_scan::{All, Block, SomePlaces, Weights};
+use super::select::by_scan::{Among, Weighed, Weights};
 use super::select::one_place::OnePlace;
 use super::select::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
@@ -195,15 +195,17 @@ impl Sweep<'_, '_> {
                 make_moves::<_, Portable, 0, _>(potential, place, pair, proposals, rng)
             }
             Coupling::Subset { size, subset } => {
-                let part = SomePlaces { size, subset, next, order, weights };
+                let among = Among::Subset { size, subset, next, order };
+                let part = Weighed { among, weights };
                 make_moves::<_, Portable, 0, _>(potential, part, pair, proposals, rng)
             }
             Coupling::Blocks { size } => {
-                let block = Block { size, weights };
+                let block = Weighed { among: Among::Block { size }, weights };
                 make_moves::<_, Portable, 0, _>(potential, block, pair, proposals, rng)
             }
             Coupling::AllPlaces => {
-                make_moves::<_, Portable, 0, _>(potential, All(weights), pair, proposals, rng)
+                let all = Weighed { among: Among::All, weights };
+                make_moves::<_, Portable, 0, _>(potential, all, pair, proposals, rng)
             }
         }
     }
@@ -235,7 +237,8 @@ impl Work for Sweep<'_, '_> {
                 make_moves::<S, V, K, _>(potential, place, pair, proposals, rng)
             }
             Coupling::Subset { size, subset } => {
-                let part = SomePlaces { size, subset, next, order, weights };
+                let among = Among::Subset { size, subset, next, order };
+                let part = Weighed { among, weights };
                 make_moves::<S, V, K, _>(potential, part, pair, proposals, rng)
             }
             Coupling::Blocks { size } => {
@@ -244,7 +247,8 @@ impl Work for Sweep<'_, '_> {
             }
             Coupling::AllPlaces => {
                 if *soma == Choice::Maximal {
-                    return make_moves::<S, V, K, _>(potential, All(weights), pair, proposals, rng);
+                    let all = Weighed { among: Among::All, weights };
+                    return make_moves::<S, V, K, _>(potential, all, pair, proposals, rng);
                 }
                 let strategy = match plain.choose::<S, V, K>(&pair.first) {
                     Strategy::Uniform
@@ -279,7 +283,8 @@ impl Work for Sweep<'_, '_> {
                         make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
                     }
                     Strategy::Bins | Strategy::Boxes | Strategy::Weights => {
-                        make_moves::<S, V, K, _>(potential, All(weights), pair, proposals, rng)
+                        let all = Weighed { among: Among::All, weights };
+                        make_moves::<S, V, K, _>(potential, all, pair, proposals, rng)
                     }
                 }
             }

@@ -91,37 +91,6 @@ impl Bounds {
         let exact = weights.choose::<S, V, K>(at, size, |slot| start + slot, evaluations, rng);
         [0, 1].map(|side| chosen[side].unwrap_or(exact[side]))
     }
-
-    #[inline(always)]
-    fn takes<S: Cost, V: Vector, const K: usize>(
-        &self,
-        side: usize,
-        (_, cost): Choice,
-        uniform: f64,
-        at: &Move<'_, S>,
-        evaluations: &mut u64,
-    ) -> bool {
-        let (records, current) = (at.pair.records()[side], at.currents[side]);
-        self.columns[side].is_taken::<S, V, K>(uniform, records, cost, current, evaluations)
-    }
-
-    /// The records at the places where something was taken are others now.
-    #[inline(always)]
-    fn moved<V: Vector, const K: usize>(&mut self, pair: &Pair, taken: [Taken; 2]) {
-        let start = self.places.start;
-        if let Some((i, _)) = taken[0] {
-            let [first, second] = pair.records();
-            self.columns[0].replace::<V, K>(i - start, first.statistic_known::<K>(i));
-            // Where both have taken, the second chain may have been relabelled.
-            if taken[1].is_some() {
-                self.columns[1].replace::<V, K>(i - start, second.statistic_known::<K>(i));
-            }
-        }
-        if let Some(j) = place(taken[1]).filter(|_| place(taken[0]) != place(taken[1])) {
-            let second = pair.records()[1];
-            self.columns[1].replace::<V, K>(j - start, second.statistic_known::<K>(j));
-        }
-    }
 }
 
 /// A slot drawn with probability proportional to its bound.
@@ -193,12 +162,14 @@ impl<S: Cost> Places<S> for Bounded<'_> {
     fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
-        choice: Choice,
+        (_, cost): Choice,
         uniform: f64,
         at: &Move<'_, S>,
         evaluations: &mut u64,
     ) -> bool {
-        self.bounds.takes::<S, V, K>(side, choice, uniform, at, evaluations)
+        let (records, current) = (at.pair.records()[side], at.currents[side]);
+        let columns = &self.bounds.columns[side];
+        columns.is_taken::<S, V, K>(uniform, records, cost, current, evaluations)
     }
 
     #[inline(always)]
@@ -208,6 +179,17 @@ impl<S: Cost> Places<S> for Bounded<'_> {
         taken: [Taken; 2],
         _: &Proposal<'_>,
     ) {
-        self.bounds.moved::<V, K>(pair, taken);
+        let Bounds { columns, places, .. } = &mut *self.bounds;
+        let (start, [first, second]) = (places.start, pair.records());
+        if let Some((i, _)) = taken[0] {
+            columns[0].replace::<V, K>(i - start, first.statistic_known::<K>(i));
+            // Where both have taken, the second chain may have been relabelled.
+            if taken[1].is_some() {
+                columns[1].replace::<V, K>(i - start, second.statistic_known::<K>(i));
+            }
+        }
+        if let Some(j) = place(taken[1]).filter(|_| place(taken[0]) != place(taken[1])) {
+            columns[1].replace::<V, K>(j - start, second.statistic_known::<K>(j));
+        }
     }
 }
