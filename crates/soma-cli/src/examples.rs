@@ -19,7 +19,8 @@ pub fn run(args: Args) -> Outcome {
     let Some(name) = args.name else {
         let width = SHIPPED.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let about = |name: &str| {
-            let text = SHIPPED.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
+            let text =
+                SHIPPED.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
             text.lines().next().unwrap_or("").trim_start_matches(['#', ' '])
         };
         let group = |(hand, names): &(&str, &[&str])| {

@@ -32,8 +32,12 @@ fn a_right_model_has_uniform_ranks() {
     assert_eq!(report["n"], 6);
     assert_eq!(report["replications"], 60);
     assert_eq!(report["is_uniform"], true, "{report}");
-    let names: Vec<&str> =
-        report["quantities"].as_array().unwrap().iter().map(|q| q["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = report["quantities"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|q| q["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["p", "log_density"]);
     let counts = report["quantities"][0]["counts"].as_array().unwrap();
     assert_eq!(counts.iter().map(|c| c.as_u64().unwrap()).sum::<u64>(), 60);
@@ -48,7 +52,8 @@ fn a_right_model_has_uniform_ranks() {
 #[test]
 fn ranks_that_are_not_uniform_end_with_exit_code_1() {
     let (_folder, path) = spec(SPEC);
-    let args = ["--n", "60", "--replications", "300", "--warmup", "0", "--draws", "15", "--thin", "1"];
+    let args =
+        ["--n", "60", "--replications", "300", "--warmup", "0", "--draws", "15", "--thin", "1"];
     let args = [&args[..], &["--moves", "centred"]].concat();
     let output = soma().arg("calibrate").arg(&path).args(args).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

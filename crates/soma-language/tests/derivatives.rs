@@ -263,8 +263,8 @@ fn posterior_derivatives_are_differences() {
             let value = model.log_posterior(&free, &records, &mut slopes, &mut w);
             let mut back = vec![0.0; p];
             model.constrain(&free, &mut back, &mut w);
-            let sum = model.log_prior_free(&free, &mut w)
-                + model.log_likelihood(&back, &records, &mut w);
+            let sum =
+                model.log_prior_free(&free, &mut w) + model.log_likelihood(&back, &records, &mut w);
             close(name, value, sum, 1e-10);
             let mut others = slopes.clone();
             for k in 0..p {

@@ -63,8 +63,7 @@ mod tests {
         let draws = 20_000;
         let found = releases(&problem, &vec![vec![2.0, 4.0]; draws], 3).unwrap();
         let mean = found.iter().map(|row| row[0]).sum::<f64>() / draws as f64;
-        let variance =
-            found.iter().map(|row| (row[0] - 2.0).powi(2)).sum::<f64>() / draws as f64;
+        let variance = found.iter().map(|row| (row[0] - 2.0).powi(2)).sum::<f64>() / draws as f64;
         let expected = 4.0 / 16.0 + 0.25;
         let error = (expected / draws as f64).sqrt();
         assert!((mean - 2.0).abs() < 4.5 * error, "{mean}");

@@ -102,7 +102,9 @@ impl Pair {
     fn spec(&self, is_text: bool) -> Spec {
         let query = match (self.name, is_text) {
             ("categorical", true) => r#"statistics = ["one_hot(k, 3)"]"#,
-            ("categorical", false) => r#"query = { kind = "categories", labels = ["a", "b", "c"] }"#,
+            ("categorical", false) => {
+                r#"query = { kind = "categories", labels = ["a", "b", "c"] }"#
+            }
             _ => "",
         };
         let model = if is_text { self.text } else { self.built_in };
@@ -121,7 +123,9 @@ fn draws(spec: &Spec, count: usize) -> Vec<(String, Vec<Vec<f64>>)> {
     for index in 0..4 {
         let chain = Chain::new(problem, KernelChoice::Auto, 11, index).unwrap();
         let mut chain = chain.with_moves(MovesChoice::Auto, 300).unwrap();
-        (0..300).for_each(|_| drop(chain.step().unwrap()));
+        for _ in 0..300 {
+            chain.step().unwrap();
+        }
         columns.iter_mut().for_each(|(_, chains)| chains.push(Vec::new()));
         for _ in 0..count {
             chain.step().unwrap();

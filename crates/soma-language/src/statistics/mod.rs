@@ -115,12 +115,7 @@ impl Statistics {
         Ok(Statistics { is_model_bounded, ..statistics })
     }
 
-    fn compile(
-        mut graph: Graph,
-        labels: Vec<String>,
-        nodes: Vec<Node>,
-        record: Vec<Fact>,
-    ) -> Self {
+    fn compile(mut graph: Graph, labels: Vec<String>, nodes: Vec<Node>, record: Vec<Fact>) -> Self {
         let record_dim = record.len();
         let widths = Widths { record: record_dim, ..Widths::default() };
         let facts: Vec<Fact> = nodes.iter().map(|&node| graph.fact(node)).collect();

@@ -54,8 +54,8 @@ impl Sums<'_> {
         for c in 0..p {
             moved[c] = free[c] + STEP;
             self.model.constrain(&moved, &mut there);
-            let is_known = is_shown
-                && self.model.log_ratios(theta, &there, &shown, &mut ratios).is_ok();
+            let is_known =
+                is_shown && self.model.log_ratios(theta, &there, &shown, &mut ratios).is_ok();
             let squares = ratios.iter().map(|r| r * r).sum::<f64>() / (rows as f64 * STEP * STEP);
             let step = match is_known && squares.is_finite() {
                 true => (THETA_STEP / squares.sqrt()).clamp(STEP, LONGEST * width(free[c])),

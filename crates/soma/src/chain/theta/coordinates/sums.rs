@@ -283,7 +283,8 @@ impl<'a> Sums<'a> {
             None => {
                 let exists = self.add_up(standardised, scratch, residual, true)?;
                 let of_theta = scratch.steps.iter().map(|step| 1.0 / step);
-                let units = of_theta.chain(scratch.units.iter().map(|unit| unit / self.noise_step()));
+                let units =
+                    of_theta.chain(scratch.units.iter().map(|unit| unit / self.noise_step()));
                 for (c, (row, unit)) in scratch.slopes.chunks_exact(self.k).zip(units).enumerate() {
                     for (k, (value, scale)) in row.iter().zip(self.units.scales()).enumerate() {
                         slope[k * dim + c] = -value * unit / scale;

@@ -134,14 +134,14 @@ impl Schedule {
         }
         // Counts jump, so that a surrogate of them has no slopes to show over short steps.
         let bins = problem.release().query().bins().is_some();
-        let sums = Sums::new(problem)
-            .filter(|sums| choice == MovesChoice::Auto && (sums.jumps || !bins));
+        let sums =
+            Sums::new(problem).filter(|sums| choice == MovesChoice::Auto && (sums.jumps || !bins));
         if let Some(sums) = sums {
             let redraws_censored = censored::Bounds::new(problem).is_some();
             schedule.slots = vec![Slot::new(Move::Centred(Centred { redraws_censored }))];
             let forces = match (sums.has_quick_slopes(), sums.n <= FEW_RECORDS) {
                 (true, _) => vec![Force::Exact],
-                _ if sums.jumps => vec![Force::Surrogate],
+                _ if sums.jumps => vec![Force::Surrogate, Force::Exact],
                 (false, true) => vec![Force::Surrogate, Force::OwnSlope, Force::Exact],
                 (false, false) => vec![Force::Surrogate, Force::OwnSlope],
             };
