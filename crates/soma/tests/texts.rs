@@ -123,7 +123,9 @@ fn draws(spec: &Spec, count: usize) -> Vec<(String, Vec<Vec<f64>>)> {
     for index in 0..4 {
         let chain = Chain::new(problem, KernelChoice::Auto, 11, index).unwrap();
         let mut chain = chain.with_moves(MovesChoice::Auto, 300).unwrap();
-        (0..300).for_each(|_| drop(chain.step().unwrap()));
+        for _ in 0..300 {
+            chain.step().unwrap();
+        }
         columns.iter_mut().for_each(|(_, chains)| chains.push(Vec::new()));
         for _ in 0..count {
             chain.step().unwrap();

@@ -39,6 +39,15 @@ impl Model {
         self.programs.posterior.is_some()
     }
 
+    /// About how many nanoseconds a record takes in [`propose`](Model::propose),
+    /// [`forward`](Model::forward), [`inverse`](Model::inverse) and
+    /// [`log_posterior`](Model::log_posterior), or the likelihood where that is not there.
+    pub fn nanoseconds(&self) -> [f64; 4] {
+        let p = &self.programs;
+        let theta = p.posterior.as_ref().unwrap_or(&p.log_likelihood);
+        [&p.propose, &p.forward, &p.inverse, theta].map(|program| program.nanoseconds())
+    }
+
     /// The log posterior density of the unconstrained parameters given the records, up to a
     /// constant. `slopes` takes its gradient and then the rows of the lower triangle of its second
     /// derivatives. NaN where the model has too many parameters.

@@ -39,6 +39,9 @@ const DRAWS: usize = 101;
 /// Rounds of slice moves in an update of a model without Newton proposals.
 const ROUNDS: usize = 2;
 
+/// About how many densities a slice move takes. One is about a quarter of a Newton proposal.
+const SLICE_DENSITIES: f64 = 6.0;
+
 /// Newton proposals in an update.
 const PROPOSALS: usize = 2;
 
@@ -200,7 +203,14 @@ impl Model for Text {
     }
 
     fn price(&self, _: usize) -> Price {
-        Price { draw: 4.0, update: 40.0, build: 2.0, inverse: 3.0 }
+        // In units of ten nanoseconds.
+        let [draw, build, inverse, theta] = self.text.nanoseconds().map(|time| 0.1 * time);
+        let p = self.widths.len() as f64;
+        let (passes, densities) = match self.text.has_log_posterior() {
+            true => (1.0 + PROPOSALS as f64, SLICE_DENSITIES / 4.0),
+            false => (0.0, ROUNDS as f64 * p * SLICE_DENSITIES),
+        };
+        Price { draw, update: passes * theta + densities * theta, build, inverse }
     }
 
     fn describe(&self) -> Option<String> {

@@ -141,7 +141,7 @@ impl Schedule {
             schedule.slots = vec![Slot::new(Move::Centred(Centred { redraws_censored }))];
             let forces = match (sums.has_quick_slopes(), sums.n <= FEW_RECORDS) {
                 (true, _) => vec![Force::Exact],
-                _ if sums.jumps => vec![Force::Surrogate],
+                _ if sums.jumps => vec![Force::Surrogate, Force::Exact],
                 (false, true) => vec![Force::Surrogate, Force::OwnSlope, Force::Exact],
                 (false, false) => vec![Force::Surrogate, Force::OwnSlope],
             };
