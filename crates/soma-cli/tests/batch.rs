@@ -289,3 +289,32 @@ fn what_cannot_be_a_batch_is_refused() {
     assert_eq!(json(&mut command)["fits"][1]["draws"], 90);
     soma().args(["fit", "--resume", "--out"]).arg(&empty).assert().code(2);
 }
+
+/// Ctrl-C ends a batch with what there is: fits that are begun have draws, the others have none.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_batch_reports_and_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let specs = tables(folder.path(), 3);
+    let out = folder.path().join("out");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_soma"));
+    command.arg("fit").arg(&specs).args(["--draws", "100000000", "--warmup", "10"]);
+    command.args(["--threads", "1", "--checkpoint", "0.01", "--json", "--quiet", "--out"]);
+    let child = command.arg(&out).stdout(Stdio::piped()).spawn().unwrap();
+    let draws = out.join("table-0000/draws/chain-0000-part-00000.parquet");
+    while !draws.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(told.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["stopped"], 3, "{report}");
+    assert!(report["fits"][0]["draws"].as_u64().unwrap() > 0);
+    assert_eq!(report["fits"][1]["error"], "it was not begun");
+    assert!(out.join("results.parquet").exists());
+    // A single fit of the batch can be looked at, and the batch is not mistaken for one.
+    soma().arg("diagnose").arg(out.join("table-0000")).assert().success();
+    soma().arg("diagnose").arg(&out).assert().code(2);
+}
