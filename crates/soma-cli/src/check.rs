@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use soma::error::listed;
-use soma::release::{Aggregate, Release, SizePrior, Total};
+use soma::release::mechanism::Publishing;
+use soma::release::{Aggregate, Mechanism, Part, PartLaw, Release};
 use soma::spec::Spec;
 
 use crate::args::ThreadArgs;
@@ -38,37 +39,63 @@ pub fn run(args: Args) -> Outcome {
 }
 
 fn release(release: &Release) -> String {
-    let aggregate = match release.aggregate() {
+    let records = match release.slotted() {
+        Some(slotted) => format!("an unknown number of records, at most {},", slotted.slots()),
+        None => format!("n = {} records", release.n()),
+    };
+    let parts = release.parts();
+    let said: Vec<String> = match parts {
+        [part] => vec![self::part(part, &records)],
+        _ => {
+            let named = |part: &Part| format!("  {}: {}", part.name(), self::part(part, "them"));
+            let head = format!("{} parts about {records}", parts.len());
+            std::iter::once(head).chain(parts.iter().map(named)).collect()
+        }
+    };
+    format!("release  {}", said.join("\n"))
+}
+
+/// What a part is, in a sentence.
+fn part(part: &Part, records: &str) -> String {
+    let query = part.query();
+    let of = format!("of a {} query ({})", query.kind(), listed(&query.labels()));
+    let aggregate = match part.aggregate() {
         Aggregate::Sum => "sum",
         Aggregate::Mean => "mean",
     };
-    let (query, noise) = (release.query(), release.mechanism().noise().name());
-    let scales = release.mechanism().scales();
+    let law = match part.law() {
+        PartLaw::Independent(mechanism) => noise(mechanism),
+        PartLaw::Joint(law) => law.name().to_string(),
+    };
+    format!("the {aggregate} over {records} {of}, {law}")
+}
+
+/// The noise, its scale and what was done to the noisy values.
+fn noise(mechanism: &Mechanism) -> String {
+    let (noise, scales) = (mechanism.noise().name(), mechanism.scales());
     let scale = if scales.windows(2).all(|pair| pair[0] == pair[1]) {
         format!("scale {}", scales[0])
     } else {
         format!("scales {}", listed(&scales.iter().map(f64::to_string).collect::<Vec<_>>()))
     };
-    format!(
-        "release  the {aggregate} over {} records of a {} query ({}), {noise} noise of {scale}",
-        size(release),
-        query.kind(),
-        listed(&query.labels()),
-    )
-}
-
-/// The number of records, or that it is unknown.
-fn size(release: &Release) -> String {
-    match release.total() {
-        Total::Known(n) => format!("n = {n}"),
-        Total::Unknown(SizePrior::Flat) => "an unknown number of".into(),
-        Total::Unknown(SizePrior::Poisson { mean }) => {
-            format!("an unknown number (prior Poisson, mean {mean}) of")
-        }
-        Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
-            format!("an unknown number (prior Poisson-gamma, shape {shape}, rate {rate}) of")
-        }
+    let Publishing { granularity, within, rounding, low, high } = mechanism.publishing();
+    let mut said = format!("{noise} noise of {scale}");
+    if let Some(width) = granularity {
+        said.push_str(&format!(" on a lattice of width {width}"));
     }
+    if let Some((low, high)) = within {
+        said.push_str(&format!(" on the bounded domain [{low}, {high}]"));
+    }
+    if let Some(width) = rounding {
+        said.push_str(&format!(", rounded to multiples of {width}"));
+    }
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => said.push_str(&format!(", clamped to [{low}, {high}]")),
+        (true, false) => said.push_str(&format!(", not shown or clamped up to {low}")),
+        (false, true) => said.push_str(&format!(", clamped at {high}")),
+        (false, false) => (),
+    }
+    said
 }
 
 fn rest(spec: &Spec) -> String {

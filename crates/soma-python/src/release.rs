@@ -51,6 +51,6 @@ impl Release {
     /// The scale of the noise of each released value.
     #[getter]
     fn scales(&self) -> Vec<f64> {
-        self.0.mechanism().scales().to_vec()
+        self.0.scales()
     }
 }

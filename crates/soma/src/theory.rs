@@ -19,13 +19,16 @@
 #[cfg(test)]
 mod tests;
 
-use crate::release::Release;
-use crate::release::mechanism::Shape;
+use crate::release::potential::Norm;
+use crate::release::{Part, Release};
 
 /// The epsilon of a release, with respect to the replacement of one record, if its noise has one:
 /// the largest change of the log density of the noise. `None` for noise of Gauss's kind.
 pub fn epsilon(release: &Release) -> Option<f64> {
-    if release.mechanism().noise().shape() != Shape::Absolute {
+    let is_l1 = |part: &Part| {
+        part.mechanism().is_some_and(|mechanism| mechanism.noise().law().norm() == Norm::L1)
+    };
+    if !release.parts().iter().all(is_l1) {
         return None;
     }
     let scales = release.sum_scales();

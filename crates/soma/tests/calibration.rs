@@ -43,7 +43,11 @@ fn problem(
     Problem::new(release, Arc::new(model)).unwrap()
 }
 
-fn run(problem: &Problem, truth: Option<&Mechanism>, plan: &Plan) -> Calibration {
+fn noise_of(problem: &Problem) -> Noise {
+    problem.release().parts()[0].mechanism().unwrap().noise()
+}
+
+fn run(problem: &Problem, truth: Option<&Release>, plan: &Plan) -> Calibration {
     calibrate(problem, truth, plan, NonZeroUsize::MIN, &Unobserved).unwrap()
 }
 
@@ -56,7 +60,7 @@ fn all_kernels(problem: &Problem, plan: &Plan) {
         let plan = Plan { kernel, moves, seed: plan.seed + number as u64, ..*plan };
         let found = run(problem, None, &plan);
         let release = problem.release();
-        let noise = release.mechanism().noise();
+        let noise = noise_of(problem);
         for quantity in &found.quantities {
             assert!(
                 quantity.uniformity.p_value() > 1e-4,
@@ -154,9 +158,11 @@ fn uniform() {
 
 /// The p-value when the release has noise of `factor` times the scale that is assumed.
 fn with_mistaken_noise(problem: &Problem, factor: f64, plan: &Plan) -> f64 {
-    let mechanism = problem.release().mechanism();
-    let scales = mechanism.scales().iter().map(|scale| scale * factor).collect();
-    let truth = Mechanism::new(mechanism.noise(), scales).unwrap();
+    let release = problem.release();
+    let scales = release.scales().iter().map(|scale| scale * factor).collect();
+    let mechanism = Mechanism::new(noise_of(problem), scales).unwrap();
+    let (query, values) = (release.query().clone(), release.values());
+    let truth = Release::new(query, mechanism, Aggregate::Sum, release.n(), values).unwrap();
     run(problem, Some(&truth), plan).p_value()
 }
 
@@ -170,7 +176,7 @@ fn noise_ten_percent_off_is_caught() {
         let plan =
             Plan { moves: MovesChoice::Centred, replications: 1500, seed: 77, ..Plan::default() };
         let p = with_mistaken_noise(&problem, 1.0 / 1.1, &plan);
-        let noise = problem.release().mechanism().noise();
+        let noise = noise_of(&problem);
         assert!(p < 1e-4, "{} noise 10% off went unseen: p = {p}", noise.name());
         let right = run(&problem, None, &plan).p_value();
         assert!(right > 1e-3, "{} noise is right, and yet p = {right}", noise.name());

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 
 use soma::calibration::{Plan, Unobserved, calibrate};
 use soma::kernel::KernelChoice;
-use soma::release::Mechanism;
+use soma::release::Release;
 use soma::release::mechanism::Noise;
 use soma::spec::Spec;
 
@@ -53,7 +53,7 @@ fn plan(replications: u64) -> Plan {
 }
 
 /// The smallest p-value of all quantities, as the tests of uniformity give it.
-fn p_value(spec: &Spec, truth: Option<&Mechanism>, plan: &Plan) -> (String, f64) {
+fn p_value(spec: &Spec, truth: Option<&Release>, plan: &Plan) -> (String, f64) {
     let found = calibrate(&spec.problem, truth, plan, NonZeroUsize::MIN, &Unobserved).unwrap();
     let of = |ranks: soma::calibration::Ranks| (ranks.name, ranks.uniformity.p_value());
     found.quantities.into_iter().map(of).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
@@ -87,8 +87,8 @@ fn counts_are_calibrated_finely() {
 #[test]
 fn mistaken_noise_is_caught() {
     let spec = &problems(Noise::DiscreteGaussian, 3.0)[0].1;
-    let truth = Mechanism::new(Noise::DiscreteGaussian, vec![4.0; 3]).unwrap();
-    let (_, p) = p_value(spec, Some(&truth), &plan(400));
+    let truth = &problems(Noise::DiscreteGaussian, 4.0)[0].1;
+    let (_, p) = p_value(spec, Some(truth.problem.release()), &plan(400));
     assert!(p < 1e-5, "p = {p}");
 }
 

@@ -345,7 +345,7 @@ pub fn releases(plan: &Plan) -> Outcome {
         for seed in plan.seeds() {
             let simulated = cell.simulate(seed).map_err(|error| Failed::Run(error.to_string()))?;
             let release = simulated.problem.release();
-            let (scale, values) = (release.mechanism().scales()[0], release.values().to_vec());
+            let (scale, values) = (release.scales()[0], release.values());
             let Cell { problem, n, epsilon } = cell;
             all.push(Published { problem, n, epsilon, seed, scale, values });
         }

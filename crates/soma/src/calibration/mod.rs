@@ -30,7 +30,7 @@ use crate::counts;
 use crate::error::{Failure, Invalid, Outcome};
 use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{KernelChoice, Records};
-use crate::release::{Mechanism, Release, SizePrior, Total};
+use crate::release::{Release, SizePrior, Slotted};
 use crate::rng::{Rng, stream};
 
 /// How a calibration is made.
@@ -74,7 +74,9 @@ impl Plan {
                 ));
             }
         }
-        if template.release().total() == Total::Unknown(SizePrior::Flat) {
+        let is_flat = |slotted: &Slotted| slotted.prior() == SizePrior::Flat;
+        let is_flat = template.release().slotted().is_some_and(is_flat);
+        if is_flat && self.settings().samples_counts(template) {
             return Err(counts::no_draws().under("release"));
         }
         self.settings().check(template)
@@ -148,8 +150,8 @@ impl Calibration {
 }
 
 /// Calibrates the chains of `plan` on releases like the one of `template`, whose values do not
-/// matter. The releases are simulated with the noise of `truth`, or else with that of the
-/// template, which is the one that the chains assume.
+/// matter. The releases are simulated with the laws of `truth`, a release of the same queries, or else
+/// with those of the template, which are the ones that the chains assume.
 ///
 /// ```
 /// use std::{num::NonZeroUsize, sync::Arc};
@@ -168,7 +170,7 @@ impl Calibration {
 /// ```
 pub fn calibrate(
     template: &Problem,
-    truth: Option<&Mechanism>,
+    truth: Option<&Release>,
     plan: &Plan,
     threads: NonZeroUsize,
     observer: &dyn Observer,
@@ -219,7 +221,7 @@ pub fn calibrate(
 /// replication and on nothing else, so that replications can be made anywhere.
 pub fn replicate(
     template: &Problem,
-    truth: Option<&Mechanism>,
+    truth: Option<&Release>,
     plan: &Plan,
     replication: u64,
 ) -> Outcome<Vec<u64>> {
@@ -257,7 +259,7 @@ pub fn replicate(
 /// what is ranked of the truth.
 fn simulate(
     template: &Problem,
-    truth: Option<&Mechanism>,
+    truth: Option<&Release>,
     rng: &mut Rng,
 ) -> Outcome<(Problem, Vec<f64>)> {
     let (model, release) = (template.model(), template.release());
@@ -267,14 +269,13 @@ fn simulate(
         None => model.sample_prior(&mut theta, rng)?,
     }
     let (n, k) = (release.n(), release.query().dim());
-    let mut records = vec![0.0; n * release.query().record_dim()];
-    model.propose(&theta, &mut records, rng)?;
+    let records = template.simulate_records(&theta, rng)?;
     let mut statistics = vec![0.0; n * k];
     release.query().statistics(&records, &mut statistics)?;
-    let answer = |c| statistics.iter().skip(c).step_by(k).sum::<f64>() / release.unit();
-    let answers: Vec<f64> = (0..k).map(answer).collect();
-    let values = truth.unwrap_or(release.mechanism()).publish(&answers, rng);
-    let problem = template.with_release(simulated(release, values)?)?;
+    let sum = |c| statistics.iter().skip(c).step_by(k).sum::<f64>();
+    let sums: Vec<f64> = (0..k).map(sum).collect();
+    let values = truth.unwrap_or(release).publish(&sums, rng);
+    let problem = template.with_release(release.with_values(&values)?)?;
     let records = Records::new(problem.release(), records)?;
     let mut ranked = problem.output(&theta, &records);
     ranked.push(problem.log_density(&records));
@@ -284,24 +285,18 @@ fn simulate(
 /// The same with counts in the place of records.
 fn simulate_counts(
     template: &Problem,
-    truth: Option<&Mechanism>,
+    truth: Option<&Release>,
     rng: &mut Rng,
 ) -> Outcome<(Problem, Vec<f64>)> {
     let release = template.release();
     let drawn = template.counts()?.simulate(rng)?;
-    let answers: Vec<f64> = drawn.sums.iter().map(|&sum| sum as f64 / release.unit()).collect();
-    let values = truth.unwrap_or(release.mechanism()).publish(&answers, rng);
-    let problem = template.with_release(simulated(release, values)?)?;
+    let mut sums: Vec<f64> = drawn.sums.iter().map(|&sum| sum as f64).collect();
+    if release.slotted().is_some() {
+        sums.push(drawn.n as f64);
+    }
+    let values = truth.unwrap_or(release).publish(&sums, rng);
+    let problem = template.with_release(release.with_values(&values)?)?;
     let mut ranked = drawn.values;
     ranked.push(problem.counts()?.log_density(&drawn.sums));
     Ok((problem, ranked))
-}
-
-fn simulated(like: &Release, values: Vec<f64>) -> Result<Release, Invalid> {
-    let (query, mechanism) = (like.query().clone(), like.mechanism().clone());
-    let release = Release::new(query, mechanism, like.aggregate(), like.n(), values)?;
-    match like.total() {
-        Total::Known(_) => Ok(release),
-        Total::Unknown(prior) => release.with_unknown_n(prior),
-    }
 }

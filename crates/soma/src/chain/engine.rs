@@ -69,24 +69,6 @@ impl Settings {
 
     /// Whether the kernel can be used on `problem`.
     pub(super) fn check_engine(&self, problem: &Problem) -> Result<(), Invalid> {
-        let is_unknown = problem.release().total().known().is_none();
-        if !self.samples_counts(problem) && is_unknown {
-            let (given, allowed) = match problem.counts() {
-                Err(why) => (
-                    why,
-                    "n = a number, or a release of counts with a model of their cells".to_string(),
-                ),
-                Ok(_) if self.kernel == KernelChoice::Auto => {
-                    (format!("moves {}", self.moves.name()), "moves = \"auto\"".to_string())
-                }
-                Ok(_) => (
-                    format!("kernel {}", self.kernel.name()),
-                    "kernel = \"counts\" or \"auto\"".to_string(),
-                ),
-            };
-            let problem = "records cannot be imputed where their number is unknown";
-            return Err(Invalid::new("kernel", problem, given, allowed));
-        }
         if self.kernel != KernelChoice::Counts {
             return Ok(());
         }

@@ -23,7 +23,7 @@ pub use theta::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use trial::{Chosen, ITERATION_WORK, Tried};
 use trial::{KERNEL_TRIAL, Trial};
 
-use crate::error::{Invalid, Outcome};
+use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
 use crate::rng::{self, Rng};
 
@@ -116,11 +116,6 @@ impl<'a> Chain<'a> {
         rng: Rng,
     ) -> Outcome<Self> {
         let n = problem.release().n();
-        if problem.release().total().known().is_none() {
-            let problem = "records cannot be imputed where their number is unknown";
-            let allowed = "a number, or the sampler of counts without records";
-            return Err(Invalid::new("n", problem, "unknown", allowed).into());
-        }
         let is_auto = kernel == KernelChoice::Auto;
         Ok(Chain {
             state,

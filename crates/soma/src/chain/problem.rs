@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::CountProblem;
-use crate::error::{Invalid, listed};
+use crate::error::{Invalid, Outcome, listed};
 use crate::kernel::Records;
 use crate::model::Model;
+use crate::model::slots::Slots;
 use crate::release::Release;
-use crate::release::query::Cells;
+use crate::rng::Rng;
 
 /// A function of all imputed records, for each coordinate of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,7 @@ impl Summary {
                 let squares: f64 = sorted.iter().map(|x| (x - centre) * (x - centre)).sum();
                 (squares / (n - 1.0).max(1.0)).sqrt()
             }
+            Summary::Quantile(_) if sorted.is_empty() => f64::NAN,
             Summary::Quantile(p) => {
                 let position = p * (n - 1.0);
                 let (low, part) = (position.floor() as usize, position.fract());
@@ -57,6 +59,9 @@ impl Summary {
 #[derive(Debug, Clone)]
 pub struct Problem {
     release: Release,
+    /// The model of a record.
+    given: Arc<dyn Model>,
+    /// The model of what the release is about: records, or slots for them.
     model: Arc<dyn Model>,
     fixed: Option<Vec<f64>>,
     summaries: Vec<Summary>,
@@ -70,7 +75,8 @@ impl Problem {
     /// The posterior of the model's theta given the release. Where the model has no parameters,
     /// that of the mean and standard deviation of the records.
     pub fn new(release: Release, model: Arc<dyn Model>) -> Result<Self, Invalid> {
-        let (has, needs) = (model.record_dim(), release.query().record_dim());
+        let slots = usize::from(release.slotted().is_some());
+        let (has, needs) = (model.record_dim(), release.query().record_dim() - slots);
         if has != needs {
             return Err(Invalid::new(
                 "model",
@@ -83,10 +89,22 @@ impl Problem {
                 ),
             ));
         }
-        model.check_release(&release)?;
-        let counts = CountProblem::of_release(&release, |axes| model.cell_shares(axes));
+        let given = model;
+        let model = match release.slotted() {
+            None => {
+                given.check_release(&release)?;
+                given.clone()
+            }
+            Some(slotted) => {
+                given.check_release(slotted.likely())?;
+                let likely = slotted.likely().clone();
+                Arc::new(Slots::new(given.clone(), slotted.share(), likely))
+            }
+        };
+        let counts = CountProblem::of_release(&release, |axes| given.cell_shares(axes));
         let problem = Problem {
             release,
+            given,
             model,
             fixed: None,
             summaries: Vec::new(),
@@ -132,7 +150,7 @@ impl Problem {
 
     /// The same question of another release.
     pub fn with_release(&self, release: Release) -> Result<Self, Invalid> {
-        let mut other = Problem::new(release, self.model.clone())?;
+        let mut other = Problem::new(release, self.given.clone())?;
         other.wants_records = self.wants_records;
         match &self.fixed {
             Some(theta) => other.with_fixed(theta.clone(), self.summaries.clone()),
@@ -155,67 +173,78 @@ impl Problem {
         self.fixed.as_deref()
     }
 
-    /// The names of what a draw holds.
+    /// The names of what a draw holds: theta and the counts of cells, where the release is of them;
+    /// theta, or summaries of the records where it is fixed; and the
+    /// number of records, where that is not public.
     pub fn outputs(&self) -> Vec<String> {
         if let Ok(counts) = &self.counts {
             return counts.outputs();
         }
-        if self.fixed.is_none() {
-            return self.model.parameters();
+        let mut names = match self.fixed {
+            None => self.model.parameters(),
+            Some(_) => {
+                let coordinates = 1..=self.given.record_dim();
+                coordinates.flat_map(|c| self.summaries.iter().map(move |s| s.name(c))).collect()
+            }
+        };
+        if self.release.slotted().is_some() {
+            names.push("n".into());
         }
-        let coordinates = 1..=self.model.record_dim();
-        coordinates.flat_map(|c| self.summaries.iter().map(move |s| s.name(c))).collect()
+        names
     }
 
     /// How many values a draw holds.
     pub fn output_count(&self) -> usize {
-        match self.fixed {
-            None if self.counts.is_ok() => self.counts.as_ref().map_or(0, |c| c.output_count()),
-            None => self.model.parameters().len(),
-            Some(_) => self.model.record_dim() * self.summaries.len(),
+        if let Ok(counts) = &self.counts {
+            return counts.output_count();
         }
+        let own = match self.fixed {
+            None => self.model.parameters().len(),
+            Some(_) => self.given.record_dim() * self.summaries.len(),
+        };
+        own + usize::from(self.release.slotted().is_some())
     }
 
     /// What a draw holds of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
-        if let (Ok(counts), Some(cells)) = (&self.counts, self.release.query().cells()) {
-            return self.counted(counts, &cells, theta, records);
-        }
-        if self.fixed.is_none() {
-            return theta.to_vec();
-        }
         let d = self.model.record_dim();
-        let mut out = Vec::with_capacity(d * self.summaries.len());
-        for c in 0..d {
-            let mut column: Vec<f64> = records.all().iter().skip(c).step_by(d).copied().collect();
-            column.sort_unstable_by(f64::total_cmp);
-            out.extend(self.summaries.iter().map(|summary| summary.of(&column)));
+        let slots = d - self.given.record_dim();
+        let held = || records.all().chunks_exact(d).filter(|row| slots == 0 || row[0] == 1.0);
+        if let Ok(counts) = &self.counts {
+            return counts.output_of(theta, held().map(|row| &row[slots..]));
+        }
+        let mut out = theta.to_vec();
+        if self.fixed.is_some() {
+            out.clear();
+            for c in slots..d {
+                let mut column: Vec<f64> = held().map(|row| row[c]).collect();
+                column.sort_unstable_by(f64::total_cmp);
+                out.extend(self.summaries.iter().map(|summary| summary.of(&column)));
+            }
+        }
+        if slots == 1 {
+            out.push(held().count() as f64);
         }
         out
     }
 
-    /// What a draw of counts holds, the counts being those of the records.
-    fn counted(
-        &self,
-        problem: &CountProblem,
-        cells: &Cells,
-        theta: &[f64],
-        records: &Records,
-    ) -> Vec<f64> {
-        let mut counts = vec![0; cells.count()];
-        let each = records.all().chunks_exact(self.model.record_dim().max(1));
-        each.for_each(|record| counts[cells.cell_of(record)] += 1);
-        problem.output_of(theta, &counts)
+    /// Records drawn from the model at theta, for simulation: of a number that is drawn from its
+    /// prior, where it is not public.
+    pub(crate) fn simulate_records(&self, theta: &[f64], rng: &mut Rng) -> Outcome<Vec<f64>> {
+        let d = self.model.record_dim();
+        let mut records = vec![0.0; self.release.n() * d];
+        self.model.propose(theta, &mut records, rng)?;
+        if let Some(slotted) = self.release.slotted() {
+            let n = slotted.draw(rng);
+            for (i, slot) in records.chunks_exact_mut(d).enumerate() {
+                slot[0] = if i < n { 1.0 } else { 0.0 };
+            }
+        }
+        Ok(records)
     }
 
     /// The normalised log density of the released values given the records.
     pub fn log_density(&self, records: &Records) -> f64 {
-        let mechanism = self.release.mechanism();
-        let mut residual: Vec<f64> =
-            records.residual().iter().zip(mechanism.scales()).map(|(r, b)| r * b).collect();
-        if mechanism.noise().is_discrete() {
-            residual.iter_mut().for_each(|r| *r = r.round());
-        }
-        mechanism.log_density(&residual)
+        self.release.log_density(records.residual())
     }
 }

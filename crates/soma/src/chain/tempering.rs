@@ -12,8 +12,8 @@ use super::{Chain, Problem, State, Stored, Tally};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
 use crate::records::Records;
+use crate::release::Release;
 use crate::release::potential::{Norm, Potential};
-use crate::release::{Mechanism, Release};
 use crate::rng::Rng;
 use crate::stored::{Check, MOST_COUNTED, ensure};
 
@@ -94,13 +94,7 @@ fn factors(problem: &Problem) -> Vec<f64> {
 
 /// The problem with noise that is `factor` times as wide.
 fn heated(problem: &Problem, factor: f64) -> Outcome<Problem> {
-    let release = problem.release();
-    let mechanism = release.mechanism();
-    let scales = mechanism.scales().iter().map(|scale| scale * factor).collect();
-    let mechanism = Mechanism::new(mechanism.noise(), scales)?;
-    let (query, values) = (release.query().clone(), release.values().to_vec());
-    let hot = Release::new(query, mechanism, release.aggregate(), release.n(), values)?;
-    Ok(problem.with_release(hot)?)
+    Ok(problem.with_release(problem.release().widened(factor)?)?)
 }
 
 impl Ladder {

@@ -1,9 +1,9 @@
 //! Whether a stored state is one that a chain of counts can be in.
 
+use super::total::Total;
 use super::chain::{CountMoves, CountSnapshot, MoveCounts};
 use super::problem::CountProblem;
 use super::shares::Shares;
-use crate::release::Total;
 use crate::rng;
 use crate::stored::{Check, MOST_COUNTED, ensure, finite};
 
@@ -44,7 +44,7 @@ impl CountSnapshot {
         let n = self.counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count));
         let fits = n.is_some_and(|n| match problem.total().known() {
             Some(known) => known == n,
-            None => n <= Total::MOST,
+            None => problem.total().nearest(n as f64) == n as f64,
         });
         ensure(fits, "the stored counts do not sum to the number of records")?;
         ensure(self.tuning.is_valid(cells, dim), "what warm-up learned is of another problem")?;

@@ -27,6 +27,7 @@ mod start;
 mod state;
 mod table;
 mod theta;
+mod total;
 mod tuning;
 
 #[cfg(test)]
@@ -39,4 +40,6 @@ pub use shares::{CellModel, Shares};
 pub(crate) use simulate::no_draws;
 pub use simulate::Truth;
 pub use table::{Margin, Table};
-pub use crate::release::{SizePrior, Total};
+pub use total::Total;
+
+pub use crate::release::SizePrior;

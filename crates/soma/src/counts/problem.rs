@@ -1,11 +1,15 @@
 //! A table, what was published of it, and a model of its cells.
 
+use std::collections::HashSet;
+
 use super::published::Published;
 use super::shares::{Shares, Terms};
 use super::state::{State, sums};
 use super::table::Table;
+use super::total::Total;
 use crate::error::Invalid;
-use crate::release::{SizePrior, Total};
+use crate::release::SizePrior;
+use crate::release::query::Cells;
 
 /// What a chain of counts works on.
 #[derive(Debug, Clone)]
@@ -20,6 +24,8 @@ pub struct CountProblem {
     starts: Vec<usize>,
     /// The published numbers that count a cell, and how often.
     of_cell: Vec<(usize, i64)>,
+    /// How records lie in the cells, where the release is one of records.
+    cells: Option<Cells>,
 }
 
 impl CountProblem {
@@ -62,7 +68,21 @@ impl CountProblem {
             Shares::Dirichlet(alpha) => alpha.iter().sum(),
             Shares::Model(_) => 0.0,
         };
-        Ok(CountProblem { table, published, total, shares, alpha_sum, starts, of_cell })
+        Ok(CountProblem {
+            table,
+            published,
+            total,
+            shares,
+            alpha_sum,
+            starts,
+            of_cell,
+            cells: None,
+        })
+    }
+
+    /// The same of records that lie in these cells.
+    pub(super) fn with_cells(self, cells: Cells) -> Self {
+        CountProblem { cells: Some(cells), ..self }
     }
 
     /// The cells.
@@ -98,10 +118,11 @@ impl CountProblem {
         }
     }
 
-    /// The published sums that are not single cells: shown in a draw beside the cells.
+    /// The published sums that are not single cells, each once: shown in a draw beside the cells.
     fn margins(&self) -> impl Iterator<Item = (usize, &Published)> {
-        let is_margin = |row: &Published| row.cells.len() > 1;
-        self.published.iter().enumerate().filter(move |(_, row)| is_margin(row))
+        let mut seen = HashSet::new();
+        let rows = self.published.iter().enumerate().filter(|(_, row)| row.cells.len() > 1);
+        rows.filter(move |(_, row)| seen.insert(row.label.as_str()))
     }
 
     /// The names of what a draw holds: parameters, shares, counts, margins, and n if unknown.
@@ -163,16 +184,24 @@ impl CountProblem {
         }
     }
 
-    /// What a draw holds of counts that come from imputed records, and of theta as the model of
-    /// these records has it: shares for a Dirichlet prior, and otherwise what the model shows.
-    pub fn output_of(&self, theta: &[f64], counts: &[i64]) -> Vec<f64> {
+    /// What a draw holds of imputed `records`, and of theta as the model of these records has it:
+    /// shares for a Dirichlet prior, and otherwise what the model shows.
+    pub fn output_of<'r>(
+        &self,
+        theta: &[f64],
+        records: impl Iterator<Item = &'r [f64]>,
+    ) -> Vec<f64> {
+        let mut counts = vec![0; self.table.cells()];
+        if let Some(cells) = &self.cells {
+            records.for_each(|record| counts[cells.cell_of(record)] += 1);
+        }
         let mut values = theta.to_vec();
         if let (Shares::Model(model), true) = (&self.shares, self.shows_shares()) {
             let mut log_shares = vec![0.0; counts.len()];
             model.log_shares(theta, &mut log_shares);
             values.extend(log_shares.iter().map(|log| log.exp()));
         }
-        self.push_counts(counts, &sums(self, counts), &mut values);
+        self.push_counts(&counts, &sums(self, &counts), &mut values);
         values
     }
 

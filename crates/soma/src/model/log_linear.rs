@@ -60,8 +60,8 @@ impl Model for LogLinear {
     }
 
     fn check_release(&self, release: &Release) -> Result<(), Invalid> {
-        match release.query().cells() {
-            Some(cells) if cells.is_of_levels() && cells.axes == self.axes => Ok(()),
+        match release.cells() {
+            Ok(cells) if cells.is_of_levels() && cells.axes == self.axes => Ok(()),
             _ => Err(Invalid::new(
                 "model",
                 "the model is of another table than the query",

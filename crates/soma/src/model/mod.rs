@@ -14,6 +14,7 @@ mod rank_one;
 mod regression;
 mod shapes;
 mod slice;
+pub(crate) mod slots;
 mod text;
 mod uniform;
 
@@ -110,6 +111,13 @@ pub trait Model: Debug + Send + Sync {
     /// Moves theta so that its law given the records is left invariant: an exact draw where there
     /// is one, and otherwise a Markov move that mixes well.
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome;
+
+    /// Draws anew what of the records neither the release nor [`update`](Model::update) looks at, and
+    /// which follows the model at theta all the same. Nothing, for most models.
+    fn refresh_unseen(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
+        let _ = (theta, records, rng);
+        Ok(())
+    }
 
     /// A start for a chain: theta near what the release says, dispersed more than the posterior.
     /// The prior, unless the model knows better.

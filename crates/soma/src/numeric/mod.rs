@@ -9,6 +9,7 @@ pub(crate) mod dense;
 pub(crate) mod exp;
 pub(crate) mod ln_gamma_shift;
 pub(crate) mod log;
+pub(crate) mod normal;
 pub(crate) mod pages;
 pub(crate) mod upper;
 pub(crate) mod workspace;

@@ -145,8 +145,8 @@ impl Records {
     }
 
     /// Rewrites records in ways that their statistics do not feel.
-    pub(crate) fn rewrite(&mut self, rewrite: impl FnOnce(&mut [f64])) {
-        rewrite(&mut self.records);
+    pub(crate) fn rewrite<T>(&mut self, rewrite: impl FnOnce(&mut [f64]) -> T) -> T {
+        rewrite(&mut self.records)
     }
 
     /// The length of a statistic.

@@ -1,59 +1,20 @@
 //! The noise that was added to the query's answer.
 
-use serde::{Deserialize, Serialize};
-
-pub use super::law::{Law, Noise};
-use super::potential::{Block, Norm, Potential};
+pub use super::budget::{Budget, GaussianRule, Neighbours, scale_of_variance};
+pub use super::law::{Law, Noise, Publishing};
+use super::potential::Block;
+use super::query::Sensitivity;
 use super::{Aggregate, Query};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
 
-/// How fast the log density falls, in units of the scale: all that a kernel needs of the noise,
-/// since normalising constants cancel in its ratios.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// By |r|.
-    Absolute,
-    /// By r^2 / 2.
-    Square,
-}
-
-impl Shape {
-    /// The log density of a residual in noise units, up to a constant.
-    pub fn log_density(self, residual: &[f64]) -> f64 {
-        match self {
-            Shape::Absolute => -residual.iter().map(|r| r.abs()).sum::<f64>(),
-            Shape::Square => -0.5 * residual.iter().map(|r| r * r).sum::<f64>(),
-        }
-    }
-}
-
-impl Noise {
-    /// How the log density falls: exactly for the families of Laplace and Gauss, and in the tails for
-    /// laws near them.
-    pub fn shape(self) -> Shape {
-        match self.law().norm() {
-            Norm::L1 => Shape::Absolute,
-            Norm::L2 => Shape::Square,
-        }
-    }
-}
-
-/// A privacy budget, from which a scale follows once the sensitivity is known.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Budget {
-    /// Pure differential privacy, for noise of Laplace's kind.
-    Epsilon(f64),
-    /// Zero-concentrated differential privacy, for noise of Gauss's kind.
-    Rho(f64),
-}
-
-/// A family of noise with the scale of each coordinate, in the unit of the released values.
+/// A family of noise with the scale of each coordinate, in the unit of the released values, and what
+/// was done to the noisy values before they were published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mechanism {
     noise: Noise,
     scales: Vec<f64>,
+    publishing: Publishing,
 }
 
 impl Mechanism {
@@ -62,44 +23,44 @@ impl Mechanism {
         for &scale in &scales {
             positive("scale", scale)?;
         }
-        Ok(Mechanism { noise, scales })
+        Ok(Mechanism { noise, scales, publishing: Publishing::default() })
+    }
+
+    /// The same noise, with noisy values that were rounded, clamped or suppressed.
+    pub fn published_by(mut self, publishing: Publishing) -> Result<Self, Invalid> {
+        publishing.check(self.noise)?;
+        self.publishing = publishing;
+        Ok(self)
+    }
+
+    /// The same with all scales `factor` times as large.
+    pub(crate) fn widened(&self, factor: f64) -> Self {
+        let scales = self.scales.iter().map(|scale| scale * factor).collect();
+        Mechanism { scales, ..self.clone() }
     }
 
     /// Noise whose scale follows from a privacy budget and the query's sensitivity, or from
-    /// `sensitivity` (of the sum, when one record is replaced) where the curator used another.
+    /// `sensitivity` (of the sum, between neighbours) where the curator used another.
     pub fn with_budget(
         noise: Noise,
         budget: Budget,
         sensitivity: Option<f64>,
+        neighbours: Neighbours,
         query: &dyn Query,
         aggregate: Aggregate,
         n: usize,
     ) -> Result<Self, Invalid> {
-        let implied = query.sensitivity();
-        let scale = match (noise.law().norm(), budget) {
-            (Norm::L1, Budget::Epsilon(epsilon)) => {
-                sensitivity.unwrap_or(implied.l1) / positive("epsilon", epsilon)?
-            }
-            (Norm::L2, Budget::Rho(rho)) => {
-                sensitivity.unwrap_or(implied.l2) / (2.0 * positive("rho", rho)?).sqrt()
-            }
-            (Norm::L1, Budget::Rho(rho)) => {
-                return Err(Invalid::new(
-                    "rho",
-                    format!("{} noise takes its scale from epsilon", noise.name()),
-                    rho,
-                    "epsilon = ..., or scale = ...",
-                ));
-            }
-            (Norm::L2, Budget::Epsilon(epsilon)) => {
-                return Err(Invalid::new(
-                    "epsilon",
-                    format!("{} noise takes its scale from rho", noise.name()),
-                    epsilon,
-                    "rho = ..., or scale = ...",
-                ));
-            }
-        };
+        if aggregate == Aggregate::Mean && neighbours == Neighbours::AddRemove {
+            return Err(Invalid::new(
+                "epsilon",
+                "a mean has no scale that follows from a budget where records are added or removed",
+                format!("{budget:?}"),
+                "scale = ..., as it was used; or the sum, with a count beside it",
+            ));
+        }
+        let implied = neighbours.sensitivity(query);
+        let given = sensitivity.map(|given| Sensitivity { l1: given, l2: given });
+        let scale = budget.scale(noise, given.unwrap_or(implied))?;
         if let Some(sensitivity) = sensitivity {
             positive("sensitivity", sensitivity)?;
         }
@@ -120,23 +81,31 @@ impl Mechanism {
         &self.scales
     }
 
-    /// The log density of a whole vector of residuals, released minus true.
-    pub fn log_density(&self, residual: &[f64]) -> f64 {
-        self.scales.iter().zip(residual).map(|(&scale, &r)| self.noise.log_density(scale, r)).sum()
+    /// What is done to the noisy values before they are published.
+    pub fn publishing(&self) -> &Publishing {
+        &self.publishing
+    }
+
+    /// The normalised log density of the published `values`, given the true answers.
+    pub fn log_density(&self, values: &[f64], truth: &[f64]) -> f64 {
+        let coordinates = self.scales.iter().zip(values).zip(truth);
+        coordinates
+            .map(|((&scale, &value), &t)| self.publishing.log_density(self.noise, scale, value, t))
+            .sum()
     }
 
     /// The potential of a release of `values`.
-    pub(crate) fn potential(&self, values: &[f64]) -> Potential {
+    pub(super) fn blocks(&self, values: &[f64]) -> Vec<Block> {
         let coordinate = |(&scale, &value): (&f64, &f64)| {
-            Block::Coordinate(self.noise.law().coordinate(scale, value))
+            Block::Coordinate(self.publishing.coordinate(self.noise, scale, value))
         };
-        Potential::new(self.scales.iter().zip(values).map(coordinate).collect())
+        self.scales.iter().zip(values).map(coordinate).collect()
     }
 
     /// Published values for the true answers `truth`, for simulation only.
     pub fn publish(&self, truth: &[f64], rng: &mut Rng) -> Vec<f64> {
-        let law = self.noise.law();
-        self.scales.iter().zip(truth).map(|(&scale, &t)| law.sample(scale, t, rng)).collect()
+        let coordinates = self.scales.iter().zip(truth);
+        coordinates.map(|(&scale, &t)| self.publishing.sample(self.noise, scale, t, rng)).collect()
     }
 
     /// A vector of noise, for simulation only.
@@ -151,7 +120,7 @@ impl Mechanism {
         aggregate: Aggregate,
         values: &[f64],
     ) -> Result<(), Invalid> {
-        if !self.noise.is_discrete() {
+        if !self.noise.is_discrete() || self.publishing.granularity.is_some() {
             return Ok(());
         }
         let noise = self.noise.name();
@@ -160,7 +129,8 @@ impl Mechanism {
                 "mechanism.kind",
                 format!("{noise} noise is added to whole numbers only"),
                 format!("the {aggregate:?} of a {} query", query.kind()).to_lowercase(),
-                "laplace or gaussian noise here; or the sum of a histogram or category query",
+                "laplace or gaussian noise here; or the sum of a histogram or category query; or \
+                 granularity = ..., the width of the lattice that the noise is on",
             ));
         }
         match values.iter().position(|value| value.fract() != 0.0) {
@@ -214,8 +184,9 @@ mod tests {
     #[test]
     fn scales_follow_from_the_budget() {
         let query = Mean::new(vec![(0.0, 3.0), (0.0, 4.0)]).unwrap();
+        let replace = Neighbours::Replace;
         let scale = |noise, budget, sensitivity, aggregate| {
-            Mechanism::with_budget(noise, budget, sensitivity, &query, aggregate, 10)
+            Mechanism::with_budget(noise, budget, sensitivity, replace, &query, aggregate, 10)
                 .map(|mechanism| mechanism.scales()[0])
         };
         let (sum, mean) = (Aggregate::Sum, Aggregate::Mean);

@@ -1,7 +1,9 @@
-//! What was published: a query's answer on confidential records, with noise.
+//! What was published: answers of queries on confidential records, with noise.
 
+mod budget;
 pub mod law;
 pub mod mechanism;
+mod part;
 pub mod potential;
 pub mod query;
 mod reach;
@@ -10,11 +12,14 @@ mod units;
 
 use std::sync::Arc;
 
-use crate::error::{Invalid, finite, listed};
+use crate::error::Invalid;
+use crate::rng::Rng;
 pub use mechanism::Mechanism;
+pub use part::{JointLaw, Part, PartLaw};
 pub use potential::Potential;
+use query::Cells;
 pub use query::Query;
-pub use size::{SizePrior, Total};
+pub use size::{SizePrior, Slotted};
 pub(crate) use units::NoiseUnits;
 
 /// Whether the released values are sums or means over the records.
@@ -27,30 +32,20 @@ pub enum Aggregate {
     Mean,
 }
 
-/// A private release: query, mechanism, number of records and the noisy values.
+/// A private release: one part or several, about the same n records.
 #[derive(Debug, Clone)]
 pub struct Release {
-    query: Arc<dyn Query>,
-    mechanism: Mechanism,
-    aggregate: Aggregate,
+    parts: Vec<Part>,
     n: usize,
-    /// The prior of n, where n is not public.
-    size_prior: Option<SizePrior>,
-    values: Vec<f64>,
+    /// The statistics of all parts, one after the other.
+    query: Arc<dyn Query>,
     potential: Arc<Potential>,
-}
-
-/// How many values a release of `query` has, and of what. The labels of a query with very many are
-/// not made for a message.
-fn expected_values(query: &dyn Query) -> String {
-    match query.dim() {
-        dim if dim > 1_000_000 => format!("{dim} values"),
-        dim => format!("{dim} values: {}", listed(&query.labels())),
-    }
+    /// Where the number of records is not public: then n is the number of slots.
+    slotted: Option<Arc<Slotted>>,
 }
 
 impl Release {
-    /// A release of `values`, the answers of `query` on `n` records with the noise of
+    /// A release of one part: `values` are the answers of `query` on `n` records with the noise of
     /// `mechanism`, whose scales are in the unit of the values.
     pub fn new(
         query: Arc<dyn Query>,
@@ -59,65 +54,69 @@ impl Release {
         n: usize,
         values: Vec<f64>,
     ) -> Result<Self, Invalid> {
+        Release::of_parts(n, vec![Part::new(query, mechanism, aggregate, values)?])
+    }
+
+    /// A release of several parts about the same `n` records.
+    pub fn of_parts(n: usize, parts: Vec<Part>) -> Result<Self, Invalid> {
         if n < 1 {
             return Err(Invalid::new("n", "there must be a record", n, "a whole number from 1 up"));
         }
-        if values.len() != query.dim() {
-            return Err(Invalid::new(
-                "values",
-                "the number of released values does not fit the query",
-                format!("{} values", values.len()),
-                expected_values(query.as_ref()),
-            ));
-        }
-        for (k, &value) in values.iter().enumerate() {
-            finite(&format!("values[{k}]"), value)?;
-        }
-        if mechanism.scales().len() != query.dim() {
-            return Err(Invalid::new(
-                "mechanism.scale",
-                "the number of scales does not fit the query",
-                format!("{} scales", mechanism.scales().len()),
-                format!("one scale, or {} scales", query.dim()),
-            ));
-        }
-        mechanism.check(query.as_ref(), aggregate, &values)?;
-        let potential = Arc::new(mechanism.potential(&values));
-        Ok(Release { query, mechanism, aggregate, n, size_prior: None, values, potential })
+        let query = match &parts[..] {
+            [] => {
+                return Err(Invalid::new("parts", "there must be a part", "none", "one or more"));
+            }
+            [part] => part.query().clone(),
+            several => {
+                let name = |(i, part): (usize, &Part)| match part.name() {
+                    "" => format!("part {}", i + 1),
+                    name => name.to_string(),
+                };
+                let queries = several.iter().map(|part| part.query().clone()).collect();
+                let names = several.iter().enumerate().map(name).collect();
+                Arc::new(query::Combined::new(queries, names)?)
+            }
+        };
+        let blocks = parts.iter().flat_map(|part| part.blocks(n)).collect();
+        let potential = Arc::new(Potential::new(blocks));
+        Ok(Release { parts, n, query, potential, slotted: None })
     }
 
-    /// The same with n confidential, and `n` no more than a guess at it. Counts can be sampled so;
-    /// a mean is a number of records that nobody knows.
-    pub fn with_unknown_n(mut self, prior: SizePrior) -> Result<Self, Invalid> {
-        Total::Unknown(prior).check()?;
-        if self.aggregate == Aggregate::Mean {
-            return Err(Invalid::new(
-                "n",
-                "a mean needs the number of records",
-                "unknown",
-                "statistic = \"sum\", or the number",
-            ));
-        }
-        self.size_prior = Some(prior);
-        Ok(self)
+    /// The same with other values, those of all parts one after the other: a simulated release.
+    pub fn with_values(&self, values: &[f64]) -> Result<Self, Invalid> {
+        let mut rest = values;
+        let parts = self.parts.iter().map(|part| {
+            let (own, others) = rest.split_at(part.values().len().min(rest.len()));
+            rest = others;
+            part.with_values(own.to_vec())
+        });
+        self.with_parts(parts.collect::<Result<_, _>>()?)
     }
 
-    /// What is known of the number of records: all of it, or a prior.
-    pub fn total(&self) -> Total {
-        match self.size_prior {
-            Some(prior) => Total::Unknown(prior),
-            None => Total::Known(self.n as i64),
-        }
+    fn with_parts(&self, parts: Vec<Part>) -> Result<Self, Invalid> {
+        let slotted = self.slotted.clone();
+        Ok(Release { slotted, ..Release::of_parts(self.n, parts)? })
     }
 
-    /// What the curator computed.
+    /// The same with noise that is `factor` times as wide.
+    pub(crate) fn widened(&self, factor: f64) -> Result<Self, Invalid> {
+        self.with_parts(self.parts.iter().map(|part| part.widened(factor)).collect())
+    }
+
+    /// The parts, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The same release with another potential, as noise that no [`Mechanism`] has would give it.
+    #[cfg(test)]
+    pub(crate) fn with_potential(self, potential: Potential) -> Self {
+        Release { potential: Arc::new(potential), ..self }
+    }
+
+    /// What the curator computed: the statistics of all parts, one after the other.
     pub fn query(&self) -> &Arc<dyn Query> {
         &self.query
-    }
-
-    /// The noise.
-    pub fn mechanism(&self) -> &Mechanism {
-        &self.mechanism
     }
 
     /// Minus the log density of the release as a function of the residual: all that a kernel sees.
@@ -125,36 +124,79 @@ impl Release {
         &self.potential
     }
 
-    /// Sum or mean.
-    pub fn aggregate(&self) -> Aggregate {
-        self.aggregate
+    /// The parts about records themselves: without slots, where the number of records is unknown.
+    pub(crate) fn record_parts(&self) -> &[Part] {
+        self.slotted.as_ref().map_or(&self.parts, |slotted| &slotted.likely().parts)
     }
 
-    /// The number of records; a guess at it, where it is [not public](Release::total).
+    /// The table whose cells, or margins of them, every part counts; an error says which part does
+    /// not. A part that counts all records does so for any table.
+    pub fn cells(&self) -> Result<Cells, String> {
+        let mut found: Option<Cells> = None;
+        for part in self.record_parts() {
+            let query = part.query();
+            match (query.cells(), &found) {
+                (Some(cells), None) => found = Some(Cells::all(cells.axes)),
+                (Some(cells), Some(known)) if cells.axes == known.axes => {}
+                (Some(_), Some(_)) => return Err("the parts count different cells".into()),
+                (None, _) if query.for_any_record(1).is_some() => {}
+                (None, _) => {
+                    let kind = query.kind();
+                    return Err(format!("a {kind} query sees more of a record than its cell"));
+                }
+            }
+        }
+        found.ok_or_else(|| "there is no table: all that is counted is the records".into())
+    }
+
+    /// What is known of the number of records, where it is not public.
+    pub fn slotted(&self) -> Option<&Slotted> {
+        self.slotted.as_deref()
+    }
+
+    /// The number of records; of slots for them, where it is not public.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// The noisy values, as published.
-    pub fn values(&self) -> &[f64] {
-        &self.values
+    /// The noisy values, as published, those of all parts one after the other.
+    pub fn values(&self) -> Vec<f64> {
+        self.parts.iter().flat_map(|part| part.values().iter().copied()).collect()
+    }
+
+    /// For each statistic what residuals are relative to, in the unit of its part: the published
+    /// value where each statistic has one.
+    pub(crate) fn answers(&self) -> Vec<f64> {
+        self.parts.iter().flat_map(|part| part.answers(self.n)).collect()
+    }
+
+    /// For each statistic what its sum has to be divided by to come in the unit of its part.
+    pub fn sum_units(&self) -> Vec<f64> {
+        let unit = |part: &Part| vec![part.unit(self.n); part.query().dim()];
+        self.parts.iter().flat_map(unit).collect()
+    }
+
+    /// The noise scales, each in the unit of its part.
+    pub fn scales(&self) -> Vec<f64> {
+        self.parts.iter().flat_map(|part| part.scales(self.n)).collect()
     }
 
     /// The released values as if sums had been released.
     pub fn sums(&self) -> Vec<f64> {
-        self.values.iter().map(|value| value * self.unit()).collect()
+        self.answers().iter().zip(self.sum_units()).map(|(value, unit)| value * unit).collect()
     }
 
     /// The noise scales as if sums had been released.
     pub fn sum_scales(&self) -> Vec<f64> {
-        self.mechanism.scales().iter().map(|scale| scale * self.unit()).collect()
+        self.scales().iter().zip(self.sum_units()).map(|(scale, unit)| scale * unit).collect()
     }
 
     /// The released means, each put into the range that a mean without noise has.
     pub fn plausible_means(&self) -> Vec<f64> {
-        let per_record = self.unit() / self.n as f64;
+        let units = self.sum_units();
+        let per_record = units.iter().map(|unit| unit / self.n as f64);
+        let means = self.answers().into_iter().zip(per_record).map(|(value, unit)| value * unit);
         let bounds = self.query.bounds();
-        let means = self.values.iter().map(|value| value * per_record);
         means.zip(bounds).map(|(mean, (low, high))| mean.clamp(low, high)).collect()
     }
 
@@ -163,19 +205,38 @@ impl Release {
     pub fn worth(&self) -> f64 {
         let n = self.n as f64;
         let bounds = self.query.bounds();
-        let ratios = self.sum_scales().into_iter().zip(&bounds).map(|(scale, (low, high))| {
-            let noise = self.mechanism.noise().variance(scale);
+        let variances = self.parts.iter().flat_map(|part| {
+            let unit = part.unit(self.n);
+            part.variances(self.n).into_iter().map(move |variance| variance * unit * unit)
+        });
+        let ratios = variances.zip(&bounds).map(|(noise, (low, high))| {
             let spread = ((high - low) / 4.0).powi(2);
             noise / (n * spread)
         });
         n / (1.0 + ratios.sum::<f64>() / bounds.len() as f64)
     }
 
-    /// What the sum has to be divided by to come in the unit of the release.
-    pub fn unit(&self) -> f64 {
-        match self.aggregate {
-            Aggregate::Sum => 1.0,
-            Aggregate::Mean => self.n as f64,
-        }
+    /// The normalised log density of the released values, given the residuals of all statistics in
+    /// units of the noise.
+    pub fn log_density(&self, residual: &[f64]) -> f64 {
+        let mut rest = residual;
+        let densities = self.parts.iter().map(|part| {
+            let (own, others) = rest.split_at(part.query().dim());
+            rest = others;
+            part.log_density(self.n, own)
+        });
+        densities.sum()
+    }
+
+    /// Values that this release's laws publish of records whose statistics have these sums: what
+    /// [`with_values`](Release::with_values) takes. For simulation only.
+    pub fn publish(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
+        let mut rest = sums;
+        let values = self.parts.iter().flat_map(|part| {
+            let (own, others) = rest.split_at(part.query().dim());
+            rest = others;
+            part.publish(self.n, own, rng)
+        });
+        values.collect()
     }
 }

@@ -12,7 +12,8 @@ use crate::simd::cost::{self, Cost};
 use crate::simd::vector::Vector;
 
 /// The cost of a coordinate as a function of its residual, for laws that are neither L1 nor L2.
-/// Convex: the law is log-concave in the true answer. Where it is not, see [`Joint`].
+/// It falls up to a mode and then rises, as it does where the law is log-concave in the true answer;
+/// a curve that does not says itself how it is bounded.
 pub trait Curve: Debug + Send + Sync {
     /// Minus the log density, up to a constant.
     fn cost(&self, residual: f64) -> f64;
@@ -20,6 +21,14 @@ pub trait Curve: Debug + Send + Sync {
     /// The residual at which the cost is least; it may be infinite.
     fn mode(&self) -> f64 {
         0.0
+    }
+
+    /// The least and the largest cost of residuals from `low` to `high`: it is least at the point
+    /// nearest to the mode, and largest at an end.
+    fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
+        let mode = self.mode();
+        let nearest = if mode > low { mode.min(high) } else { low };
+        (self.cost(nearest), self.cost(low).max(self.cost(high)))
     }
 }
 
@@ -51,15 +60,13 @@ impl Coordinate {
         }
     }
 
-    /// The least and the largest cost of residuals from `low` to `high`. The cost is convex: it is
-    /// least at the point nearest to its mode, and largest at an end.
+    /// The least and the largest cost of residuals from `low` to `high`.
     #[inline]
     pub fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
-        let mode = match self {
-            Coordinate::L1 | Coordinate::L2 => 0.0,
-            Coordinate::Curve(curve) => curve.mode(),
-        };
-        let nearest = if mode > low { mode.min(high) } else { low };
+        if let Coordinate::Curve(curve) = self {
+            return curve.bounds(low, high);
+        }
+        let nearest = if low < 0.0 { high.min(0.0) } else { low };
         (self.cost(nearest), self.cost(low).max(self.cost(high)))
     }
 }
@@ -82,10 +89,22 @@ pub enum Block {
     Joint(usize, Arc<dyn Joint>),
 }
 
+impl Block {
+    /// The number of its coordinates.
+    fn len(&self) -> usize {
+        match self {
+            Block::Coordinate(_) => 1,
+            Block::Joint(len, _) => *len,
+        }
+    }
+}
+
 /// Minus the log density of the release, up to a constant: a sum over blocks of coordinates.
 #[derive(Debug, Clone)]
 pub struct Potential {
     blocks: Vec<Block>,
+    /// The block of each coordinate; empty where every block is one.
+    block_of: Vec<usize>,
     norm: Option<Norm>,
     separable: bool,
 }
@@ -102,7 +121,11 @@ impl Potential {
             None
         };
         let separable = blocks.iter().all(|block| matches!(block, Block::Coordinate(_)));
-        Potential { blocks, norm, separable }
+        let block_of = match separable {
+            true => Vec::new(),
+            false => (0..).zip(&blocks).flat_map(|(b, block)| vec![b; block.len()]).collect(),
+        };
+        Potential { blocks, block_of, norm, separable }
     }
 
     /// `k` coordinates of the same norm.
@@ -134,28 +157,49 @@ impl Potential {
         }
     }
 
+    /// The potential of coordinate c, unless it is weighed together with others.
+    #[inline]
+    pub(crate) fn separate(&self, c: usize) -> Option<&Coordinate> {
+        let block = if self.separable { c } else { *self.block_of.get(c)? };
+        match self.blocks.get(block) {
+            Some(Block::Coordinate(coordinate)) => Some(coordinate),
+            _ => None,
+        }
+    }
+
     /// Minus the log density of a residual, up to a constant.
     pub fn cost(&self, residual: &[f64]) -> f64 {
         match self.norm {
             Some(Norm::L1) => residual.iter().map(|r| r.abs()).sum(),
             Some(Norm::L2) => 0.5 * residual.iter().map(|r| r * r).sum::<f64>(),
-            None => {
-                let (mut total, mut at) = (0.0, 0);
-                for block in &self.blocks {
-                    at += match block {
-                        Block::Coordinate(coordinate) => {
-                            total += coordinate.cost(residual[at]);
-                            1
-                        }
-                        Block::Joint(len, joint) => {
-                            total += joint.cost(&residual[at..at + len]);
-                            *len
-                        }
-                    };
-                }
-                total
+            None => self.cost_of_blocks(residual, |_| true),
+        }
+    }
+
+    /// The part of the cost that neither L1 nor L2 coordinates have: where the noise is not a scale
+    /// mixture of normals.
+    pub(crate) fn cost_beyond_norms(&self, residual: &[f64]) -> f64 {
+        let is_norm =
+            |block: &Block| matches!(block, Block::Coordinate(Coordinate::L1 | Coordinate::L2));
+        match self.norm {
+            Some(_) => 0.0,
+            None => self.cost_of_blocks(residual, |block| !is_norm(block)),
+        }
+    }
+
+    fn cost_of_blocks(&self, residual: &[f64], is_counted: impl Fn(&Block) -> bool) -> f64 {
+        let (mut total, mut at) = (0.0, 0);
+        for block in &self.blocks {
+            let of_block = &residual[at..at + block.len()];
+            at += of_block.len();
+            if is_counted(block) {
+                total += match block {
+                    Block::Coordinate(coordinate) => coordinate.cost(of_block[0]),
+                    Block::Joint(_, joint) => joint.cost(of_block),
+                };
             }
         }
+        total
     }
 
     /// The log density of a residual, up to a constant.
@@ -305,6 +349,10 @@ mod tests {
         let blocks = vec![Block::Coordinate(Coordinate::L2), Block::Joint(2, joint)];
         let potential = Potential::new(blocks);
         assert_eq!((potential.norm(), potential.is_separable()), (None, false));
+        assert!(matches!(potential.separate(0), Some(Coordinate::L2)));
+        assert!((1..4).all(|c| potential.separate(c).is_none()));
+        let beyond = (after[1] - after[2]).abs();
+        assert!((potential.cost_beyond_norms(&after) - beyond).abs() < 1e-12);
         let expected = 0.5 * after[0] * after[0] + (after[1] - after[2]).abs();
         assert!((potential.cost(&after) - expected).abs() < 1e-12);
         let slow = potential.cost_after::<Portable, 0>(&residual, &old, &new);

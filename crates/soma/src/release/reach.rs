@@ -50,25 +50,35 @@ impl Release {
         problem: &str,
         remedy: impl Fn() -> String,
     ) -> Result<(), Invalid> {
-        let per_record = self.n as f64 / self.unit();
-        let law = self.mechanism.noise().law();
-        let all = self.values.iter().zip(bounds).zip(self.mechanism.scales());
-        for (k, ((&value, (low, high)), &scale)) in all.enumerate() {
-            let (low, high) = (low * per_record, high * per_record);
-            let outside = (low - value).max(value - high).max(0.0) / scale;
-            let tail = law.tail(outside);
-            if tail * (self.values.len() as f64) < LEAST {
-                return Err(Invalid::new(
-                    format!("values[{k}]"),
-                    format!("{problem}: {outside:.0} noise scales out of reach"),
-                    value,
-                    format!(
-                        "about {low} to {high} for n = {}, give or take some noise of scale \
-                         {scale}; {}",
-                        self.n,
-                        remedy()
-                    ),
-                ));
+        let mut at = 0;
+        for (i, part) in self.parts.iter().enumerate() {
+            let bounds = &bounds[at..at + part.query().dim()];
+            at += part.query().dim();
+            let Some(mechanism) = part.mechanism() else { continue };
+            let per_record = self.n as f64 / part.unit(self.n);
+            let law = mechanism.noise().law();
+            let all = part.values().iter().zip(bounds).zip(mechanism.scales());
+            for (k, ((&value, (low, high)), &scale)) in all.enumerate() {
+                let (low, high) = (low * per_record, high * per_record);
+                let outside = (low - value).max(value - high).max(0.0) / scale;
+                let tail = law.tail(outside);
+                if tail * (self.query.dim() as f64) < LEAST {
+                    let field = match self.parts.len() {
+                        1 => format!("values[{k}]"),
+                        _ => format!("parts[{i}].values[{k}]"),
+                    };
+                    return Err(Invalid::new(
+                        field,
+                        format!("{problem}: {outside:.0} noise scales out of reach"),
+                        value,
+                        format!(
+                            "about {low} to {high} for n = {}, give or take some noise of scale \
+                             {scale}; {}",
+                            self.n,
+                            remedy()
+                        ),
+                    ));
+                }
             }
         }
         Ok(())

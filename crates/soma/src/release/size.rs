@@ -1,34 +1,44 @@
-//! The number of records: public, or unknown with a prior.
+//! A number of records that is not public.
+//!
+//! Let there be N slots, each holding a record or nothing, and let pi(n) be the prior of the number
+//! of records. Slots are exchangeable: given n, each choice of n of them is as likely. A proposal is
+//! a record with probability q and nothing otherwise, so that the state has the density
+//! pi(n) / (C(N, n) q^n (1 - q)^(N - n)) relative to N independent proposals. That is a potential
+//! of the number of records, beside those of the parts; nothing else of a kernel changes.
 
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand_distr::weighted::WeightedIndex;
 use serde::{Deserialize, Serialize};
+use statrs::function::gamma::ln_gamma;
 
-use crate::numeric::ln_gamma_shift::ln_gamma_shift;
+use super::law::{Means, OfAnswer};
+use super::part::JointLaw;
+use super::potential::{Block, Coordinate, Curve};
+use super::query::{Combined, Count, Query, Slots};
+use super::{Aggregate, Part, Release};
 use crate::error::{Invalid, positive};
+use crate::rng::Rng;
 
-/// What is known of n beside the published counts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Total {
-    /// n is public.
-    Known(i64),
-    /// n is confidential, with this prior.
-    Unknown(SizePrior),
-}
-
-/// A prior of n on the whole numbers from 0 up.
+/// The prior of a number of records that is not public.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizePrior {
-    /// All n alike: improper, so that every cell must be measured.
-    Flat,
-    /// Poisson of this mean.
-    Poisson {
-        /// The mean.
-        mean: f64,
+    /// Every number from `low` to `high` is as likely.
+    Uniform {
+        /// The least number.
+        low: u64,
+        /// The largest number.
+        high: u64,
     },
+    /// Every number is as likely, as far as the release leaves it possible.
+    Flat,
+    /// Poisson, with this mean.
+    Poisson(f64),
     /// Poisson with a mean that is Gamma(shape, rate), so that n is negative binomial. With
-    /// Dirichlet(alpha) shares and the shape sum(alpha), the cells are independent: each Poisson
-    /// with mean Gamma(alpha_i, rate).
+    /// Dirichlet(alpha) shares and the shape sum(alpha) the counts of cells are independent: each
+    /// Poisson with mean Gamma(alpha_i, rate).
     PoissonGamma {
         /// The shape of the mean's gamma prior.
         shape: f64,
@@ -37,71 +47,285 @@ pub enum SizePrior {
     },
 }
 
-impl Total {
-    /// The largest number of records: all sums of counts stay exact in floating point.
-    pub const MOST: i64 = 1 << 50;
-
+impl SizePrior {
     pub(crate) fn check(self) -> Result<(), Invalid> {
         match self {
-            Total::Known(n) if !(0..=Self::MOST).contains(&n) => {
-                let allowed = format!("a whole number from 0 to {}", Self::MOST);
-                Err(Invalid::new("n", "cannot be a number of records", n, allowed))
-            }
-            Total::Unknown(SizePrior::Poisson { mean }) => positive("n.mean", mean).map(|_| ()),
-            Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+            SizePrior::Poisson(mean) => positive("n.mean", mean).map(|_| ()),
+            SizePrior::PoissonGamma { shape, rate } => {
                 positive("n.shape", shape)?;
                 positive("n.rate", rate).map(|_| ())
             }
-            _ => Ok(()),
+            SizePrior::Flat | SizePrior::Uniform { .. } => Ok(()),
         }
     }
+}
 
-    /// n, where it is public.
-    pub fn known(self) -> Option<i64> {
-        match self {
-            Total::Known(n) => Some(n),
-            Total::Unknown(_) => None,
-        }
+/// What is known of the number of records, and the slots that hold them.
+#[derive(Debug, Clone)]
+pub struct Slotted {
+    prior: SizePrior,
+    slots: usize,
+    /// The probability that a proposal is a record.
+    share: f64,
+    /// The release as if the number of records were the likely one: where chains start.
+    likely: Arc<Release>,
+}
+
+/// A number of records that has a smaller probability than this, relative to the likely one, is
+/// left out of a flat prior.
+const LEFT_OUT: f64 = 1e-16;
+
+/// Slots beyond the likely number, at least.
+const LEAST_SPARE: f64 = 10.0;
+
+/// The most slots.
+const MOST_SLOTS: f64 = 1e9;
+
+impl Slotted {
+    /// The prior of the number of records.
+    pub fn prior(&self) -> SizePrior {
+        self.prior
     }
 
-    /// How the log prior of n changes from `n` to `n + by`.
-    pub(crate) fn change(self, n: i64, by: i64) -> f64 {
-        let (n, by) = (n as f64, by as f64);
-        match self {
-            Total::Known(_) if by != 0.0 => f64::NEG_INFINITY,
-            Total::Known(_) | Total::Unknown(SizePrior::Flat) => 0.0,
-            Total::Unknown(SizePrior::Poisson { mean }) => {
-                by * mean.ln() - ln_gamma_shift(n + 1.0, by)
-            }
-            Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
-                ln_gamma_shift(n + shape, by) - ln_gamma_shift(n + 1.0, by) - by * rate.ln_1p()
+    /// The number of slots.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The probability that a proposal is a record.
+    pub(crate) fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// The release as if the number of records were the likely one.
+    pub(crate) fn likely(&self) -> &Release {
+        &self.likely
+    }
+
+    /// A number of records drawn from the prior, for simulation.
+    pub(crate) fn draw(&self, rng: &mut Rng) -> usize {
+        let logs: Vec<f64> = (0..=self.slots).map(|n| self.log_prior(n as f64)).collect();
+        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights = logs.iter().map(|log| (log - most).exp());
+        WeightedIndex::new(weights).map_or(0, |index| rng.sample(index))
+    }
+
+    fn log_prior(&self, n: f64) -> f64 {
+        match self.prior {
+            SizePrior::Flat => 0.0,
+            SizePrior::Uniform { low, high } if (low as f64..=high as f64).contains(&n) => 0.0,
+            SizePrior::Uniform { .. } => f64::NEG_INFINITY,
+            SizePrior::Poisson(mean) => n * mean.ln() - mean - ln_gamma(n + 1.0),
+            SizePrior::PoissonGamma { shape, rate } => {
+                ln_gamma(n + shape) - ln_gamma(n + 1.0) - n * rate.ln_1p()
             }
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Release {
+    /// A release about a number of records that is not public.
+    ///
+    /// `slots` is how many records there may be at most, where the caller wants to say it; the
+    /// posterior does not depend on it as long as it is large enough.
+    pub fn of_unknown_size(
+        prior: SizePrior,
+        parts: Vec<Part>,
+        slots: Option<usize>,
+    ) -> Result<Self, Invalid> {
+        prior.check()?;
+        let parts: Vec<Part> = parts.into_iter().map(of_sums).collect::<Result<_, _>>()?;
+        let (likely, spread) = likely_size(&parts, prior)?;
+        let most = match prior {
+            SizePrior::Uniform { high, .. } => high as f64,
+            // Beyond this a Poisson number has a probability of less than 10^-15.
+            SizePrior::Poisson(mean) => (mean + 12.0 * mean.sqrt() + 40.0).ceil(),
+            // Beyond this a negative binomial number has a probability of less than 10^-15.
+            SizePrior::PoissonGamma { shape, rate } => {
+                ((shape + 12.0 * shape.sqrt() + 40.0) * (1.0 + 1.0 / rate)).ceil()
+            }
+            SizePrior::Flat => f64::INFINITY,
+        };
+        let enough = likely + (12.0 * spread.sd + spread.tail).max(LEAST_SPARE);
+        let wanted = slots.map_or(most.min(enough), |slots| (slots as f64).min(most));
+        if !(1.0..=MOST_SLOTS).contains(&wanted) {
+            return Err(Invalid::new(
+                "n",
+                "the release leaves too many numbers of records possible",
+                format!("up to {wanted}"),
+                format!("a prior of n that ends by {MOST_SLOTS}"),
+            ));
+        }
+        let slots = wanted.ceil() as usize;
+        let guess = (likely.round() as usize).clamp(1, slots);
+        let share = (guess as f64 / slots as f64).clamp(0.02, 0.98);
+        let likely = Arc::new(Release::of_parts(guess, parts.clone())?);
+        let slotted = Slotted { prior, slots, share, likely };
+        Release::of_slots(slotted, &parts)
+    }
 
-    /// The priors of n sum to one when they are built up from their first probability.
-    #[test]
-    fn priors_are_those_of_the_textbook() {
-        let poisson = Total::Unknown(SizePrior::Poisson { mean: 3.0 });
-        let gamma = Total::Unknown(SizePrior::PoissonGamma { shape: 2.5, rate: 0.5 });
-        let first = [(-3.0_f64).exp(), (0.5_f64 / 1.5).powf(2.5)];
-        for (prior, first) in [poisson, gamma].into_iter().zip(first) {
-            let total: f64 = (0..400).map(|n| first * prior.change(0, n).exp()).sum();
-            assert!((total - 1.0).abs() < 1e-12, "{prior:?}: {total}");
+    fn of_slots(slotted: Slotted, parts: &[Part]) -> Result<Self, Invalid> {
+        let d = parts[0].query().record_dim();
+        let mut all: Vec<Part> =
+            parts.iter().map(|part| part.on(Arc::new(Slots::new(part.query().clone())))).collect();
+        let count = Arc::new(Slots::new(Arc::new(Count::new(d))));
+        let law = Arc::new(SizeLaw(slotted.clone()));
+        all.push(Part::joint(count, law, Vec::new())?.named("number of records"));
+        let mut release = Release::of_parts(slotted.slots, all)?;
+        release.slotted = Some(Arc::new(slotted));
+        Ok(release)
+    }
+}
+
+/// A part of means becomes one of the sums and of the number of records.
+fn of_sums(part: Part) -> Result<Part, Invalid> {
+    let Some(mechanism) = part.mechanism().filter(|_| part.aggregate() == Aggregate::Mean) else {
+        return Ok(part);
+    };
+    let count = Arc::new(Count::new(part.query().record_dim()));
+    let names = ["sum", "count"].map(String::from).to_vec();
+    let query = Arc::new(Combined::new(vec![part.query().clone(), count], names)?);
+    let law = Arc::new(OfAnswer { answer: Means, mechanism: mechanism.clone() });
+    Ok(Part::joint(query, law, part.values().to_vec())?.named(part.name()))
+}
+
+/// How far the number of records may be from the likely one.
+struct Spread {
+    /// About the standard deviation.
+    sd: f64,
+    /// Where one Laplace noise decides, the distance at which it has a probability of `LEFT_OUT`.
+    tail: f64,
+}
+
+/// The number of records that the release speaks of most clearly, and how clearly.
+fn likely_size(parts: &[Part], prior: SizePrior) -> Result<(f64, Spread), Invalid> {
+    let spoken = parts.iter().filter(|part| part.query().counts_records()).map(|part| {
+        let mechanism = part.mechanism();
+        let scales = mechanism.map_or(&[][..], |mechanism| mechanism.scales());
+        let variance: f64 = scales
+            .iter()
+            .map(|scale| mechanism.map_or(1.0, |m| m.noise().law().exact_variance(*scale)))
+            .sum();
+        let widest = scales.iter().copied().fold(0.0, f64::max);
+        let spread = Spread { sd: variance.sqrt(), tail: -LEFT_OUT.ln() * widest };
+        (part.values().iter().sum::<f64>().max(0.0), spread)
+    });
+    let best = spoken.min_by(|a, b| a.1.sd.total_cmp(&b.1.sd));
+    match (best, prior) {
+        (Some((likely, spread)), SizePrior::Uniform { low, high }) => {
+            Ok((likely.clamp(low as f64, high as f64), spread))
+        }
+        (Some(said), _) => Ok(said),
+        (None, SizePrior::Uniform { low, high }) => {
+            let (low, high) = (low as f64, high as f64);
+            Ok((0.5 * (low + high), Spread { sd: high, tail: high }))
+        }
+        (None, SizePrior::Poisson(mean)) => {
+            Ok((mean, Spread { sd: mean.sqrt(), tail: 40.0 + mean.sqrt() }))
+        }
+        (None, SizePrior::PoissonGamma { shape, rate }) => {
+            let (mean, sd) = (shape / rate, (shape * (1.0 + rate)).sqrt() / rate);
+            Ok((mean, Spread { sd, tail: 40.0 * (1.0 + 1.0 / rate) }))
+        }
+        (None, SizePrior::Flat) => Err(Invalid::new(
+            "n",
+            "no part of the release says how many records there are",
+            "\"unknown\"",
+            "n = { prior = \"uniform\", low = ..., high = ... } or { prior = \"poisson\", mean = ... \
+             }; or a part with query = { kind = \"count\" }",
+        )),
+    }
+}
+
+/// The law of the number of records among the slots, of which nothing is published.
+#[derive(Debug)]
+struct SizeLaw(Slotted);
+
+impl SizeLaw {
+    /// log pi(n) - log C(N, n) - n log q - (N - n) log(1 - q).
+    fn log_weight(&self, n: f64) -> f64 {
+        let Slotted { slots, share, .. } = self.0;
+        let slots = slots as f64;
+        if !(0.0..=slots).contains(&n) {
+            return f64::NEG_INFINITY;
+        }
+        let choices = ln_gamma(slots + 1.0) - ln_gamma(n + 1.0) - ln_gamma(slots - n + 1.0);
+        self.0.log_prior(n) - choices - n * share.ln() - (slots - n) * (-share).ln_1p()
+    }
+}
+
+impl JointLaw for SizeLaw {
+    fn name(&self) -> &'static str {
+        "not published"
+    }
+
+    fn published(&self) -> usize {
+        0
+    }
+
+    fn check(&self, _: &dyn Query, _: &[f64]) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn log_density(&self, _: &[f64], sums: &[f64]) -> f64 {
+        self.log_weight(sums[0].round())
+    }
+
+    fn sample(&self, _: &[f64], _: &mut Rng) -> Vec<f64> {
+        Vec::new()
+    }
+
+    fn likely_sums(&self, _: &[f64], _: f64) -> Vec<f64> {
+        vec![0.0]
+    }
+
+    fn scales(&self, _: &[f64], _: f64) -> Vec<f64> {
+        vec![1.0]
+    }
+
+    fn block(&self, _: &[f64]) -> Option<Block> {
+        let tabled = self.0.slots <= MOST_TABLED;
+        let costs = (0..=self.0.slots).take_while(|_| tabled);
+        let costs = costs.map(|n| -self.log_weight(n as f64)).collect();
+        let cost = SizeCost { law: SizeLaw(self.0.clone()), costs };
+        Some(Block::Coordinate(Coordinate::Curve(Arc::new(cost))))
+    }
+}
+
+/// The cost of each number of records, in a table unless there are very many. The residual is
+/// minus that number.
+#[derive(Debug)]
+struct SizeCost {
+    law: SizeLaw,
+    costs: Vec<f64>,
+}
+
+/// Of more slots than these costs are computed as they are needed.
+const MOST_TABLED: usize = 1 << 20;
+
+impl Curve for SizeCost {
+    fn cost(&self, residual: f64) -> f64 {
+        let n = (-residual).round();
+        if n < 0.0 {
+            f64::INFINITY
+        } else if self.costs.is_empty() {
+            -self.law.log_weight(n)
+        } else {
+            self.costs.get(n as usize).copied().unwrap_or(f64::INFINITY)
         }
     }
 
-    #[test]
-    fn bad_sizes_are_refused() {
-        assert!(Total::Known(-1).check().is_err());
-        assert!(Total::Known(i64::MAX).check().is_err());
-        assert!(Total::Unknown(SizePrior::Poisson { mean: 0.0 }).check().is_err());
-        let prior = SizePrior::PoissonGamma { shape: 1.0, rate: f64::NAN };
-        assert_eq!(Total::Unknown(prior).check().unwrap_err().field, "n.rate");
+    /// The cost has no single valley: it is looked up at every number in the interval, of which
+    /// there are three for a replaced slot.
+    fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
+        let (from, to) = ((-high).round(), (-low).round());
+        let mut bounds = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut n = from;
+        while n <= to {
+            let cost = self.cost(-n);
+            bounds = (bounds.0.min(cost), bounds.1.max(cost));
+            n += 1.0;
+        }
+        bounds
     }
 }

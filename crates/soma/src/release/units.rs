@@ -1,6 +1,6 @@
 //! Statistics and released values in units of the noise.
 
-use super::{Aggregate, Release};
+use super::Release;
 
 /// From statistics to noise units: (t - centre) / scale.
 ///
@@ -38,11 +38,10 @@ impl NoiseUnits {
     /// What was released, as a sum in these units.
     pub(crate) fn target(&self, release: &Release) -> Vec<f64> {
         let n = release.n() as f64;
-        let sum = |(k, value): (usize, &f64)| match release.aggregate() {
-            Aggregate::Sum => (value - n * self.centre(k)) / self.scales[k],
-            Aggregate::Mean => (value - self.centre(k)) * n / self.scales[k],
+        let sum = |(k, (value, unit)): (usize, (f64, f64))| {
+            (value - n / unit * self.centre(k)) * unit / self.scales[k]
         };
-        release.values().iter().enumerate().map(sum).collect()
+        release.answers().into_iter().zip(release.sum_units()).enumerate().map(sum).collect()
     }
 
     /// Subtracts the centre from rows of statistics.

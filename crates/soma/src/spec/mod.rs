@@ -7,13 +7,14 @@
 
 mod error;
 mod fixed;
+mod joint;
+mod mechanism;
 mod model;
 mod output;
 mod prior;
 mod query;
 mod release;
 mod sampler;
-mod size;
 mod text;
 mod value;
 
@@ -29,6 +30,7 @@ pub use sampler::{MOST_CHAINS, Sampler};
 use crate::chain::{Problem, Settings};
 use crate::error::Invalid;
 use crate::release::{Query, Release};
+use release::Queries;
 pub use value::choices;
 use value::{Table, locate};
 
@@ -67,8 +69,8 @@ impl Spec {
             let example = "... below [model], as in `soma examples atus-female`";
             let model = root.get("model").map(|value| value.table(example)).transpose()?;
             let text = model.as_ref().map(text::model).transpose()?.flatten();
-            let query = text::query(&release_table(root)?, text.as_ref())?;
-            let release = read_release(root, query)?;
+            let queries = Queries { text: text.as_ref(), own: None };
+            let release = release::read(&release_table(root)?, &queries)?;
             let model = root.need("model", example)?.table(example)?;
             let problem = match text {
                 Some(text) => model::with_text(&model, text, release)?,
@@ -111,13 +113,14 @@ pub fn is_release(text: &str) -> bool {
 impl Release {
     /// Reads the table `[release]` of a text: of what a curator published, or of a spec.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        with_place(text, |root| read_release(root, None))
+        with_place(text, |root| release::read(&release_table(root)?, &Queries::default()))
     }
 
     /// Reads the table `[release]` of a text, all but the query, which is one that no text can
     /// name.
     pub fn parse_for(text: &str, query: Arc<dyn Query>) -> Result<Self, SpecError> {
-        with_place(text, |root| read_release(root, Some(query)))
+        let queries = Queries { own: Some(query), text: None };
+        with_place(text, |root| release::read(&release_table(root)?, &queries))
     }
 }
 
@@ -126,12 +129,6 @@ impl Sampler {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, read_sampler)
     }
-}
-
-fn read_release(root: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
-    let table = release_table(root)?;
-    let query = query.map_or_else(|| text::query(&table, None), |query| Ok(Some(query)))?;
-    release::read(&table, query)
 }
 
 fn release_table<'a>(root: &Table<'a>) -> Result<Table<'a>, Invalid> {

@@ -106,7 +106,7 @@ fn exponential(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
 fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
     let prior = Prior::of(table, "dirichlet", &["alpha"])?;
     let query = release.query();
-    let cells = query.cells().filter(Cells::is_of_levels);
+    let cells = release.cells().ok().filter(Cells::is_of_levels);
     let categories = match &cells {
         Some(cells) => cells.count(),
         None => query.bins().unwrap_or(query.dim()),
@@ -121,7 +121,7 @@ fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Inval
 
 /// Main effects of every axis of a table, and of the sets of axes of `interactions`.
 fn log_linear(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
-    let Some(cells) = release.query().cells().filter(Cells::is_of_levels) else {
+    let Some(cells) = release.cells().ok().filter(Cells::is_of_levels) else {
         return Err(Invalid::new(
             table.field("kind"),
             "a log-linear model is one of the cells of a table",

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::value::{Table, Value};
 use crate::error::Invalid;
 use crate::release::Query;
-use crate::release::query::{Categories, CrossTable, Gram, Histogram, LogSum, Mean};
+use crate::release::query::{
+    Categories, Count, CrossTable, Gram, Histogram, LogSum, Mean, MomentSums,
+};
 
 /// Reads a query, for a release of so many values.
 type Read = fn(&Table, usize) -> Result<Arc<dyn Query>, Invalid>;
@@ -18,6 +20,8 @@ const QUERIES: &[(&str, &[&str], Read)] = &[
     ("histogram", &["edges", "range", "bins"], histogram),
     ("categories", &["labels"], categories),
     ("table", &["axes", "margin"], cross_table),
+    ("count", &[], count),
+    ("moments", &["clamp", "degree", "powers"], moments),
 ];
 
 /// The most predictors of a Gram query, whose values grow as the square of it, and the most bins
@@ -143,6 +147,38 @@ fn cross_table(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
         None => (0..axes.len()).collect(),
     };
     boxed(table, CrossTable::new(axes, kept))
+}
+
+/// Of records of one number, until the other parts say how long a record is.
+fn count(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
+    boxed(table, Ok(Count::new(1)))
+}
+
+/// All products up to a `degree`, or those of a list of `powers`.
+fn moments(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
+    let clamp = match ranges(&table.need("clamp", RANGES)?)? {
+        Ranges::One(range) => vec![range],
+        Ranges::Each(ranges) => ranges,
+    };
+    let query = match (table.get("degree"), table.get("powers")) {
+        (Some(degree), None) => MomentSums::of_degree(clamp, degree.whole(1..=MOST)? as u32),
+        (None, Some(powers)) => {
+            let power = |value: &Value| Ok(value.whole(0..=MOST)? as u32);
+            let row = |value: &Value| {
+                let powers = value.list("a power for each variable")?;
+                powers.iter().map(power).collect::<Result<Vec<u32>, Invalid>>()
+            };
+            let rows =
+                powers.list("a list of powers for each statistic, such as [[1, 0], [1, 1]]")?;
+            MomentSums::new(clamp, rows.iter().map(row).collect::<Result<_, _>>()?)
+        }
+        (given, _) => {
+            let given = if given.is_some() { "both" } else { "none" };
+            let allowed = "degree = 2 for all products up to it; or powers = [[1, 0], [1, 1], ...]";
+            return Err(Invalid::new(table.path(), "needs degree or powers", given, allowed));
+        }
+    };
+    boxed(table, query)
 }
 
 const RANGES: &str = "[low, high], or a list with one such range for each coordinate";

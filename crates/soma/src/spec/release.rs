@@ -1,84 +1,199 @@
-//! The table `[release]`: what was published.
+//! The table `[release]`: what was published, in one part or in several.
 
 use std::sync::Arc;
 
-use super::query;
-use super::size::{self, Size};
-use super::value::Table;
+use super::value::{Table, Value};
+use super::{joint, mechanism, query, text};
 use crate::error::Invalid;
-use crate::release::mechanism::{Budget, Noise};
-use crate::release::{Aggregate, Mechanism, Query, Release};
+use crate::model;
+use crate::release::mechanism::Neighbours;
+use crate::release::{Aggregate, Part, Query, Release, SizePrior};
 
-/// The release of a table; of `query`, where that is not one that a spec can name.
-pub(super) fn read(table: &Table, query: Option<Arc<dyn Query>>) -> Result<Release, Invalid> {
-    table.only(&["n", "statistic", "values", "query", "statistics", "mechanism"])?;
-    let size = size::read(&table.need("n", "the number of records, or \"unknown\"")?)?;
+/// The most records of a spec: more do not fit in memory anywhere.
+const MOST_RECORDS: u64 = 1_000_000_000;
+
+/// The keys of a part, which stand in `[release]` itself where there is one part only.
+const PART_KEYS: [&str; 5] = ["statistic", "values", "query", "statistics", "mechanism"];
+
+/// Where queries come from that a spec does not name.
+#[derive(Clone, Default)]
+pub(super) struct Queries<'a> {
+    /// The query of a release of one part, where it is one that no text can name.
+    pub(super) own: Option<Arc<dyn Query>>,
+    /// The model whose variables statistics as text name.
+    pub(super) text: Option<&'a model::Text>,
+}
+
+/// What all parts have in common.
+pub(super) struct Common {
+    pub(super) n: usize,
+    pub(super) neighbours: Neighbours,
+}
+
+/// The release of a table.
+pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid> {
+    let size = size(&table.need("n", "the number of records, or \"unknown\"")?)?;
+    let neighbours = match table.get("neighbours") {
+        Some(value) => match value.choice(&["replace", "add-remove"])? {
+            "replace" => Neighbours::Replace,
+            _ => Neighbours::AddRemove,
+        },
+        None if matches!(size, Size::Public(_)) => Neighbours::default(),
+        None => Neighbours::AddRemove,
+    };
+    let n = match size {
+        Size::Public(n) => n,
+        Size::Unknown { .. } => 1,
+    };
+    let common = Common { n, neighbours };
+    let parts = match table.get("parts") {
+        None => {
+            table.only(&[&["n", "neighbours", "parts"], &PART_KEYS[..]].concat())?;
+            vec![part(table, &common, queries)?]
+        }
+        Some(parts) => several(table, &parts, &common, queries)?,
+    };
+    let release = match size {
+        Size::Public(n) => {
+            Release::of_parts(n, parts).and_then(|release| release.check_reach().map(|()| release))
+        }
+        Size::Unknown { prior, slots } => Release::of_unknown_size(prior, parts, slots),
+    };
+    release.map_err(|invalid| invalid.under(table.path()))
+}
+
+/// The number of records, as a spec says it.
+enum Size {
+    Public(usize),
+    Unknown { prior: SizePrior, slots: Option<usize> },
+}
+
+/// `n = 100`, `n = "unknown"`, or `n = { prior = ..., ... }`.
+fn size(value: &Value) -> Result<Size, Invalid> {
+    if value.is_text() {
+        value.choice(&["unknown"])?;
+        return Ok(Size::Unknown { prior: SizePrior::Flat, slots: None });
+    }
+    let Ok(table) = value.table("") else {
+        return Ok(Size::Public(value.whole(1..=MOST_RECORDS)? as usize));
+    };
+    let prior = table.need("prior", "\"flat\", \"uniform\", \"poisson\" or \"poisson-gamma\"")?;
+    let prior = match prior.choice(&["flat", "uniform", "poisson", "poisson-gamma"])? {
+        "flat" => {
+            table.only(&["prior", "slots"])?;
+            SizePrior::Flat
+        }
+        "uniform" => {
+            table.only(&["prior", "slots", "low", "high"])?;
+            let low = table.get("low").map(|low| low.whole(0..=MOST_RECORDS)).transpose()?;
+            let high = table.need("high", "the largest number of records")?;
+            SizePrior::Uniform { low: low.unwrap_or(0), high: high.whole(1..=MOST_RECORDS)? }
+        }
+        "poisson-gamma" => {
+            table.only(&["prior", "slots", "shape", "rate"])?;
+            let number = |key: &str| table.need(key, "a positive number")?.number();
+            SizePrior::PoissonGamma { shape: number("shape")?, rate: number("rate")? }
+        }
+        _ => {
+            table.only(&["prior", "slots", "mean"])?;
+            SizePrior::Poisson(table.need("mean", "its mean")?.number()?)
+        }
+    };
+    let slots = table.get("slots").map(|slots| slots.whole(1..=MOST_RECORDS)).transpose()?;
+    if let SizePrior::Uniform { low, high } = prior
+        && low >= high
+    {
+        let problem = "the prior of n must leave several numbers possible";
+        let given = format!("{low} to {high}");
+        return Err(Invalid::new(table.field("low"), problem, given, "low below high"));
+    }
+    Ok(Size::Unknown { prior, slots: slots.map(|slots| slots as usize) })
+}
+
+/// The parts of `[[release.parts]]`.
+fn several(
+    table: &Table,
+    parts: &Value,
+    common: &Common,
+    queries: &Queries,
+) -> Result<Vec<Part>, Invalid> {
+    let allowed = "tables [[release.parts]], each with query, statistic, values and mechanism";
+    if let Some(stray) = PART_KEYS.iter().find_map(|key| table.get(key)) {
+        let problem = "a release of several parts has this in each of its parts";
+        return Err(Invalid::new(stray.path(), problem, "both", allowed));
+    }
+    table.only(&["n", "neighbours", "parts"])?;
+    let parts = parts.list(allowed)?;
+    let read = |(i, value): (usize, &Value)| {
+        let own = value.table(allowed)?;
+        own.only(&[&["name"], &PART_KEYS[..]].concat())?;
+        let name = match own.get("name") {
+            Some(name) => name.text()?,
+            None => format!("part {}", i + 1),
+        };
+        Ok(part(&own, common, queries)?.named(name))
+    };
+    let parts: Vec<Part> = parts.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    let parts = with_record_length(parts);
+    for (i, part) in parts.iter().enumerate() {
+        if parts[..i].iter().any(|other| other.name() == part.name()) {
+            return Err(Invalid::new(
+                format!("{}.parts[{i}].name", table.path()),
+                "two parts have the same name",
+                format!("{:?}", part.name()),
+                "a name of its own for each part",
+            ));
+        }
+    }
+    Ok(parts)
+}
+
+/// A count is about records of any length: that of the other parts.
+fn with_record_length(parts: Vec<Part>) -> Vec<Part> {
+    let length = |part: &Part| match part.query().for_any_record(1) {
+        None => Some(part.query().record_dim()),
+        Some(_) => None,
+    };
+    let Some(d) = parts.iter().find_map(length) else { return parts };
+    let fit = |part: Part| match part.query().for_any_record(d) {
+        Some(query) => part.on(query),
+        None => part,
+    };
+    parts.into_iter().map(fit).collect()
+}
+
+/// One part: query, statistic, values and mechanism.
+fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Invalid> {
+    let values = table.need("values", "the released values, as a list")?;
+    let count = values.list("the released values, as a list")?.len();
+    let example = "{ kind = \"laplace\", epsilon = 1.0 } or another mechanism";
+    let law = table.need("mechanism", example)?.table(example)?;
+    let values = mechanism::values(&values, &law)?;
+    if let Some(part) = joint::part(table, &law, &values, common, queries)? {
+        return Ok(part);
+    }
+    let query = query_of(table, count, queries)?;
     let aggregate =
         match table.need("statistic", "\"mean\" or \"sum\"")?.choice(&["mean", "sum"])? {
             "mean" => Aggregate::Mean,
             _ => Aggregate::Sum,
         };
-    let values = table.need("values", "the released values, as a list")?.numbers()?;
-    let n = size.guess(&values);
-    let example = "{ kind = \"mean\", clamp = [0.0, 1.0] } or another query";
-    let query = match query {
-        Some(query) => query,
-        None => query::read(&table.need("query", example)?.table(example)?, values.len())?,
-    };
-    let example = "{ kind = \"laplace\", epsilon = 1.0 } or another mechanism";
-    let mechanism = table.need("mechanism", example)?.table(example)?;
-    let mechanism = read_mechanism(&mechanism, query.as_ref(), aggregate, n)?;
-    let release = Release::new(query, mechanism, aggregate, n, values)
-        .and_then(|release| release.check_reach().map(|()| release))
-        .and_then(|release| match size {
-            Size::Public(_) => Ok(release),
-            Size::Unknown(prior) => release.with_unknown_n(prior),
-        });
-    release.map_err(|invalid| invalid.under(table.path()))
+    let mechanism = mechanism::read(&law, query.as_ref(), aggregate, common)?;
+    Part::new(query, mechanism, aggregate, values).map_err(|invalid| invalid.under(table.path()))
 }
 
-fn read_mechanism(
+/// The query of a part with so many values.
+pub(super) fn query_of(
     table: &Table,
-    query: &dyn Query,
-    aggregate: Aggregate,
-    n: usize,
-) -> Result<Mechanism, Invalid> {
-    let kind = table.kind(&Noise::ALL.map(Noise::name))?;
-    let noise = Noise::ALL.into_iter().find(|noise| noise.name() == kind).expect("a listed kind");
-    if let Some(delta) = table.get("delta") {
-        return Err(Invalid::new(
-            delta.path(),
-            "epsilon and delta do not tell the scale: there are several rules for it",
-            delta.number()?,
-            "scale = ..., the standard deviation that was published; or rho = ...",
-        ));
+    values: usize,
+    queries: &Queries,
+) -> Result<Arc<dyn Query>, Invalid> {
+    if let Some(query) = &queries.own {
+        return Ok(query.clone());
     }
-    table.only(&["kind", "epsilon", "rho", "scale", "sensitivity"])?;
-    let sources: Vec<&str> =
-        ["epsilon", "rho", "scale"].into_iter().filter(|key| table.get(key).is_some()).collect();
-    let [source] = sources[..] else {
-        let given = if sources.is_empty() { "none".to_string() } else { sources.join(" and ") };
-        let problem = "the scale of the noise must follow from one of epsilon, rho and scale";
-        let allowed = "exactly one of epsilon = ..., rho = ... and scale = ...";
-        let field = sources.last().map_or(table.path().to_string(), |key| table.field(key));
-        return Err(Invalid::new(field, problem, given, allowed));
-    };
-    let value = table.need(source, "a number")?;
-    let mechanism = match (source, table.get("sensitivity")) {
-        ("scale", Some(sensitivity)) => {
-            let problem = "with an explicit scale the sensitivity does not matter";
-            let given = sensitivity.number()?;
-            return Err(Invalid::new(sensitivity.path(), problem, given, "leave one of them out"));
-        }
-        ("scale", None) if value.is_list() => Mechanism::new(noise, value.numbers()?),
-        ("scale", None) => Mechanism::new(noise, vec![value.number()?; query.dim()]),
-        (_, sensitivity) => {
-            let sensitivity = sensitivity.map(|value| value.number()).transpose()?;
-            let amount = value.number()?;
-            let budget =
-                if source == "rho" { Budget::Rho(amount) } else { Budget::Epsilon(amount) };
-            Mechanism::with_budget(noise, budget, sensitivity, query, aggregate, n)
-        }
-    };
-    mechanism.map_err(|invalid| invalid.under(table.path()))
+    if let Some(query) = text::query(table, queries.text)? {
+        return Ok(query);
+    }
+    let example = "{ kind = \"mean\", clamp = [0.0, 1.0] } or another query";
+    query::read(&table.need("query", example)?.table(example)?, values)
 }

@@ -74,6 +74,12 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// Whether the value of `key` is the text `name`.
+    pub(super) fn names(&self, key: &str, name: &str) -> bool {
+        let value = self.get(key).map(|value| value.value);
+        matches!(value, Some(DeValue::String(text)) if text.as_ref() == name)
+    }
+
     /// The kind of this table: its `kind` key, one of `names`.
     pub(super) fn kind(&self, names: &[&'static str]) -> Result<&'static str, Invalid> {
         self.need("kind", &format!("one of {}", listed(names)))?.choice(names)
@@ -152,10 +158,6 @@ impl<'a> Value<'a> {
         matches!(self.value, DeValue::Array(_))
     }
 
-    pub(super) fn is_table(&self) -> bool {
-        matches!(self.value, DeValue::Table(_))
-    }
-
     pub(super) fn is_text(&self) -> bool {
         matches!(self.value, DeValue::String(_))
     }
@@ -208,6 +210,22 @@ impl<'a> Value<'a> {
             _ => Err(item.wrong("must be a text", allowed)),
         };
         self.list(allowed)?.iter().map(text).collect()
+    }
+
+    /// Two numbers, as `[low, high]`, of which either may be infinite.
+    pub(super) fn range(&self) -> Result<(f64, f64), Invalid> {
+        let allowed = "[low, high] with low < high; -inf or inf where there is no end";
+        let end = |item: &Value| match item.value {
+            DeValue::Float(number) if number.as_str().ends_with("inf") => {
+                let is_negative = number.as_str().starts_with('-');
+                Ok(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY })
+            }
+            _ => item.number(),
+        };
+        match self.list(allowed)?.as_slice() {
+            [low, high] => Ok((end(low)?, end(high)?)),
+            _ => Err(self.wrong("must be an interval", allowed)),
+        }
     }
 
     /// Two numbers, as `[low, high]`; whether they are in order is for the one who uses them.

@@ -9,7 +9,8 @@ use soma::model::{
     Beta, Categorical, Dirichlet, Exponential, GammaPrior, Model, Normal, NormalInverseGamma,
     Regression, Uniform,
 };
-use soma::release::mechanism::{Mechanism, Noise, Shape};
+use soma::release::mechanism::{Mechanism, Noise};
+use soma::release::potential::Norm;
 use soma::release::query::{Categories, Gram, Histogram, LogSum, Mean};
 use soma::release::{Aggregate, Query, Release};
 use soma::rng::stream;
@@ -243,9 +244,9 @@ impl Case {
     pub fn problem(&self) -> Option<Problem> {
         let (query, model) = (self.family.query(), self.family.model());
         let sensitivity = query.sensitivity();
-        let scale = match self.noise.shape() {
-            Shape::Absolute => sensitivity.l1,
-            Shape::Square => sensitivity.l2,
+        let scale = match self.noise.law().norm() {
+            Norm::L1 => sensitivity.l1,
+            Norm::L2 => sensitivity.l2,
         } / self.epsilon;
         let aggregate = if self.family.counts() { Aggregate::Sum } else { Aggregate::Mean };
         let unit = if aggregate == Aggregate::Mean { 1.0 } else { self.n as f64 };

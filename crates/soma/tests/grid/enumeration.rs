@@ -13,17 +13,20 @@ use super::likelihood::{compositions, log_coefficient};
 /// `statistics`.
 pub fn answers(problem: &Problem, alpha: &[f64], statistics: &[Vec<f64>]) -> Vec<Answer> {
     let release = problem.release();
+    let unit = release.sum_units()[0];
     let all = compositions(release.n(), alpha.len());
     let log_weight = |counts: &Vec<usize>| {
-        let mut residual = release.values().to_vec();
+        let mut residual = release.values();
         for (count, row) in counts.iter().zip(statistics) {
-            residual
-                .iter_mut()
-                .zip(row)
-                .for_each(|(r, t)| *r -= *count as f64 * t / release.unit());
+            residual.iter_mut().zip(row).for_each(|(r, t)| *r -= *count as f64 * t / unit);
         }
         let gammas = counts.iter().zip(alpha).map(|(c, a)| ln_gamma(*c as f64 + a) - ln_gamma(*a));
-        log_coefficient(counts) + gammas.sum::<f64>() + release.mechanism().log_density(&residual)
+        log_coefficient(counts)
+            + gammas.sum::<f64>()
+            + release.parts()[0]
+                .mechanism()
+                .unwrap()
+                .log_density(&residual, &vec![0.0; residual.len()])
     };
     let logs: Vec<f64> = all.iter().map(log_weight).collect();
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);

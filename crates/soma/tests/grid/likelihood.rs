@@ -2,7 +2,9 @@
 
 use rand::RngExt;
 use soma::chain::Problem;
-use soma::release::mechanism::{Noise, Shape};
+use soma::release::Release;
+use soma::release::mechanism::Noise;
+use soma::release::potential::Norm;
 use soma::rng::Rng;
 use statrs::distribution::{Beta, Continuous, ContinuousCDF, Exp, Normal};
 use statrs::function::erf::{erf, erf_inv};
@@ -55,7 +57,8 @@ impl Likelihood for ClampedSum<'_> {
     fn estimate(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> f64 {
         let release = self.problem.release();
         let (low, high) = self.clamp;
-        let (noise, scale) = (release.mechanism().noise(), release.sum_scales()[0]);
+        let (noise, scale) =
+            (release.parts()[0].mechanism().unwrap().noise(), release.sum_scales()[0]);
         let between = records.iter().rposition(|x| low < *x && *x < high);
         let sum: f64 = records.iter().map(|x| x.clamp(low, high)).sum();
         let Some(one) = between else {
@@ -101,19 +104,19 @@ impl Truncated {
 
     fn cdf(&self, x: f64) -> f64 {
         let z = (x - self.centre) / self.scale;
-        match self.noise.shape() {
-            Shape::Absolute if z < 0.0 => 0.5 * z.exp(),
-            Shape::Absolute => 1.0 - 0.5 * (-z).exp(),
-            Shape::Square => 0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2)),
+        match self.noise.law().norm() {
+            Norm::L1 if z < 0.0 => 0.5 * z.exp(),
+            Norm::L1 => 1.0 - 0.5 * (-z).exp(),
+            Norm::L2 => 0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2)),
         }
     }
 
     fn sample(&self, rng: &mut Rng) -> f64 {
         let p = self.below + self.mass * rng.random::<f64>();
-        let z = match self.noise.shape() {
-            Shape::Absolute if p < 0.5 => (2.0 * p).ln(),
-            Shape::Absolute => -(2.0 * (1.0 - p)).ln(),
-            Shape::Square => std::f64::consts::SQRT_2 * erf_inv(2.0 * p - 1.0),
+        let z = match self.noise.law().norm() {
+            Norm::L1 if p < 0.5 => (2.0 * p).ln(),
+            Norm::L1 => -(2.0 * (1.0 - p)).ln(),
+            Norm::L2 => std::f64::consts::SQRT_2 * erf_inv(2.0 * p - 1.0),
         };
         (self.centre + self.scale * z).clamp(self.range.0, self.range.1)
     }
@@ -136,7 +139,7 @@ impl Counts {
             .map(|counts| {
                 let residual: Vec<f64> =
                     release.values().iter().zip(&counts).map(|(v, c)| v - *c as f64).collect();
-                let log = log_coefficient(&counts) + release.mechanism().log_density(&residual);
+                let log = log_coefficient(&counts) + log_density(release, &residual);
                 (counts.iter().map(|c| *c as i32).collect(), log)
             })
             .collect();
@@ -175,14 +178,14 @@ pub struct Plain<'a>(pub &'a Problem);
 impl Likelihood for Plain<'_> {
     fn estimate(&self, _: &[f64], records: &mut [f64], _: &mut Rng) -> f64 {
         let release = self.0.release();
-        let k = release.query().dim();
+        let (k, unit) = (release.query().dim(), release.sum_units()[0]);
         let mut statistics = vec![0.0; release.n() * k];
         release.query().statistics(records, &mut statistics).unwrap();
-        let mut residual = release.values().to_vec();
+        let mut residual = release.values();
         for row in statistics.chunks_exact(k) {
-            residual.iter_mut().zip(row).for_each(|(r, t)| *r -= t / release.unit());
+            residual.iter_mut().zip(row).for_each(|(r, t)| *r -= t / unit);
         }
-        release.mechanism().log_density(&residual).exp()
+        log_density(release, &residual).exp()
     }
 
     fn cost(&self) -> usize {
@@ -206,4 +209,10 @@ pub fn compositions(n: usize, bins: usize) -> Vec<Vec<usize>> {
 pub fn log_coefficient(counts: &[usize]) -> f64 {
     let log_factorial = |c: usize| ln_gamma(c as f64 + 1.0);
     log_factorial(counts.iter().sum()) - counts.iter().map(|c| log_factorial(*c)).sum::<f64>()
+}
+
+/// The log density of residuals, released minus true, under the noise of a release of one part.
+pub fn log_density(release: &Release, residual: &[f64]) -> f64 {
+    let mechanism = release.parts()[0].mechanism().unwrap();
+    mechanism.log_density(residual, &vec![0.0; residual.len()])
 }

@@ -19,7 +19,7 @@ fn importance_sampling_agrees_with_quadrature() {
         let case = Case { family, noise, n: 1, epsilon, place };
         let problem = case.problem().unwrap();
         let found = &case.answers(&problem, 3).unwrap()[0];
-        let scale = problem.release().mechanism().scales()[0];
+        let scale = problem.release().scales()[0];
         let eta = |x: f64| noise.log_density(scale, value - x).exp();
         let prior = Gamma::new(1.0, 0.5).unwrap();
         let density = |rate: f64| {

@@ -110,7 +110,7 @@ fn correlation(problem: &Problem, records: MeanRecords) -> Outcome<f64> {
     };
     let at = |k: usize| high * (k as f64 + 0.5) / cells as f64;
     let theta = problem.fixed().unwrap_or_default();
-    let (release, scale) = (problem.release(), problem.release().mechanism().scales()[0]);
+    let (release, scale) = (problem.release(), problem.release().scales()[0]);
     let mut weights = Vec::with_capacity(cells);
     for k in 0..cells {
         weights.push(problem.model().log_density(theta, &[at(k)])?.exp());

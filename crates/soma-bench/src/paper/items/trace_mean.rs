@@ -114,11 +114,12 @@ impl Density {
         for k in 0..CELLS {
             logs.push(model.log_density(theta, &[middle(k)])?);
         }
+        let scale = release.scales()[0];
         let mut cells = Vec::with_capacity(CELLS * CELLS);
         for i in 0..CELLS {
             for j in 0..CELLS {
                 let residual = release.values()[0] - 0.5 * (middle(i) + middle(j));
-                let log = logs[i] + logs[j] + release.mechanism().log_density(&[residual]);
+                let log = logs[i] + logs[j] + release.log_density(&[residual / scale]);
                 cells.push(log.exp());
             }
         }

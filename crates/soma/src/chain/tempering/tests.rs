@@ -4,9 +4,9 @@ use super::*;
 use crate::chain::MovesChoice;
 use crate::kernel::KernelChoice;
 use crate::model::{Normal, Uniform};
-use crate::release::Aggregate;
 use crate::release::mechanism::Noise;
 use crate::release::query::Mean;
+use crate::release::{Aggregate, Mechanism};
 
 /// Two uniform records whose clamped sum is published sharply: one lies beyond each clamp, or both
 /// between them on a thin line.
@@ -30,14 +30,14 @@ fn normal(n: usize, scale: f64) -> Problem {
 /// The probability that one record lies beyond each clamp, by quadrature.
 fn share_beyond(problem: &Problem) -> f64 {
     const STEPS: usize = 4000;
-    let mechanism = problem.release().mechanism();
+    let mechanism = problem.release().parts()[0].mechanism().unwrap();
     let width = (RANGE.1 - RANGE.0) / STEPS as f64;
     let middles: Vec<f64> = (0..STEPS).map(|i| RANGE.0 + (i as f64 + 0.5) * width).collect();
     let (mut beyond, mut all) = (0.0, 0.0);
     for x in &middles {
         for y in &middles {
             let sum = x.clamp(CLAMP.0, CLAMP.1) + y.clamp(CLAMP.0, CLAMP.1);
-            let weight = mechanism.log_density(&[1.0 - sum]).exp();
+            let weight = mechanism.log_density(&[1.0], &[sum]).exp();
             all += weight;
             beyond += if is_beyond(&[*x, *y]) { weight } else { 0.0 };
         }

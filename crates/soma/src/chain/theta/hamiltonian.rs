@@ -8,12 +8,13 @@ use crate::chain::theta::coordinates::local::{Local, Work};
 use crate::chain::theta::coordinates::standardised::Standardised;
 use crate::chain::theta::coordinates::sums::{Scratch, Sums};
 use crate::chain::theta::coordinates::surrogate::{Surrogate, fill_normals};
+use crate::chain::theta::smooth;
 use crate::chain::theta::tuning::prices::Part;
 use crate::chain::theta::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
 use crate::numeric::dense;
-use crate::release::mechanism::Shape;
+use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
 
@@ -25,8 +26,8 @@ use crate::stored::{Check, ensure};
 /// leapfrog trajectory is made in coordinates y that are whitened by the surrogate's spread, with
 /// fresh momentum m: its [force](Force) is a function of the coordinates, the standardised noise
 /// and frozen constants, so that the trajectory preserves volume and, the momentum turned, leads
-/// back to where it came from; whether the force is a gradient of anything does not matter. (At the
-/// kink of Laplace noise it is smoothed.) It is taken with probability min(1, exp(H' - H)), where H
+/// back to where it came from; whether the force is a gradient of anything does not matter. (It
+/// follows [smooth stand-ins](crate::chain::theta::smooth) for the costs of the residual.) It is taken with probability min(1, exp(H' - H)), where H
 /// = log p(theta) + log p(factors) + log eta(s_dp | S) - |m|^2 / 2 is computed from all records.
 /// This leaves the posterior given the standardised noise invariant, and so the posterior.
 ///
@@ -76,9 +77,6 @@ const LOG_STEPS: std::ops::RangeInclusive<f64> = -3.0..=0.41;
 /// posterior is wider than the surrogate has it, but less than half of one.
 const LENGTH: f64 = 2.2;
 
-/// How near to the kink of Laplace noise the force is smoothed, in noise units.
-const SMOOTHED: f64 = 0.3;
-
 impl Hamiltonian {
     pub(in crate::chain) fn new(force: Force) -> Self {
         Hamiltonian { force, log_step: (0.5_f64).ln(), path: Path::default() }
@@ -122,10 +120,10 @@ impl ThetaMove for Hamiltonian {
                 None => return Ok(tally),
             },
         };
-        let course =
-            Course { sums, surrogate, local: local.as_ref(), standardised, shape: at.shape() };
+        let potential = at.potential();
+        let course = Course { sums, surrogate, local: local.as_ref(), standardised, potential };
         let energy = |point: &[f64], residual: &[f64], momentum: &[f64]| {
-            sums.log_prior(point) + course.shape.log_density(residual)
+            sums.log_prior(point) + potential.log_density(residual)
                 - 0.5 * dense::dot(momentum, momentum)
         };
         for _ in 0..times {
@@ -179,18 +177,7 @@ struct Course<'a> {
     surrogate: &'a Surrogate,
     local: Option<&'a Local<'a>>,
     standardised: &'a Standardised,
-    shape: Shape,
-}
-
-impl Course<'_> {
-    /// Minus the derivative of the log density of the noise, but for its kink.
-    #[inline]
-    fn spring(&self, r: f64) -> f64 {
-        match self.shape {
-            Shape::Absolute => r / (r * r + SMOOTHED * SMOOTHED).sqrt(),
-            Shape::Square => r,
-        }
-    }
+    potential: &'a Potential,
 }
 
 impl Path {
@@ -232,8 +219,8 @@ impl Path {
     /// The force at the point.
     fn set_pull(&mut self, course: &Course, scratch: &mut Scratch) -> Outcome<bool> {
         let Path { point, residual, raw, pull, of_prior, slope, work, .. } = self;
-        let &Course { sums, standardised, .. } = course;
-        let spring = |_: usize, r: f64| course.spring(r);
+        let &Course { sums, standardised, potential, .. } = course;
+        let spring = |k: usize, r: f64| smooth::slope(potential.separate(k), r);
         raw.resize(point.len(), 0.0);
         pull.resize(point.len(), 0.0);
         residual.resize(sums.k, 0.0);

@@ -8,14 +8,14 @@ use crate::chain::theta::coordinates::local::{Local, Work};
 use crate::chain::theta::coordinates::standardised::Standardised;
 use crate::chain::theta::coordinates::sums::{Scratch, Sums};
 use crate::chain::theta::coordinates::surrogate::{Surrogate, fill_normals};
-use crate::chain::theta::mixture::{draw_precisions, log_gaussian};
+use crate::chain::theta::mixture::{draw_precisions, log_density_given};
 use crate::chain::theta::tuning::prices::Part;
 use crate::chain::theta::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
 use crate::numeric::dense;
 use crate::numeric::upper;
-use crate::release::mechanism::Shape;
+use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
 
@@ -25,7 +25,8 @@ use crate::stored::{Check, ensure};
 /// In the coordinates (theta, factors, standardised noise) the joint posterior is p(theta)
 /// p(factors) p(noise) eta(s_dp | S), see [factors](crate::chain::theta::coordinates::bartlett),
 /// and with the variances v of the noise's scale mixture drawn given the residual, eta is Gaussian
-/// given v. The proposal draws the standardised noise z' from its law, theta' from a law q(theta |
+/// given v in all coordinates that are L1 or L2. (Others have no v, their exact cost in eta, and a
+/// frozen precision in the laws below.) The proposal draws the standardised noise z' from its law, theta' from a law q(theta |
 /// z', v) and the Bartlett factors from a law q(factors | theta', z', v), all functions of what is
 /// conditioned on and of frozen constants, but not of the present state. So the ratio is w(new) /
 /// w(old) with
@@ -101,7 +102,7 @@ impl ThetaMove for Independence {
             return Ok(tally);
         }
         for _ in 0..times {
-            if self.propose(sums, surrogate, at.shape(), held, rng)?.is_some() {
+            if self.propose(sums, surrogate, at.potential(), held, rng)?.is_some() {
                 held.moved();
                 tally.accepted += 1;
             }
@@ -127,7 +128,7 @@ impl Independence {
         &mut self,
         sums: &Sums,
         surrogate: &Surrogate,
-        shape: Shape,
+        potential: &Potential,
         held: &mut Held,
         rng: &mut Rng,
     ) -> Outcome<Option<()>> {
@@ -137,7 +138,7 @@ impl Independence {
         if !fresh.measure(sums.d) {
             return Ok(None);
         }
-        draw_precisions(shape, current, precisions, rng);
+        draw_precisions(potential, current, precisions, rng);
         let (Some(here), Some(there)) = (
             surrogate.at(sums, standardised, self.own_slope, scratch)?,
             surrogate.at(sums, fresh, self.own_slope, scratch)?,
@@ -154,8 +155,8 @@ impl Independence {
         if !sums.residual(next, fresh, scratch, residual)? {
             return Ok(None);
         }
-        let old = old + log_gaussian(current, precisions);
-        let new = new + log_gaussian(residual, precisions);
+        let old = old + log_density_given(potential, current, precisions);
+        let new = new + log_density_given(potential, residual, precisions);
         if !accepts(new - old, rng) {
             return Ok(None);
         }

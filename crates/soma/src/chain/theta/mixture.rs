@@ -3,30 +3,43 @@
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use crate::release::mechanism::Shape;
+use crate::chain::theta::smooth;
+use crate::release::Potential;
+use crate::release::potential::Coordinate;
 use crate::rng::Rng;
 
-/// Draws precisions 1/v given a residual such that, with v, the noise is Gaussian: Laplace noise
-/// is N(0, v) with v exponential of mean 2, so that 1/v given r is inverse Gaussian with mean
-/// 1/|r| and shape 1 (Park and Casella 2008). A move that draws v and then leaves the posterior
-/// given v invariant leaves the posterior invariant.
+/// Draws precisions 1/v given a residual such that, with v, the noise of L1 and L2 coordinates is
+/// Gaussian: Laplace noise is N(0, v) with v exponential of mean 2, so that 1/v given r is inverse
+/// Gaussian with mean 1/|r| and shape 1 (Park and Casella 2008). A move that draws v and then leaves
+/// the posterior given v invariant leaves the posterior invariant. Other coordinates have a constant
+/// precision, for proposals only.
 pub(in crate::chain) fn draw_precisions(
-    shape: Shape,
+    potential: &Potential,
     residual: &[f64],
     out: &mut Vec<f64>,
     rng: &mut Rng,
 ) {
-    let draw = |r: &f64| match shape {
-        Shape::Square => 1.0,
-        Shape::Absolute => inverse_gaussian(r.abs(), rng),
+    let draw = |(c, r): (usize, &f64)| match potential.separate(c) {
+        Some(Coordinate::L1) => inverse_gaussian(r.abs(), rng),
+        other => smooth::precision(other),
     };
     out.clear();
-    out.extend(residual.iter().map(draw));
+    out.extend(residual.iter().enumerate().map(draw));
 }
 
-/// The log density of Gaussian noise with these precisions, up to a constant.
-pub(in crate::chain) fn log_gaussian(residual: &[f64], precisions: &[f64]) -> f64 {
-    -0.5 * residual.iter().zip(precisions).map(|(r, w)| r * r * w).sum::<f64>()
+/// The log density of the noise given these precisions, up to a constant: Gaussian in L1 and L2
+/// coordinates, and the exact one in others.
+pub(in crate::chain) fn log_density_given(
+    potential: &Potential,
+    residual: &[f64],
+    precisions: &[f64],
+) -> f64 {
+    let squares = |(c, (r, w)): (usize, (&f64, &f64))| match potential.separate(c) {
+        Some(Coordinate::L1 | Coordinate::L2) => r * r * w,
+        _ => 0.0,
+    };
+    let gaussian: f64 = residual.iter().zip(precisions).enumerate().map(squares).sum();
+    -0.5 * gaussian - potential.cost_beyond_norms(residual)
 }
 
 /// A draw of the inverse Gaussian law with mean 1/`rate` and shape 1, whose density at x is
@@ -52,6 +65,7 @@ mod tests {
     use statrs::function::erf::erfc;
 
     use super::*;
+    use crate::release::potential::Norm;
     use crate::rng;
 
     /// The probability that an inverse Gaussian with mean 1/`rate` and shape 1 is at most x:
@@ -83,7 +97,8 @@ mod tests {
         for residual in std::iter::once(0.0).chain(powers) {
             let mut all = Vec::new();
             let residuals = vec![-residual; draws];
-            draw_precisions(Shape::Absolute, &residuals, &mut all, &mut rng);
+            let potential = Potential::of_norm(Norm::L1, draws);
+            draw_precisions(&potential, &residuals, &mut all, &mut rng);
             all.sort_unstable_by(f64::total_cmp);
             let distance = all.iter().enumerate().map(|(i, &x)| {
                 let (below, p) = (i as f64 / draws as f64, cdf(x, residual));

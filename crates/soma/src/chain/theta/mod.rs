@@ -18,6 +18,7 @@ mod mixture;
 mod non_centred;
 mod proposed;
 mod ridge;
+mod smooth;
 #[cfg(test)]
 mod tests;
 mod tuning;
@@ -34,7 +35,7 @@ pub use tuning::schedule::{MoveReport, Schedule};
 use super::Problem;
 use crate::error::Outcome;
 use crate::kernel::{Counts, Records};
-use crate::release::mechanism::Shape;
+use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, MOST_COUNTED, ensure};
 
@@ -99,9 +100,8 @@ impl<'a> Setting<'a> {
         Setting { problem, sums: Sums::new(problem), censored, surrogate }
     }
 
-    /// The family of the noise: for updates that are made where the potential is L1 or L2 only.
-    fn shape(&self) -> Shape {
-        self.problem.release().mechanism().noise().shape()
+    fn potential(&self) -> &'a Potential {
+        self.problem.release().potential()
     }
 }
 

@@ -11,7 +11,8 @@ use crate::chain::theta::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
 use crate::numeric::dense;
-use crate::release::mechanism::Shape;
+use crate::release::Potential;
+use crate::release::potential::Coordinate;
 use crate::rng::Rng;
 
 /// Moves theta, holding all noise: all coordinates but one as far as the prior lets them, and that
@@ -24,7 +25,7 @@ use crate::rng::Rng;
 /// pivot c and the rest l. The proposal draws l' by a symmetric walk, or from a Student law whose
 /// constants are frozen; finds by secants the *foot* at l', that is the c at which the residual is
 /// zero and the width in which it changes by one noise unit; and draws c' from the noise's own law
-/// around it, q(c' | l', e) = g((c' - foot) / width) / width. The foot is a function of l', e and
+/// (Laplace, where the noise is neither Laplace nor Gaussian) around it, q(c' | l', e) = g((c' - foot) / width) / width. The foot is a function of l', e and
 /// frozen constants, but not of c, so that the ratio is that of
 ///
 /// p(theta) eta(s_dp | S(theta, e)) / (q(c | l, e) q(l)),
@@ -71,9 +72,10 @@ const GROWTH: f64 = 10.0;
 pub(in crate::chain) const EVALUATIONS: f64 = 6.0;
 
 impl Ridge {
-    /// Whether there is a ridge: fewer statistics than parameters, and so far one of them.
+    /// Whether there is a ridge: fewer statistics than parameters, so far one of them, and noise that
+    /// falls off on both sides of the release.
     pub(in crate::chain) fn exists(sums: &Sums) -> bool {
-        sums.k == 1 && sums.p > 1
+        sums.k == 1 && sums.p > 1 && sums.precisions()[0] > 0.0
     }
 
     fn proposals(sums: &Sums, times: u64) -> u64 {
@@ -95,7 +97,7 @@ impl ThetaMove for Ridge {
         };
         let proposed = Ridge::proposals(sums, times);
         let mut tally = Tally { proposed, accepted: 0, work: self.work(at, times) };
-        let Some(course) = Course::new(sums, surrogate, at.shape()) else { return Ok(tally) };
+        let Some(course) = Course::new(sums, surrogate, at.potential()) else { return Ok(tally) };
         if !held.hold(sums, state)? {
             return Ok(tally);
         }
@@ -135,7 +137,7 @@ struct Foot {
 struct Course<'a> {
     sums: &'a Sums<'a>,
     surrogate: &'a Surrogate,
-    shape: Shape,
+    potential: &'a Potential,
     pivot: usize,
     /// The places of the others, and the lower Cholesky factor of their covariance.
     others: Vec<usize>,
@@ -143,7 +145,7 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn new(sums: &'a Sums<'a>, surrogate: &'a Surrogate, shape: Shape) -> Option<Self> {
+    fn new(sums: &'a Sums<'a>, surrogate: &'a Surrogate, potential: &'a Potential) -> Option<Self> {
         let (p, dim) = (sums.p, sums.dim());
         // The coordinate that the release tells most of, beside what its prior does.
         let told =
@@ -161,7 +163,7 @@ impl<'a> Course<'a> {
         dense::cholesky(&mut factor, m).then_some(Course {
             sums,
             surrogate,
-            shape,
+            potential,
             pivot,
             others,
             factor,
@@ -210,16 +212,25 @@ impl<'a> Course<'a> {
     /// log p(theta) eta / q(c) at a point with this residual, whose pivot is at `standard` of its
     /// law.
     fn log_weight(&self, point: &[f64], residual: f64, standard: f64, foot: Foot) -> f64 {
-        let log_q = self.shape.log_density(&[standard]) - foot.width.ln();
-        self.sums.log_prior_theta(&point[..self.sums.p]) + self.shape.log_density(&[residual])
-            - log_q
+        let log_eta = self.potential.log_density(&[residual]);
+        let log_q = -self.pivot_law().cost(standard) - foot.width.ln();
+        self.sums.log_prior_theta(&point[..self.sums.p]) + log_eta - log_q
     }
 
-    /// A draw of the noise's own law.
+    /// The law that the pivot is drawn from: the noise's own where that is Laplace or Gaussian, and
+    /// otherwise Laplace, whose tails no log-concave noise in units of its scale exceeds by much.
+    fn pivot_law(&self) -> Coordinate {
+        match self.potential.separate(0) {
+            Some(Coordinate::L2) => Coordinate::L2,
+            _ => Coordinate::L1,
+        }
+    }
+
+    /// A draw of the pivot's law.
     fn sample(&self, rng: &mut Rng) -> f64 {
-        match self.shape {
-            Shape::Square => rng.sample(StandardNormal),
-            Shape::Absolute => {
+        match self.pivot_law() {
+            Coordinate::L2 => rng.sample(StandardNormal),
+            _ => {
                 let size: f64 = rng.sample(Exp1);
                 if rng.random() { size } else { -size }
             }

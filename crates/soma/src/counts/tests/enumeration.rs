@@ -19,11 +19,16 @@ fn posterior(problem: &CountProblem, most: i64) -> Vec<(Vec<i64>, f64)> {
             let size = n as f64;
             let mut log = ln_gamma(size + 1.0) - ln_gamma(size + sum);
             log += match problem.total() {
-                Total::Unknown(SizePrior::Poisson { mean }) => {
+                Total::Unknown(SizePrior::Poisson(mean)) => {
                     size * mean.ln() - ln_gamma(size + 1.0)
                 }
                 Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
                     ln_gamma(size + shape) - ln_gamma(size + 1.0) - size * (1.0 + rate).ln()
+                }
+                Total::Unknown(SizePrior::Uniform { low, high })
+                    if !(low..=high).contains(&(n as u64)) =>
+                {
+                    f64::NEG_INFINITY
                 }
                 _ => 0.0,
             };
@@ -118,7 +123,8 @@ fn sparse_cells_under_blunt_noise() {
 fn cells_with_unknown_n() {
     let priors = [
         SizePrior::Flat,
-        SizePrior::Poisson { mean: 6.0 },
+        SizePrior::Uniform { low: 13, high: 15 },
+        SizePrior::Poisson(6.0),
         SizePrior::PoissonGamma { shape: 3.85, rate: 0.25 },
     ];
     for prior in priors {

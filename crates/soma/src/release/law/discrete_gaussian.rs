@@ -4,6 +4,7 @@
 use rand::RngExt;
 
 use super::{Law, discrete_laplace};
+use crate::numeric::normal::log_normal_cdf;
 use crate::release::potential::{Coordinate, Norm};
 use crate::rng::Rng;
 
@@ -24,8 +25,25 @@ impl Law for DiscreteGaussian {
         truth + sample(scale, rng)
     }
 
+    fn log_at_most(&self, scale: f64, bound: f64) -> f64 {
+        let k = bound.floor();
+        if k < 0.0 { log_tail(scale, -k) } else { (-log_tail(scale, k + 1.0).exp()).ln_1p() }
+    }
+
     fn variance(&self, scale: f64) -> f64 {
         scale * scale
+    }
+
+    /// The scale squared, to all digits, unless that is small.
+    fn exact_variance(&self, scale: f64) -> f64 {
+        if scale > 4.0 {
+            return scale * scale;
+        }
+        let terms = (1..200).map(|k| {
+            let k = f64::from(k);
+            2.0 * k * k * log_probability(scale, k).exp()
+        });
+        terms.sum()
     }
 
     fn is_discrete(&self) -> bool {
@@ -48,6 +66,26 @@ pub(super) fn log_probability(scale: f64, residual: f64) -> f64 {
     }
     let z = residual / scale;
     -0.5 * z * z - log_normaliser(scale)
+}
+
+/// Up to this scale tails are summed; above it they are integrals, with the corrections of Euler and
+/// Maclaurin for sums at the middles of unit steps.
+const SUMMED: f64 = 300.0;
+
+/// The log probability of m, m + 1, ..., for m > 0.
+fn log_tail(scale: f64, m: f64) -> f64 {
+    if scale > SUMMED {
+        // The sum from m on is F + f'(m - 1/2) / 24 - ..., F the integral from m - 1/2 on.
+        let z = (m - 0.5) / scale;
+        let log_integral = log_normal_cdf(-z);
+        let log_slope = -0.5 * z * z - 0.5 * (2.0 * std::f64::consts::PI).ln();
+        let correction = -z * (log_slope - log_integral).exp() / (24.0 * scale * scale);
+        return log_integral + correction.ln_1p();
+    }
+    let rate = 0.5 / (scale * scale);
+    let terms = (0..).map(|i| f64::from(i)).map(|i| (-rate * i * (i + 2.0 * m)).exp());
+    let sum: f64 = terms.take_while(|&term| term > 1e-18).sum();
+    log_probability(scale, m) + sum.ln()
 }
 
 /// The log of sum over whole r of exp(-r^2 / (2 s^2)): summed directly for a small scale, and in

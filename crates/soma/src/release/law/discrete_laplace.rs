@@ -24,8 +24,17 @@ impl Law for DiscreteLaplace {
         truth + sample(scale, rng)
     }
 
+    fn log_at_most(&self, scale: f64, bound: f64) -> f64 {
+        log_at_most(scale, bound.floor())
+    }
+
     fn variance(&self, scale: f64) -> f64 {
         2.0 * scale * scale
+    }
+
+    /// 2a / (1 - a)^2 with a = e^(-1/b).
+    fn exact_variance(&self, scale: f64) -> f64 {
+        0.5 / (0.5 / scale).sinh().powi(2)
     }
 
     fn is_discrete(&self) -> bool {
@@ -47,6 +56,13 @@ pub(super) fn log_probability(scale: f64, residual: f64) -> f64 {
         return f64::NEG_INFINITY;
     }
     -residual.abs() / scale + (0.5 / scale).tanh().ln()
+}
+
+/// The log probability of whole numbers up to k: a^-k / (1 + a) below zero, with a = e^(-1/b), and
+/// by symmetry 1 - a^(k+1) / (1 + a) from zero on.
+fn log_at_most(scale: f64, k: f64) -> f64 {
+    let below = |m: f64| -m / scale - (-1.0 / scale).exp().ln_1p();
+    if k < 0.0 { below(-k) } else { (-below(k + 1.0).exp()).ln_1p() }
 }
 
 /// The difference of two geometric numbers of failures, each by inversion.

@@ -4,6 +4,7 @@
 use rand::RngExt;
 
 use super::Law;
+use crate::numeric::normal::log_normal_cdf;
 use crate::release::potential::{Coordinate, Norm};
 use crate::rng::Rng;
 
@@ -24,6 +25,10 @@ impl Law for Gaussian {
     fn sample(&self, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
         let z: f64 = rng.sample(rand_distr::StandardNormal);
         truth + scale * z
+    }
+
+    fn log_at_most(&self, scale: f64, bound: f64) -> f64 {
+        log_normal_cdf(bound / scale)
     }
 
     fn variance(&self, scale: f64) -> f64 {

@@ -26,6 +26,10 @@ impl Law for Laplace {
         truth + if rng.random() { scale * size } else { -scale * size }
     }
 
+    fn log_at_most(&self, scale: f64, bound: f64) -> f64 {
+        log_at_most(bound / scale)
+    }
+
     fn variance(&self, scale: f64) -> f64 {
         2.0 * scale * scale
     }
@@ -37,6 +41,11 @@ impl Law for Laplace {
     fn coordinate(&self, _: f64, _: f64) -> Coordinate {
         Coordinate::L1
     }
+}
+
+/// The log probability that Laplace noise of scale 1 is at most z.
+pub(super) fn log_at_most(z: f64) -> f64 {
+    if z < 0.0 { z - std::f64::consts::LN_2 } else { (-0.5 * (-z).exp()).ln_1p() }
 }
 
 #[cfg(test)]

@@ -6,6 +6,10 @@ mod discrete_gaussian;
 mod discrete_laplace;
 mod gaussian;
 mod laplace;
+mod of_answer;
+mod publishing;
+mod quantile;
+mod ratio;
 mod rounded_laplace;
 
 #[cfg(test)]
@@ -15,6 +19,11 @@ use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
 use statrs::function::erf::erfc;
+
+pub use of_answer::{Answer, Means, OfAnswer, Variance};
+pub use publishing::Publishing;
+pub use quantile::{Choice, Quantile};
+pub use ratio::Ratio;
 
 use super::potential::{Coordinate, Norm};
 use crate::rng::Rng;
@@ -31,8 +40,16 @@ pub trait Law: Debug + Sync {
     /// One published value, for simulation only: floating point noise does not protect anyone.
     fn sample(&self, scale: f64, truth: f64, rng: &mut Rng) -> f64;
 
+    /// The log probability that the noise is at most `bound`. The noise is symmetric.
+    fn log_at_most(&self, scale: f64, bound: f64) -> f64;
+
     /// About the variance of the noise.
     fn variance(&self, scale: f64) -> f64;
+
+    /// The variance of the noise, to all digits.
+    fn exact_variance(&self, scale: f64) -> f64 {
+        self.variance(scale)
+    }
 
     /// Whether the noise is a whole number.
     fn is_discrete(&self) -> bool {

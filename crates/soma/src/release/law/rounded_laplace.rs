@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 
-use super::Law;
+use super::{Law, laplace};
 use crate::release::potential::{Coordinate, Curve, Norm};
 use crate::rng::Rng;
 
@@ -26,8 +26,20 @@ impl Law for RoundedLaplace {
         truth + sample(scale, rng)
     }
 
+    /// Noise that rounds to at most k is below k + 1/2.
+    fn log_at_most(&self, scale: f64, bound: f64) -> f64 {
+        laplace::log_at_most((bound.floor() + 0.5) / scale)
+    }
+
     fn variance(&self, scale: f64) -> f64 {
         2.0 * scale * scale
+    }
+
+    /// The sum of 2 k^2 e^(-k/b) sinh(1/2b) over k > 0, which is cosh(h) / (4 sinh(h)^2) times 2 with
+    /// h = 1/2b.
+    fn exact_variance(&self, scale: f64) -> f64 {
+        let half = 0.5 / scale;
+        0.5 * half.cosh() / half.sinh().powi(2)
     }
 
     fn is_discrete(&self) -> bool {

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::cells::{Axis, Cells};
-use super::{Query, Sensitivity, bin_sensitivity, write_bins, write_indicators};
+use super::{
+    Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins, write_indicators,
+};
 use crate::error::{Invalid, Outcome, shortened};
 
 /// The number of records in each of C categories. A record is one number, 0 to C - 1; any other is
@@ -80,11 +82,19 @@ impl Query for Categories {
         bin_sensitivity()
     }
 
+    fn sensitivity_to_presence(&self) -> Sensitivity {
+        bin_sensitivity_to_presence()
+    }
+
     fn labels(&self) -> Vec<String> {
         self.labels.clone()
     }
 
     fn is_integer(&self) -> bool {
+        true
+    }
+
+    fn counts_records(&self) -> bool {
         true
     }
 

@@ -3,7 +3,10 @@
 use nalgebra::DMatrix;
 
 use super::cells::{self, Cells};
-use super::{Moments, Query, Sensitivity, bin_sensitivity, write_bins, write_indicators};
+use super::{
+    Moments, Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins,
+    write_indicators,
+};
 use crate::error::{Invalid, Outcome, finite, interval};
 
 /// The number of records in each cell of a grid: along each coordinate of a record the line is cut
@@ -150,6 +153,10 @@ impl Query for Histogram {
         bin_sensitivity()
     }
 
+    fn sensitivity_to_presence(&self) -> Sensitivity {
+        bin_sensitivity_to_presence()
+    }
+
     fn labels(&self) -> Vec<String> {
         let mut labels = vec![String::new()];
         for axis in &self.axes {
@@ -163,6 +170,10 @@ impl Query for Histogram {
     }
 
     fn is_integer(&self) -> bool {
+        true
+    }
+
+    fn counts_records(&self) -> bool {
         true
     }
 

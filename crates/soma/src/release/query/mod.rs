@@ -1,23 +1,36 @@
 //! What a curator computes: a statistic of each record, summed over the records.
 
+mod below;
 mod categories;
 mod cells;
+mod centred_squares;
+mod combined;
+mod count;
 mod gram;
 mod histogram;
 mod log_sum;
 mod mean;
 mod table;
+mod moments;
+mod slots;
 mod text;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
+pub use below::Below;
 pub use categories::Categories;
 pub use cells::{Axis, Cells};
+pub use centred_squares::CentredSquares;
+pub(crate) use combined::Combined;
+pub use count::Count;
 pub use gram::Gram;
 pub use histogram::Histogram;
 pub use log_sum::LogSum;
 pub use mean::Mean;
 pub use table::CrossTable;
+pub use moments::MomentSums;
+pub(crate) use slots::Slots;
 pub use text::Text;
 
 use nalgebra::DMatrix;
@@ -57,6 +70,18 @@ pub trait Query: Debug + Send + Sync {
     /// The sensitivity of the sum when one record is replaced.
     fn sensitivity(&self) -> Sensitivity;
 
+    /// The sensitivity of the sum when a record is added or removed: how large a statistic can be.
+    /// That of a statistic whose coordinates range freely over the bounds, unless the query knows
+    /// better.
+    fn sensitivity_to_presence(&self) -> Sensitivity {
+        let most = |(low, high): (f64, f64)| low.abs().max(high.abs());
+        let most: Vec<f64> = self.bounds().into_iter().map(most).collect();
+        Sensitivity {
+            l1: most.iter().sum(),
+            l2: most.iter().map(|size| size * size).sum::<f64>().sqrt(),
+        }
+    }
+
     /// A name for each coordinate of the statistic.
     fn labels(&self) -> Vec<String>;
 
@@ -93,6 +118,18 @@ pub trait Query: Debug + Send + Sync {
     /// The table of cells that the statistic is a count or a margin of, where it is one: then the
     /// release depends on a record only through its cell.
     fn cells(&self) -> Option<Cells> {
+        None
+    }
+
+    /// Whether the statistics of every record add up to 1, so that all of them together count the
+    /// records.
+    fn counts_records(&self) -> bool {
+        false
+    }
+
+    /// The same query on records of length `d`, where it does not look at what is in them.
+    fn for_any_record(&self, d: usize) -> Option<Arc<dyn Query>> {
+        let _ = d;
         None
     }
 
@@ -174,6 +211,11 @@ pub fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
 /// The sensitivity of counts in bins: a replaced record leaves one and enters another.
 fn bin_sensitivity() -> Sensitivity {
     Sensitivity { l1: 2.0, l2: std::f64::consts::SQRT_2 }
+}
+
+/// The sensitivity of counts in bins to a record that is added or removed: it is in one bin.
+fn bin_sensitivity_to_presence() -> Sensitivity {
+    Sensitivity { l1: 1.0, l2: 1.0 }
 }
 
 /// Writes each bin in turn. Returns true: they are said.

@@ -6,6 +6,7 @@ use crate::chain::theta::State;
 use crate::chain::theta::coordinates::affine::Affine;
 use crate::chain::theta::coordinates::bartlett::{Bartlett, factors_dim};
 use crate::chain::theta::coordinates::standardised::Standardised;
+use crate::chain::theta::smooth;
 use crate::error::Outcome;
 use crate::interrupt;
 use crate::model::Transport;
@@ -67,11 +68,9 @@ pub(in crate::chain) struct Scratch {
 }
 
 impl<'a> Sums<'a> {
-    /// `None` where the model is no function of noise, the noise of n records has no Bartlett
-    /// factors, or the potential is not that of Laplace or Gaussian noise, which the moves that
-    /// need this know.
+    /// `None` where the model is no function of noise, or the noise of n records has no Bartlett
+    /// factors.
     pub(in crate::chain) fn new(problem: &'a Problem) -> Option<Self> {
-        problem.release().potential().norm()?;
         let model = problem.model().transport().filter(|model| model.is_smooth())?;
         let release = problem.release();
         let units = NoiseUnits::new(release);
@@ -81,6 +80,11 @@ impl<'a> Sums<'a> {
         let rows = model.rows_at_once().max(release.query().batch_size());
         let affine = Affine::new(model, release.query().as_ref(), &units);
         (n > d).then_some(Sums { problem, model, affine, n, d, k, p, rows, units, target })
+    }
+
+    /// The precision that stands for the noise of each statistic, where no scale mixture is drawn.
+    pub(in crate::chain) fn precisions(&self) -> Vec<f64> {
+        smooth::precisions(self.problem.release().potential(), self.k)
     }
 
     /// The number of coordinates of a point.

@@ -15,7 +15,6 @@ use crate::chain::theta::coordinates::sums::{Scratch, Sums};
 use crate::chain::theta::tuning::moments::Moments;
 use crate::error::Outcome;
 use crate::numeric::dense;
-use crate::release::mechanism::Shape;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure, finite};
 
@@ -42,15 +41,6 @@ pub(in crate::chain) struct Surrogate {
     learned: Moments,
 }
 
-/// The precision that stands for that of the noise where its scale mixture has not been drawn: one
-/// over its variance.
-fn noise_precision(shape: Shape) -> f64 {
-    match shape {
-        Shape::Absolute => 0.5,
-        Shape::Square => 1.0,
-    }
-}
-
 /// Fills with standard normal numbers.
 pub(in crate::chain) fn fill_normals(out: &mut [f64], rng: &mut Rng) {
     out.iter_mut().for_each(|x| *x = rng.sample(StandardNormal));
@@ -62,7 +52,6 @@ impl Surrogate {
     /// be found.
     pub(in crate::chain) fn begin(
         sums: &Sums,
-        shape: Shape,
         state: &mut State,
         rng: &mut Rng,
     ) -> Outcome<Option<Surrogate>> {
@@ -73,8 +62,10 @@ impl Surrogate {
         }
         let (k, dim) = (sums.k, sums.dim());
         let (mut residual, mut slope) = (vec![0.0; k], vec![0.0; k * dim]);
+        let weights = sums.precisions();
         let value = |point: &[f64], residual: &[f64]| {
-            sums.log_prior(point) - 0.5 * noise_precision(shape) * dense::dot(residual, residual)
+            let weighted: Vec<f64> = residual.iter().zip(&weights).map(|(r, w)| r * w).collect();
+            sums.log_prior(point) - 0.5 * dense::dot(residual, &weighted)
         };
         for _ in 0..MOST_NEWTON_STEPS {
             let exists = sums.residual_and_slope(
@@ -89,10 +80,10 @@ impl Surrogate {
             }
             let before = value(&point, &residual);
             let prior = sums.log_prior_precision(&point);
-            let Some(lower) = precision(sums, &prior, &slope, shape) else { return Ok(None) };
+            let Some(lower) = precision(sums, &prior, &slope, &weights) else { return Ok(None) };
             let mut step = vec![0.0; dim];
             sums.log_prior_gradient(&point, &mut step);
-            residual.iter_mut().for_each(|r| *r *= -noise_precision(shape));
+            residual.iter_mut().zip(&weights).for_each(|(r, w)| *r *= -w);
             dense::add_rows(&slope, &residual, &mut step);
             dense::solve_lower(&lower, &mut step);
             dense::solve_lower_transposed(&lower, &mut step);
@@ -111,7 +102,7 @@ impl Surrogate {
                 break;
             }
         }
-        let Some(surrogate) = Surrogate::around(sums, shape, point, rng, &mut scratch)? else {
+        let Some(surrogate) = Surrogate::around(sums, point, rng, &mut scratch)? else {
             return Ok(None);
         };
         let (mut noise, mut start) = (vec![0.0; dim], vec![0.0; dim]);
@@ -128,7 +119,6 @@ impl Surrogate {
     /// The surrogate around a point, its derivatives averaged over a few fresh draws of the noise.
     fn around(
         sums: &Sums,
-        shape: Shape,
         reference: Vec<f64>,
         rng: &mut Rng,
         scratch: &mut Scratch,
@@ -154,7 +144,7 @@ impl Surrogate {
             drawn.push(standardised);
         }
         let prior_precision = sums.log_prior_precision(&reference);
-        let lower = precision(sums, &prior_precision, &slope, shape);
+        let lower = precision(sums, &prior_precision, &slope, &sums.precisions());
         let Some(spread) = lower.and_then(|lower| factor_of_inverse(&lower, dim)) else {
             return Ok(None);
         };
@@ -230,19 +220,12 @@ impl Surrogate {
     }
 
     /// Learns from one more point that the chain has passed.
-    pub(in crate::chain) fn learn(
-        &mut self,
-        sums: &Sums,
-        shape: Shape,
-        point: &[f64],
-        rng: &mut Rng,
-    ) -> Outcome {
+    pub(in crate::chain) fn learn(&mut self, sums: &Sums, point: &[f64], rng: &mut Rng) -> Outcome {
         if !self.learned.push(&DVector::from_column_slice(point)) {
             return Ok(());
         }
         let mean = self.learned.mean().as_slice().to_vec();
-        if let Some(surrogate) = Surrogate::around(sums, shape, mean, rng, &mut Scratch::default())?
-        {
+        if let Some(surrogate) = Surrogate::around(sums, mean, rng, &mut Scratch::default())? {
             let (p, dim) = (sums.p, point.len());
             let lower = DMatrix::from_row_slice(dim, dim, &surrogate.spread).lower_triangle();
             let all = self.learned.covariance(&(&lower * lower.transpose()));
@@ -295,12 +278,12 @@ fn fresh_noise(sums: &Sums, rng: &mut Rng) -> Option<Standardised> {
     standardised.measure(sums.d).then_some(standardised)
 }
 
-/// The lower Cholesky factor of the precision of the posterior, to first order of the residual.
-fn precision(sums: &Sums, prior: &[f64], slope: &[f64], shape: Shape) -> Option<Vec<f64>> {
+/// The lower Cholesky factor of the precision of the posterior, to first order of the residual,
+/// whose coordinates have these precisions.
+fn precision(sums: &Sums, prior: &[f64], slope: &[f64], weights: &[f64]) -> Option<Vec<f64>> {
     let dim = sums.dim();
     let mut matrix = Vec::new();
-    let weights = vec![noise_precision(shape); sums.k];
-    dense::add_weighted_gram(slope, &weights, prior, &mut matrix);
+    dense::add_weighted_gram(slope, weights, prior, &mut matrix);
     (0..dim).for_each(|i| matrix[i * (dim + 1)] *= 1.0 + 1e-9);
     dense::cholesky(&mut matrix, dim).then_some(matrix)
 }

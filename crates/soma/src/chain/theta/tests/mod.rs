@@ -3,6 +3,7 @@
 mod frozen;
 mod laws;
 mod measured;
+mod mixed;
 
 use std::sync::Arc;
 
@@ -20,10 +21,13 @@ use crate::release::query::{Gram, LogSum, Mean};
 use crate::release::{Aggregate, Query, Release};
 use crate::rng;
 
+#[derive(Clone)]
 struct Case {
     query: Arc<dyn Query>,
     model: Arc<dyn Model>,
     mechanism: Mechanism,
+    /// The noise in units of the scales, where it is other than the mechanism's.
+    other_noise: Option<mixed::OtherNoise>,
     n: usize,
 }
 
@@ -33,6 +37,7 @@ impl Case {
             query: Arc::new(Mean::new(vec![(-2.0, 2.0)]).unwrap()),
             model: Arc::new(Normal::new(0.0, 1.0, 4.0, 3.0).unwrap()),
             mechanism: Mechanism::new(noise, vec![scale]).unwrap(),
+            other_noise: None,
             n,
         }
     }
@@ -43,6 +48,7 @@ impl Case {
             query: Arc::new(Mean::new(vec![(0.2, 0.9)]).unwrap()),
             model: Arc::new(Beta::new(prior, prior)),
             mechanism: Mechanism::new(noise, vec![scale]).unwrap(),
+            other_noise: None,
             n,
         }
     }
@@ -54,6 +60,7 @@ impl Case {
             query: Arc::new(Gram::with_range(1, (-2.0, 2.0)).unwrap()),
             model: Arc::new(Regression::new(vec![0.3], None, prior).unwrap()),
             mechanism: Mechanism::new(noise, vec![scale; 5]).unwrap(),
+            other_noise: None,
             n,
         }
     }
@@ -66,6 +73,7 @@ impl Case {
             query: Arc::new(Gram::with_range(2, (-6.0, 6.0)).unwrap()),
             model: Arc::new(Regression::new(vec![0.9, -1.17], None, prior).unwrap()),
             mechanism: Mechanism::new(Noise::Laplace, vec![scale; 9]).unwrap(),
+            other_noise: None,
             n,
         }
     }
@@ -76,6 +84,7 @@ impl Case {
             query: Arc::new(LogSum::new(3, (7e-4, 1.0)).unwrap()),
             model: Arc::new(Dirichlet::new(vec![prior; 3]).unwrap()),
             mechanism: Mechanism::new(Noise::Laplace, vec![scale; 3]).unwrap(),
+            other_noise: None,
             n,
         }
     }
@@ -89,12 +98,21 @@ impl Case {
         let k = self.query.dim();
         let mut statistics = vec![0.0; self.n * k];
         self.query.statistics(&records, &mut statistics).unwrap();
-        let mut values = self.mechanism.sample(rng);
+        let mut values = match &self.other_noise {
+            None => self.mechanism.sample(rng),
+            Some(noise) => {
+                let scaled = self.mechanism.scales().iter().zip((noise.sample)(rng));
+                scaled.map(|(scale, z)| scale * z).collect()
+            }
+        };
         for row in statistics.chunks_exact(k) {
             values.iter_mut().zip(row).for_each(|(value, t)| *value += t);
         }
         let (query, mechanism) = (self.query.clone(), self.mechanism.clone());
-        let release = Release::new(query, mechanism, Aggregate::Sum, self.n, values).unwrap();
+        let mut release = Release::new(query, mechanism, Aggregate::Sum, self.n, values).unwrap();
+        if let Some(noise) = &self.other_noise {
+            release = release.with_potential((noise.potential)());
+        }
         let records = Records::new(&release, records).unwrap();
         (Problem::new(release, self.model.clone()).unwrap(), State { theta, records })
     }
@@ -115,8 +133,7 @@ impl Case {
         let mut rng = rng::stream(seed, 0);
         let (problem, mut state) = self.draw(&mut rng);
         let sums = Sums::new(&problem).unwrap();
-        let shape = self.mechanism.noise().shape();
-        Surrogate::begin(&sums, shape, &mut state, &mut rng).unwrap().unwrap()
+        Surrogate::begin(&sums, &mut state, &mut rng).unwrap().unwrap()
     }
 }
 

@@ -248,12 +248,11 @@ impl Schedule {
     ) -> Outcome<u64> {
         let mut work = 0;
         let share = iteration as f64 / self.warmup as f64;
-        let shape = problem.release().mechanism().noise().shape();
         if iteration == 0
             && self.pilot.is_some()
             && let Some(sums) = Sums::new(problem)
         {
-            self.surrogate = Surrogate::begin(&sums, shape, state, rng)?;
+            self.surrogate = Surrogate::begin(&sums, state, rng)?;
         }
         let at = Setting::new(problem, self.surrogate.as_ref());
         self.held.forget();
@@ -279,7 +278,7 @@ impl Schedule {
             (&mut self.surrogate, Sums::new(problem), learns)
             && self.held.hold(&sums, state)?
         {
-            surrogate.learn(&sums, shape, &self.held.point, rng)?;
+            surrogate.learn(&sums, &self.held.point, rng)?;
         }
         if let Some(pilot) = &mut self.pilot {
             let hold = Sums::new(problem).map_or(0.0, |sums| sums.hold());

@@ -1,0 +1,126 @@
+//! Noise added to an answer that is a function of several sums: a mean over records whose number is
+//! not public, the variance of a sample.
+
+use std::fmt::Debug;
+
+use crate::error::Invalid;
+use crate::release::mechanism::Mechanism;
+use crate::release::part::JointLaw;
+use crate::release::query::Query;
+use crate::rng::Rng;
+
+/// The answer as a function of the sums of the statistics.
+pub trait Answer: Debug + Send + Sync {
+    /// The name in a message.
+    fn name(&self) -> &'static str;
+
+    /// The answers, given the sums.
+    fn answers(&self, sums: &[f64]) -> Vec<f64>;
+
+    /// Sums of `n` statistics with about these answers.
+    fn likely_sums(&self, answers: &[f64], n: f64) -> Vec<f64>;
+
+    /// How far each of these sums moves, about, when the answers move by `scales`.
+    fn sum_scales(&self, scales: &[f64], n: f64) -> Vec<f64>;
+}
+
+/// The law of noisy answers.
+#[derive(Debug)]
+pub struct OfAnswer<A> {
+    /// The answer.
+    pub answer: A,
+    /// Its noise.
+    pub mechanism: Mechanism,
+}
+
+impl<A: Answer> JointLaw for OfAnswer<A> {
+    fn name(&self) -> &'static str {
+        self.answer.name()
+    }
+
+    fn published(&self) -> usize {
+        self.mechanism.scales().len()
+    }
+
+    fn check(&self, _: &dyn Query, _: &[f64]) -> Result<(), Invalid> {
+        if self.mechanism.noise().is_discrete() && self.mechanism.publishing().granularity.is_none()
+        {
+            return Err(Invalid::new(
+                "mechanism.kind",
+                format!("{} noise is added to whole numbers only", self.mechanism.noise().name()),
+                self.answer.name(),
+                "laplace or gaussian noise; or granularity = ..., the width of the lattice that \
+                 the noise is on",
+            ));
+        }
+        Ok(())
+    }
+
+    fn log_density(&self, values: &[f64], sums: &[f64]) -> f64 {
+        self.mechanism.log_density(values, &self.answer.answers(sums))
+    }
+
+    fn sample(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
+        self.mechanism.publish(&self.answer.answers(sums), rng)
+    }
+
+    fn likely_sums(&self, values: &[f64], n: f64) -> Vec<f64> {
+        self.answer.likely_sums(values, n)
+    }
+
+    fn scales(&self, _: &[f64], n: f64) -> Vec<f64> {
+        self.answer.sum_scales(self.mechanism.scales(), n)
+    }
+}
+
+/// Means: the last sum is the number of records.
+#[derive(Debug)]
+pub struct Means;
+
+impl Answer for Means {
+    fn name(&self) -> &'static str {
+        "a mean over an unknown number of records"
+    }
+
+    fn answers(&self, sums: &[f64]) -> Vec<f64> {
+        let (n, sums) = sums.split_last().unwrap_or((&1.0, &[]));
+        // Of no records the mean is taken as zero.
+        sums.iter().map(|sum| sum / n.max(1.0)).collect()
+    }
+
+    fn likely_sums(&self, answers: &[f64], n: f64) -> Vec<f64> {
+        answers.iter().map(|mean| mean * n).chain([n]).collect()
+    }
+
+    fn sum_scales(&self, scales: &[f64], n: f64) -> Vec<f64> {
+        scales.iter().map(|scale| scale * n).chain([n.sqrt()]).collect()
+    }
+}
+
+/// The variance of a sample, (Q - S^2 / n) / (n - ddof), of the sums S of u, Q of u^2 and n of 1, u
+/// being the clamped value less the middle of its range.
+#[derive(Debug)]
+pub struct Variance {
+    /// What is subtracted from n in the divisor: 1, or 0.
+    pub ddof: f64,
+}
+
+impl Answer for Variance {
+    fn name(&self) -> &'static str {
+        "the variance of a sample"
+    }
+
+    fn answers(&self, sums: &[f64]) -> Vec<f64> {
+        let [sum, squares, n] = sums[..] else { return vec![0.0] };
+        let divisor = (n - self.ddof).max(1.0);
+        vec![((squares - sum * sum / n.max(1.0)) / divisor).max(0.0)]
+    }
+
+    fn likely_sums(&self, answers: &[f64], n: f64) -> Vec<f64> {
+        vec![0.0, answers[0].max(0.0) * n, n]
+    }
+
+    fn sum_scales(&self, scales: &[f64], n: f64) -> Vec<f64> {
+        vec![scales[0].sqrt() * n, scales[0] * n, n.sqrt()]
+    }
+}

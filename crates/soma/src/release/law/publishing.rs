@@ -1,0 +1,384 @@
+//! What a publisher does to a noisy answer: noise on a lattice, rounding, clamping, suppression.
+
+use std::sync::Arc;
+
+use super::Noise;
+use crate::error::{Invalid, interval, positive};
+use crate::release::potential::{Coordinate, Curve};
+use crate::rng::Rng;
+
+/// How a noisy answer became what was published: on a lattice, rounded, and then clamped.
+///
+/// A value that is not shown because it is at most a threshold is a value clamped there from below:
+/// both say that the noisy answer is at most the threshold, and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Publishing {
+    /// The width g of the lattice of discrete noise, where that is not 1: what is published is
+    /// g (floor(x / g + 1/2) + Z), with whole noise Z of scale / g.
+    pub granularity: Option<f64>,
+    /// Continuous noise that is drawn until the noisy answer lies within these bounds, as noise on a
+    /// bounded domain is.
+    pub within: Option<(f64, f64)>,
+    /// Rounded to the nearest multiple of this.
+    pub rounding: Option<f64>,
+    /// Clamped from below; minus infinity if not.
+    pub low: f64,
+    /// Clamped from above; infinity if not.
+    pub high: f64,
+}
+
+impl Default for Publishing {
+    /// Published as it is.
+    fn default() -> Self {
+        Publishing {
+            granularity: None,
+            within: None,
+            rounding: None,
+            low: f64::NEG_INFINITY,
+            high: f64::INFINITY,
+        }
+    }
+}
+
+impl Publishing {
+    /// Whether this can be done to `noise`.
+    pub(crate) fn check(&self, noise: Noise) -> Result<(), Invalid> {
+        if let Some(granularity) = self.granularity {
+            positive("granularity", granularity)?;
+            if !noise.is_discrete() {
+                return Err(Invalid::new(
+                    "granularity",
+                    format!("{} noise has no lattice", noise.name()),
+                    granularity,
+                    "discrete-laplace or discrete-gaussian noise; or round = ..., if the published \
+                     value was rounded",
+                ));
+            }
+        }
+        if let Some(range) = self.within {
+            interval("within", range)?;
+            if noise.is_discrete() || self.rounding.is_some() {
+                return Err(Invalid::new(
+                    "within",
+                    "is for continuous noise whose values were published as they are",
+                    format!("[{}, {}]", range.0, range.1),
+                    "laplace or gaussian noise, without round",
+                ));
+            }
+        }
+        if let Some(rounding) = self.rounding {
+            positive("round", rounding)?;
+            if noise.is_discrete() {
+                return Err(Invalid::new(
+                    "round",
+                    format!("{} noise is whole already", noise.name()),
+                    rounding,
+                    "laplace or gaussian noise with round = ...; or granularity = ... for noise on \
+                     a lattice",
+                ));
+            }
+        }
+        if self.low.is_nan() || self.high.is_nan() || self.low >= self.high {
+            return Err(Invalid::new(
+                "clamp",
+                "must be an interval",
+                format!("[{}, {}]", self.low, self.high),
+                "[low, high] with low < high",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether values are published as they are.
+    pub fn is_plain(&self) -> bool {
+        *self == Publishing::default()
+    }
+
+    /// The normalised log density (log probability, where it is one) of `published`.
+    pub(crate) fn log_density(&self, noise: Noise, scale: f64, published: f64, truth: f64) -> f64 {
+        if published <= self.low {
+            return self.log_below(noise, scale, self.low, truth);
+        }
+        if published >= self.high {
+            return self.log_above(noise, scale, self.high, truth);
+        }
+        let law = noise.law();
+        if noise.is_discrete() {
+            let g = self.granularity.unwrap_or(1.0);
+            return law.log_density(scale / g, on_lattice(published, g), on_lattice(truth, g));
+        }
+        if let Some((low, high)) = self.within {
+            let possible = log_between(noise, scale, low - truth, high - truth);
+            return law.log_density(scale, published, truth) - possible;
+        }
+        match self.rounding {
+            None => law.log_density(scale, published, truth),
+            Some(width) => {
+                let z = published - truth;
+                log_between(noise, scale, z - 0.5 * width, z + 0.5 * width)
+            }
+        }
+    }
+
+    /// log P(Y <= bound), of the answer before it was clamped.
+    fn log_below(&self, noise: Noise, scale: f64, bound: f64, truth: f64) -> f64 {
+        let law = noise.law();
+        if noise.is_discrete() {
+            let g = self.granularity.unwrap_or(1.0);
+            return law.log_at_most(scale / g, (bound / g).floor() - on_lattice(truth, g));
+        }
+        // What rounds to a multiple of w that is at most the bound is below it by half a step.
+        let edge = self.rounding.map_or(bound, |w| ((bound / w).floor() + 0.5) * w);
+        law.log_at_most(scale, edge - truth)
+    }
+
+    /// log P(Y >= bound): noise is symmetric, so that this is P(-Y <= -bound).
+    fn log_above(&self, noise: Noise, scale: f64, bound: f64, truth: f64) -> f64 {
+        let law = noise.law();
+        if noise.is_discrete() {
+            let g = self.granularity.unwrap_or(1.0);
+            return law.log_at_most(scale / g, on_lattice(truth, g) - (bound / g).ceil());
+        }
+        let edge = self.rounding.map_or(bound, |w| ((bound / w).ceil() - 0.5) * w);
+        law.log_at_most(scale, truth - edge)
+    }
+
+    /// What is published of the true answer `truth`, for simulation only.
+    pub(crate) fn sample(&self, noise: Noise, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
+        let law = noise.law();
+        if let Some((low, high)) = self.within {
+            // The bounds hold the truth, or nearly: few tries are enough.
+            let tries = (0..10_000).map(|_| law.sample(scale, truth, rng));
+            let found = tries.into_iter().find(|noisy| (low..=high).contains(noisy));
+            return found.unwrap_or(truth.clamp(low, high));
+        }
+        let noisy = match self.granularity {
+            Some(g) => g * law.sample(scale / g, on_lattice(truth, g), rng),
+            None => law.sample(scale, truth, rng),
+        };
+        let rounded = self.rounding.map_or(noisy, |w| (noisy / w).round() * w);
+        rounded.clamp(self.low, self.high)
+    }
+
+    /// The potential of one coordinate of which `published` was released.
+    pub(crate) fn coordinate(&self, noise: Noise, scale: f64, published: f64) -> Coordinate {
+        let is_shown = self.low < published && published < self.high;
+        let is_plain = self.rounding.or(self.granularity).is_none() && self.within.is_none();
+        if is_shown && is_plain {
+            return noise.law().coordinate(scale, published);
+        }
+        Coordinate::Curve(Arc::new(Processed::new(*self, noise, scale, published)))
+    }
+}
+
+/// The whole number of a value on a lattice of width g, or the nearest one: halves go up.
+fn on_lattice(value: f64, g: f64) -> f64 {
+    (value / g + 0.5).floor()
+}
+
+/// log P(a <= noise <= b) for a < b, of continuous noise. Both ends are taken to the side where
+/// probabilities are small, so that their difference keeps its digits.
+fn log_between(noise: Noise, scale: f64, a: f64, b: f64) -> f64 {
+    let law = noise.law();
+    let (a, b) = if a + b > 0.0 { (-b, -a) } else { (a, b) };
+    if b - a < 1e-5 * scale {
+        return law.log_density(scale, 0.5 * (a + b), 0.0) + (b - a).ln();
+    }
+    let (below, above) = (law.log_at_most(scale, a), law.log_at_most(scale, b));
+    if below == f64::NEG_INFINITY {
+        return above;
+    }
+    above + (-(below - above).exp()).ln_1p()
+}
+
+/// Minus the log density as a function of the residual (published minus truth) / scale. It falls and
+/// then rises: the laws are log-concave, and a lattice or an end of the clamp keeps the order.
+#[derive(Debug)]
+struct Processed {
+    publishing: Publishing,
+    noise: Noise,
+    scale: f64,
+    published: f64,
+    /// At an end of the clamp, of discrete noise: the costs at true answers that lie -T, ..., T steps
+    /// of the lattice from it, since the tail probabilities of some laws are long sums.
+    costs: Vec<f64>,
+}
+
+/// The costs of so many steps to either side are kept at most.
+const MOST_COSTS: f64 = 10_000.0;
+
+impl Processed {
+    fn new(publishing: Publishing, noise: Noise, scale: f64, published: f64) -> Self {
+        let mut curve = Processed { publishing, noise, scale, published, costs: Vec::new() };
+        let is_end = published <= publishing.low || published >= publishing.high;
+        if noise.is_discrete() && is_end {
+            let g = curve.step();
+            let reach = (12.0 * scale / g).ceil().min(MOST_COSTS) as i64;
+            let truth = |steps: i64| (on_lattice(published, g) + steps as f64) * g;
+            curve.costs = (-reach..=reach).map(|steps| curve.computed(truth(steps))).collect();
+        }
+        curve
+    }
+
+    fn step(&self) -> f64 {
+        self.publishing.granularity.unwrap_or(1.0)
+    }
+
+    fn computed(&self, truth: f64) -> f64 {
+        -self.publishing.log_density(self.noise, self.scale, self.published, truth)
+    }
+}
+
+impl Curve for Processed {
+    fn cost(&self, residual: f64) -> f64 {
+        let truth = self.published - residual * self.scale;
+        if !self.costs.is_empty() {
+            let g = self.step();
+            let steps = on_lattice(truth, g) - on_lattice(self.published, g);
+            let at = steps + (self.costs.len() / 2) as f64;
+            if let Some(&cost) = self.costs.get(at as usize).filter(|_| at >= 0.0) {
+                return cost;
+            }
+        }
+        self.computed(truth)
+    }
+
+    fn mode(&self) -> f64 {
+        if self.published <= self.publishing.low {
+            f64::INFINITY
+        } else if self.published >= self.publishing.high {
+            f64::NEG_INFINITY
+        } else {
+            0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing::{assert_follows, integral};
+    use crate::rng::stream;
+
+    fn all() -> Vec<(Noise, Publishing)> {
+        let plain = Publishing::default();
+        let mut cases = Vec::new();
+        for noise in Noise::ALL {
+            let (low, high) = (-1.0, 4.0);
+            cases.push((noise, Publishing { low, high, ..plain }));
+            if noise.is_discrete() {
+                cases.push((noise, Publishing { granularity: Some(0.25), ..plain }));
+                cases.push((noise, Publishing { granularity: Some(0.25), low, high, ..plain }));
+            } else {
+                cases.push((noise, Publishing { within: Some((-1.5, 3.0)), ..plain }));
+                cases.push((noise, Publishing { rounding: Some(0.5), ..plain }));
+                cases.push((noise, Publishing { rounding: Some(0.5), low, high, ..plain }));
+            }
+        }
+        cases
+    }
+
+    /// Frequencies of published values against their probabilities. Continuous values that are
+    /// neither rounded nor clamped to an end are compared through the ends alone.
+    #[test]
+    fn draws_have_the_probabilities() {
+        const DRAWS: usize = 40_000;
+        for (noise, publishing) in all() {
+            for (scale, truth) in [(1.3, 0.4), (2.0, 3.0), (0.6, -2.0)] {
+                let truth = if noise.is_discrete() && publishing.granularity.is_none() {
+                    f64::round(truth)
+                } else {
+                    truth
+                };
+                let mut rng = stream(5, 0);
+                let mut draws: Vec<f64> =
+                    (0..DRAWS).map(|_| publishing.sample(noise, scale, truth, &mut rng)).collect();
+                draws.sort_unstable_by(f64::total_cmp);
+                for group in draws.chunk_by(|a, b| a == b) {
+                    let is_atom = noise.is_discrete()
+                        || publishing.rounding.is_some()
+                        || group[0] == publishing.low
+                        || group[0] == publishing.high;
+                    if !is_atom {
+                        continue;
+                    }
+                    let p = publishing.log_density(noise, scale, group[0], truth).exp();
+                    let expected = p * DRAWS as f64;
+                    let sd = (expected * (1.0 - p)).sqrt();
+                    let z = (group.len() as f64 - expected) / sd.max(1.0);
+                    assert!(z.abs() < 5.0, "{noise:?} {publishing:?} {scale} {truth} {z}");
+                }
+            }
+        }
+    }
+
+    /// The probabilities of all that can be published sum to one.
+    #[test]
+    fn probabilities_sum_to_one() {
+        for (noise, publishing) in all() {
+            let step = match (publishing.granularity, publishing.rounding) {
+                (Some(step), _) | (_, Some(step)) => step,
+                _ if noise.is_discrete() => 1.0,
+                _ => continue,
+            };
+            let (low, high) = (publishing.low.max(-60.0), publishing.high.min(60.0));
+            for truth in [0.0, 1.0, -3.0, 5.0] {
+                let count = ((high - low) / step).round() as usize;
+                let values = (0..=count).map(|i| low + i as f64 * step);
+                let total: f64 =
+                    values.map(|y| publishing.log_density(noise, 1.2, y, truth).exp()).sum();
+                assert!((total - 1.0).abs() < 1e-9, "{noise:?} {publishing:?} {truth}: {total}");
+            }
+        }
+    }
+
+    /// Bounds over an interval need a cost that falls and then rises.
+    #[test]
+    fn costs_have_one_valley() {
+        for (noise, publishing) in all() {
+            for published in [-1.0, 0.5, 4.0] {
+                if publishing.granularity.is_none() && noise.is_discrete() && published == 0.5 {
+                    continue;
+                }
+                let curve = Processed::new(publishing, noise, 1.5, published);
+                let costs: Vec<f64> =
+                    (-200..=200).map(|i| curve.cost(f64::from(i) * 0.05)).collect();
+                let mode = curve.mode();
+                for (i, pair) in costs.windows(2).enumerate() {
+                    let middle = (i as f64 - 199.5) * 0.05;
+                    let rise = pair[1] - pair[0];
+                    let ok = if middle > mode { rise >= -1e-12 } else { rise <= 1e-12 };
+                    assert!(ok, "{noise:?} {publishing:?} {published} at {middle}: {rise}");
+                }
+            }
+        }
+    }
+
+    /// Noise that is drawn until the answer lies within bounds: the density integrates to one over
+    /// them, and draws follow it.
+    #[test]
+    fn noise_on_a_bounded_domain() {
+        let publishing = Publishing { within: Some((0.0, 4.0)), ..Publishing::default() };
+        for (noise, truth) in [(Noise::Laplace, 0.3), (Noise::Gaussian, 3.5)] {
+            let density = |y: f64| publishing.log_density(noise, 1.4, y, truth).exp();
+            let below = |y: f64| integral(0.0, y, density);
+            assert!((below(4.0) - 1.0).abs() < 1e-7, "{noise:?} {}", below(4.0));
+            let mut rng = stream(6, 0);
+            let mut draws: Vec<f64> =
+                (0..4_000).map(|_| publishing.sample(noise, 1.4, truth, &mut rng)).collect();
+            assert_follows("draws", &mut draws, below);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused() {
+        let plain = Publishing::default();
+        let lattice = Publishing { granularity: Some(0.5), ..plain };
+        assert_eq!(lattice.check(Noise::Laplace).unwrap_err().field, "granularity");
+        let rounded = Publishing { rounding: Some(0.5), ..plain };
+        assert_eq!(rounded.check(Noise::DiscreteLaplace).unwrap_err().field, "round");
+        let empty = Publishing { low: 1.0, high: 1.0, ..plain };
+        assert_eq!(empty.check(Noise::Gaussian).unwrap_err().field, "clamp");
+        assert!(rounded.check(Noise::Gaussian).is_ok());
+    }
+}

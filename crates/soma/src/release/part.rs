@@ -1,0 +1,295 @@
+//! One query with its law and its published values.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::mechanism::Mechanism;
+use super::potential::{Block, Joint};
+use super::{Aggregate, Query};
+use crate::error::{Invalid, finite, listed};
+use crate::rng::Rng;
+
+/// The law of a part in which published values are not one for each statistic, each with noise of
+/// its own: a ratio of two noisy sums, a sample variance, a quantile.
+pub trait JointLaw: Debug + Send + Sync {
+    /// The name in a spec.
+    fn name(&self) -> &'static str;
+
+    /// How many values are published.
+    fn published(&self) -> usize;
+
+    /// Whether `values` can have been published, and statistics of `query` lie behind them.
+    fn check(&self, query: &dyn Query, values: &[f64]) -> Result<(), Invalid>;
+
+    /// The normalised log density of the published values, given the sums of the statistics.
+    fn log_density(&self, values: &[f64], sums: &[f64]) -> f64;
+
+    /// Published values for the true sums of the statistics, for simulation only.
+    fn sample(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64>;
+
+    /// Sums of `n` statistics that explain the values well, about: where chains start, and what
+    /// residuals are relative to. Nothing else depends on it.
+    fn likely_sums(&self, values: &[f64], n: f64) -> Vec<f64>;
+
+    /// About how far each sum may be from the likely one: the unit of residuals.
+    fn scales(&self, values: &[f64], n: f64) -> Vec<f64>;
+
+    /// The potential, where more is known of it than the density: a law of one statistic that can be
+    /// bounded over an interval.
+    fn block(&self, values: &[f64]) -> Option<Block> {
+        let _ = values;
+        None
+    }
+}
+
+/// The law of a part.
+#[derive(Debug, Clone)]
+pub enum PartLaw {
+    /// A value for each statistic, each with noise of its own.
+    Independent(Mechanism),
+    /// Any other.
+    Joint(Arc<dyn JointLaw>),
+}
+
+/// What was published of one query.
+#[derive(Debug, Clone)]
+pub struct Part {
+    name: String,
+    query: Arc<dyn Query>,
+    law: PartLaw,
+    aggregate: Aggregate,
+    values: Vec<f64>,
+}
+
+/// How many values a release of `query` has, and of what. The labels of a query with very many are
+/// not made for a message.
+fn expected_values(query: &dyn Query) -> String {
+    match query.dim() {
+        dim if dim > 1_000_000 => format!("{dim} values"),
+        dim => format!("{dim} values: {}", listed(&query.labels())),
+    }
+}
+
+impl Part {
+    /// The answers of `query` with the noise of `mechanism`, whose scales are in the unit of the
+    /// values.
+    pub fn new(
+        query: Arc<dyn Query>,
+        mechanism: Mechanism,
+        aggregate: Aggregate,
+        values: Vec<f64>,
+    ) -> Result<Self, Invalid> {
+        if values.len() != query.dim() {
+            return Err(Invalid::new(
+                "values",
+                "the number of released values does not fit the query",
+                format!("{} values", values.len()),
+                expected_values(query.as_ref()),
+            ));
+        }
+        finite_values(&values)?;
+        if mechanism.scales().len() != query.dim() {
+            return Err(Invalid::new(
+                "mechanism.scale",
+                "the number of scales does not fit the query",
+                format!("{} scales", mechanism.scales().len()),
+                format!("one scale, or {} scales", query.dim()),
+            ));
+        }
+        mechanism.check(query.as_ref(), aggregate, &values)?;
+        let law = PartLaw::Independent(mechanism);
+        Ok(Part { name: String::new(), query, law, aggregate, values })
+    }
+
+    /// Values published under a law of all sums of `query` together.
+    pub fn joint(
+        query: Arc<dyn Query>,
+        law: Arc<dyn JointLaw>,
+        values: Vec<f64>,
+    ) -> Result<Self, Invalid> {
+        if values.len() != law.published() {
+            return Err(Invalid::new(
+                "values",
+                format!("the number of released values does not fit the law {}", law.name()),
+                format!("{} values", values.len()),
+                format!("{} values", law.published()),
+            ));
+        }
+        finite_values(&values)?;
+        law.check(query.as_ref(), &values)?;
+        let law = PartLaw::Joint(law);
+        Ok(Part { name: String::new(), query, law, aggregate: Aggregate::Sum, values })
+    }
+
+    /// The same with a name, which labels of a release of several parts begin with.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The same law, with other values: those of a simulated release.
+    pub fn with_values(&self, values: Vec<f64>) -> Result<Self, Invalid> {
+        let (query, name) = (self.query.clone(), self.name.clone());
+        let part = match &self.law {
+            PartLaw::Independent(mechanism) => {
+                Part::new(query, mechanism.clone(), self.aggregate, values)
+            }
+            PartLaw::Joint(law) => Part::joint(query, law.clone(), values),
+        };
+        Ok(part?.named(name))
+    }
+
+    /// The same with noise that is `factor` times as wide, where each value has noise of its own.
+    pub(super) fn widened(&self, factor: f64) -> Self {
+        let law = match &self.law {
+            PartLaw::Independent(mechanism) => PartLaw::Independent(mechanism.widened(factor)),
+            PartLaw::Joint(law) => PartLaw::Joint(law.clone()),
+        };
+        Part { law, ..self.clone() }
+    }
+
+    /// The same of another query that has the same statistics.
+    pub(crate) fn on(&self, query: Arc<dyn Query>) -> Self {
+        Part { query, ..self.clone() }
+    }
+
+    /// The name; empty if it has none.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the curator computed.
+    pub fn query(&self) -> &Arc<dyn Query> {
+        &self.query
+    }
+
+    /// The law of the published values.
+    pub fn law(&self) -> &PartLaw {
+        &self.law
+    }
+
+    /// The noise of each value, where each has its own.
+    pub fn mechanism(&self) -> Option<&Mechanism> {
+        match &self.law {
+            PartLaw::Independent(mechanism) => Some(mechanism),
+            PartLaw::Joint(_) => None,
+        }
+    }
+
+    /// Sum or mean.
+    pub fn aggregate(&self) -> Aggregate {
+        self.aggregate
+    }
+
+    /// The values, as published.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// What the sum has to be divided by to come in the unit of the values.
+    pub(super) fn unit(&self, n: usize) -> f64 {
+        match self.aggregate {
+            Aggregate::Sum => 1.0,
+            Aggregate::Mean => n as f64,
+        }
+    }
+
+    /// For each statistic, what residuals are relative to: the published value, or a likely sum.
+    pub(super) fn answers(&self, n: usize) -> Vec<f64> {
+        match &self.law {
+            PartLaw::Independent(_) => self.values.clone(),
+            PartLaw::Joint(law) => law.likely_sums(&self.values, n as f64),
+        }
+    }
+
+    /// For each statistic the unit of residuals, in the unit of the values.
+    pub(super) fn scales(&self, n: usize) -> Vec<f64> {
+        match &self.law {
+            PartLaw::Independent(mechanism) => mechanism.scales().to_vec(),
+            PartLaw::Joint(law) => law.scales(&self.values, n as f64),
+        }
+    }
+
+    /// About the variance of the noise of each statistic, in the unit of the values.
+    pub(super) fn variances(&self, n: usize) -> Vec<f64> {
+        let scales = self.scales(n);
+        match &self.law {
+            PartLaw::Independent(mechanism) => {
+                scales.into_iter().map(|scale| mechanism.noise().variance(scale)).collect()
+            }
+            PartLaw::Joint(_) => scales.into_iter().map(|scale| scale * scale).collect(),
+        }
+    }
+
+    /// The potential, as blocks of coordinates.
+    pub(super) fn blocks(&self, n: usize) -> Vec<Block> {
+        match &self.law {
+            PartLaw::Independent(mechanism) => mechanism.blocks(&self.values),
+            PartLaw::Joint(law) => {
+                if let Some(block) = law.block(&self.values) {
+                    return vec![block];
+                }
+                let (answers, scales) = (self.answers(n), self.scales(n));
+                let dim = answers.len();
+                let values = self.values.clone();
+                let cost = JointCost { law: law.clone(), values, answers, scales };
+                vec![Block::Joint(dim, Arc::new(cost))]
+            }
+        }
+    }
+
+    /// The normalised log density of the values, given the residuals of the statistics in units of
+    /// the scales.
+    pub(super) fn log_density(&self, n: usize, residual: &[f64]) -> f64 {
+        let truth = truth(&self.answers(n), &self.scales(n), residual);
+        match &self.law {
+            PartLaw::Independent(mechanism) => {
+                let is_whole = self.aggregate == Aggregate::Sum && self.query.is_integer();
+                let round = |t: f64| if is_whole { t.round() } else { t };
+                let truth: Vec<f64> = truth.into_iter().map(round).collect();
+                mechanism.log_density(&self.values, &truth)
+            }
+            PartLaw::Joint(law) => law.log_density(&self.values, &truth),
+        }
+    }
+
+    /// Published values for true sums of the statistics, for simulation only.
+    pub(super) fn publish(&self, n: usize, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
+        match &self.law {
+            PartLaw::Independent(mechanism) => {
+                let unit = self.unit(n);
+                let answers: Vec<f64> = sums.iter().map(|sum| sum / unit).collect();
+                mechanism.publish(&answers, rng)
+            }
+            PartLaw::Joint(law) => law.sample(sums, rng),
+        }
+    }
+}
+
+fn finite_values(values: &[f64]) -> Result<(), Invalid> {
+    values.iter().enumerate().try_for_each(|(k, &value)| {
+        finite(&format!("values[{k}]"), value)?;
+        Ok(())
+    })
+}
+
+/// What the true answers are at a residual.
+fn truth(answers: &[f64], scales: &[f64], residual: &[f64]) -> Vec<f64> {
+    let all = answers.iter().zip(scales).zip(residual);
+    all.map(|((answer, scale), r)| answer - r * scale).collect()
+}
+
+/// Minus the log density of a joint law as a function of the residuals.
+#[derive(Debug)]
+struct JointCost {
+    law: Arc<dyn JointLaw>,
+    values: Vec<f64>,
+    answers: Vec<f64>,
+    scales: Vec<f64>,
+}
+
+impl Joint for JointCost {
+    fn cost(&self, residual: &[f64]) -> f64 {
+        -self.law.log_density(&self.values, &truth(&self.answers, &self.scales, residual))
+    }
+}
