@@ -1,7 +1,7 @@
 //! Whether a stored state is one that a chain of counts can be in.
 
 use super::total::Total;
-use super::chain::{CountMoves, CountSnapshot, MoveCounts};
+use super::chain::{CountMoves, CountSnapshot, MoveCounts, partitions_of};
 use super::problem::CountProblem;
 use super::shares::Shares;
 use crate::rng;
@@ -47,7 +47,9 @@ impl CountSnapshot {
             None => problem.total().nearest(n as f64) == n as f64,
         });
         ensure(fits, "the stored counts do not sum to the number of records")?;
-        ensure(self.tuning.is_valid(cells, dim), "what warm-up learned is of another problem")?;
+        let ways = 1 + partitions_of(problem).len();
+        let fits = self.tuning.is_valid(cells, dim, ways);
+        ensure(fits, "what warm-up learned is of another problem")?;
         self.moves.check()?;
         self.taken.check()?;
         let done = self.moves.total();
