@@ -82,6 +82,46 @@ fn exact_answers_of_two_categories() {
     let rounded = r#"{ kind = "rounded-laplace", scale = 1.0 }"#;
     let answers = [("n", 14.82375, 1.97504), ("p[yes]", 0.76733, 0.11781)];
     assert_answer(&two("\"unknown\"", rounded), &answers);
+    let clamped = r#"{ kind = "discrete-gaussian", scale = 3.0, clamp = [0, inf] }"#;
+    let zero = two("\"unknown\"", clamped).replace("[12, 3]", "[12, 0]");
+    assert_answer(&zero, &[("p[yes]", 0.83629, 0.13088)]);
+    let hidden = r#"{ kind = "discrete-gaussian", scale = 10.0, threshold = 90 }"#;
+    let hidden = two("\"unknown\"", hidden).replace("[12, 3]", "[95, \"suppressed\"]");
+    assert_answer(&hidden, &[("n", 134.42127, 28.80773), ("p[yes]", 0.72406, 0.14689)]);
+}
+
+/// Cells and a noisy total, each with a law of its own.
+fn with_total(query: &str) -> String {
+    format!(
+        r#"
+        [release]
+        n = "unknown"
+        [[release.parts]]
+        name = "cells"
+        statistic = "sum"
+        values = [12, 3]
+        query = {{ kind = "table", axes = [["yes", "no"]] }}
+        mechanism = {DL2}
+        [[release.parts]]
+        name = "all"
+        statistic = "sum"
+        values = [18]
+        query = {query}
+        mechanism = {{ kind = "discrete-laplace", scale = 1.0 }}
+
+        [model]
+        kind = "categorical"
+        prior = {{ kind = "dirichlet", alpha = 1.0 }}
+        "#
+    )
+}
+
+#[test]
+fn exact_answers_of_several_parts() {
+    let answers = [("n", 17.49698, 1.28412), ("p[yes]", 0.72971, 0.13017)];
+    assert_answer(&with_total(r#"{ kind = "count" }"#), &answers);
+    let total = r#"{ kind = "table", axes = [["yes", "no"]], margin = [] }"#;
+    assert_answer(&with_total(total), &answers);
 }
 
 /// Every kernel of records has the same outputs as the sampler of counts, and the same posterior.
@@ -113,7 +153,29 @@ fn records_give_the_same_posterior() {
         interactions = [[0, 1]]
         prior = { kind = "normal", sd = [1.0, 1.0, 0.5] }
         "#;
-    for text in [categories.as_str(), histogram, table] {
+    let margins = r#"
+        [release]
+        n = { prior = "poisson", mean = 30 }
+        [[release.parts]]
+        name = "rows"
+        statistic = "sum"
+        values = [22, 11]
+        query = { kind = "table", axes = [2, 2], margin = [0] }
+        mechanism = { kind = "discrete-gaussian", scale = 2.0 }
+        [[release.parts]]
+        name = "columns"
+        statistic = "sum"
+        values = [25, 6]
+        query = { kind = "table", axes = [2, 2], margin = [1] }
+        mechanism = { kind = "discrete-laplace", scale = 1.5 }
+
+        [model]
+        kind = "categorical"
+        prior = { kind = "dirichlet", alpha = [1.0, 0.5, 1.0, 1.0] }
+        "#;
+    let names = Spec::parse(margins).unwrap().problem.outputs();
+    assert_eq!(names[8..], ["count[0,*]", "count[1,*]", "count[*,0]", "count[*,1]", "n"]);
+    for text in [categories.as_str(), histogram, table, margins] {
         let spec = Spec::parse(text).unwrap();
         let counts = spec.settings().unwrap();
         let counts = Settings { chains: 2, draws: 20_000, ..counts };
@@ -224,11 +286,7 @@ fn the_engine_is_chosen_and_explained() {
         let spec = parse(more).unwrap();
         let settings = spec.settings().unwrap();
         let reason = settings.engine_reason(&spec.problem);
-        assert_eq!(
-            settings.samples_counts(&spec.problem),
-            reason.starts_with("counts"),
-            "{reason}"
-        );
+        assert_eq!(settings.samples_counts(&spec.problem), reason.starts_with("counts"), "{reason}");
         settings.samples_counts(&spec.problem)
     };
     assert!(engine(""));
@@ -238,13 +296,16 @@ fn the_engine_is_chosen_and_explained() {
     assert!(!engine("[output]\nrecords = true"));
     let field = |more: &str| parse(more).unwrap_err().invalid.field;
     assert_eq!(field("[sampler]\nkernel = \"counts\"\nmoves = \"centred\""), "sampler.moves");
-    assert_eq!(field("[sampler]\nkernel = \"counts\"\n[output]\nrecords = true"), "sampler.kernel");
+    assert_eq!(
+        field("[sampler]\nkernel = \"counts\"\n[output]\nrecords = true"),
+        "sampler.kernel"
+    );
+    // A kernel of records can do it as well, in slots.
     let unknown = |more: &str| Spec::parse(&format!("{}\n{more}", two("\"unknown\"", DL2)));
-    let field = |more: &str| unknown(more).unwrap_err().invalid.field;
-    assert!(unknown("[sampler]\nkernel = \"soma\"").is_ok());
-    assert_eq!(field("[output]\nrecords = true"), "sampler.kernel");
-    let mean = two("\"unknown\"", DL2).replace("\"sum\"", "\"mean\"");
-    assert!(Spec::parse(&mean).is_err());
+    for (more, counts) in [("", true), ("[sampler]\nkernel = \"soma\"", false)] {
+        let spec = unknown(more).unwrap();
+        assert_eq!(spec.settings().unwrap().samples_counts(&spec.problem), counts);
+    }
     let bad = two("{ prior = \"poisson\", mean = -1 }", DL2);
     assert_eq!(Spec::parse(&bad).unwrap_err().invalid.field, "release.n.mean");
     let misspelt = two("\"unknwon\"", DL2);

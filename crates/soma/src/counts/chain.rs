@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::directions::{Directions, Kind};
+use super::groups::{Groups, partitions};
 use super::line::Line;
 use super::problem::CountProblem;
 use super::redraw::redraw;
@@ -116,6 +117,8 @@ pub struct CountChain<'a> {
     problem: &'a CountProblem,
     state: State,
     directions: Directions,
+    /// Partitions of the cells by sharp margins, for a model with parameters.
+    partitions: Vec<Groups>,
     line: Line,
     tuning: Tuning,
     rng: Rng,
@@ -162,12 +165,14 @@ impl<'a> CountChain<'a> {
             Shares::Dirichlet(_) => Vec::new(),
             Shares::Model(model) => theta::directions(model.as_ref(), &state),
         };
+        let partitions = partitions_of(problem);
         let mut chain = CountChain {
             problem,
             state,
             directions: Directions::new(problem),
             line: Line::default(),
-            tuning: Tuning::new(warmup, variances, centred),
+            tuning: Tuning::new(warmup, variances, centred, 1 + partitions.len()),
+            partitions,
             rng,
             iteration: 0,
             moves: CountMoves::default(),
@@ -263,12 +268,17 @@ impl<'a> CountChain<'a> {
         let whole = 2 * cells + self.problem.published().len() as u64;
         let passes = if model.dim() > 8 { 2 } else { 4 };
         for _ in 0..passes {
-            for (direction, step) in self.tuning.joint.iter().zip(&mut self.tuning.steps) {
-                interrupt::check()?;
-                let accepted = reroute(self.problem, model, state, direction, step.size, rng);
-                self.moves.reroute.add(accepted, whole);
-                if self.iteration < self.tuning.warmup {
-                    step.learn(accepted);
+            // Over all cells, and then within the groups of each partition.
+            let groups = std::iter::once(None).chain(self.partitions.iter().map(Some));
+            for (groups, steps) in groups.zip(&mut self.tuning.steps) {
+                for (direction, step) in self.tuning.joint.iter().zip(steps) {
+                    interrupt::check()?;
+                    let way = (&direction[..], step.size);
+                    let accepted = reroute(self.problem, model, state, way, groups, rng);
+                    self.moves.reroute.add(accepted, whole);
+                    if self.iteration < self.tuning.warmup {
+                        step.learn(accepted);
+                    }
                 }
             }
         }
@@ -355,6 +365,7 @@ impl<'a> CountChain<'a> {
             problem,
             state,
             directions: Directions::new(problem),
+            partitions: partitions_of(problem),
             line: Line::default(),
             tuning,
             rng,
@@ -363,6 +374,14 @@ impl<'a> CountChain<'a> {
             taken,
             is_in_step: false,
         })
+    }
+}
+
+/// The partitions that moves of theta with the counts are made within: none, without theta.
+pub(super) fn partitions_of(problem: &CountProblem) -> Vec<Groups> {
+    match problem.shares() {
+        Shares::Dirichlet(_) => Vec::new(),
+        Shares::Model(_) => partitions(problem),
     }
 }
 

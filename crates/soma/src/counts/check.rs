@@ -1,6 +1,6 @@
 //! Whether a stored state is one that a chain of counts can be in.
 
-use super::chain::{CountMoves, CountSnapshot, MoveCounts};
+use super::chain::{CountMoves, CountSnapshot, MoveCounts, partitions_of};
 use super::problem::CountProblem;
 use super::shares::Shares;
 use crate::release::Total;
@@ -47,7 +47,9 @@ impl CountSnapshot {
             None => n <= Total::MOST,
         });
         ensure(fits, "the stored counts do not sum to the number of records")?;
-        ensure(self.tuning.is_valid(cells, dim), "what warm-up learned is of another problem")?;
+        let ways = 1 + partitions_of(problem).len();
+        let fits = self.tuning.is_valid(cells, dim, ways);
+        ensure(fits, "what warm-up learned is of another problem")?;
         self.moves.check()?;
         self.taken.check()?;
         let done = self.moves.total();

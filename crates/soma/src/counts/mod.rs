@@ -13,6 +13,7 @@
 mod chain;
 mod check;
 mod directions;
+mod groups;
 mod line;
 pub mod models;
 mod of_release;

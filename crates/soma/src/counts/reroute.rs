@@ -11,23 +11,31 @@
 //! cancels, and with a symmetric step of theta the move is accepted by the ratio of the prior of
 //! theta times the density of what was published. Where the noise is blunt this moves theta on the
 //! scale of its posterior given the release, not given the counts.
+//!
+//! Within groups: the same with the records of each [group](super::groups) moved within it, from
+//! the one conditional probabilities p_i / P_g of its cells to the other, P_g = sum of p_i over the
+//! group. The multinomial is that of the sizes N_g of the groups times one for each group; the
+//! latter cancel as before, the former do not, and leave the factor prod_g (P_g' / P_g)^N_g. Sums
+//! over whole groups stay as they are: margins much sharper than the cells do not refuse the move.
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
+use super::groups::Groups;
 use super::problem::CountProblem;
 use super::redraw::{add_multinomial, binomial};
 use super::shares::CellModel;
 use super::state::{State, sums};
 use crate::rng::Rng;
 
-/// One such move along `direction`, by a normal step of size `step`. Whether it was accepted.
+/// One such move along `direction`, by a normal step of size `step`, within `groups` if there are
+/// any. Whether it was accepted.
 pub(super) fn reroute(
     problem: &CountProblem,
     model: &dyn CellModel,
     state: &mut State,
-    direction: &[f64],
-    step: f64,
+    (direction, step): (&[f64], f64),
+    groups: Option<&Groups>,
     rng: &mut Rng,
 ) -> bool {
     let z: f64 = rng.sample(StandardNormal);
@@ -39,9 +47,12 @@ pub(super) fn reroute(
     }
     let mut log_shares = vec![0.0; state.counts.len()];
     model.log_shares(&theta, &mut log_shares);
-    let mut counts = coupled(&state.counts, &state.log_shares, &log_shares, rng);
+    let (mut counts, sizes) = match groups {
+        None => (coupled(&state.counts, &state.log_shares, &log_shares, rng), 0.0),
+        Some(groups) => coupled_within(groups, state, &log_shares, rng),
+    };
     let mut sums = sums(problem, &counts);
-    let ratio = prior + problem.log_density(&sums) - problem.log_density(&state.sums);
+    let ratio = prior + sizes + problem.log_density(&sums) - problem.log_density(&state.sums);
     let accepted = rng.random::<f64>() < ratio.exp();
     if accepted {
         state.replace(&mut counts, &mut sums);
@@ -49,6 +60,30 @@ pub(super) fn reroute(
         state.log_shares = log_shares;
     }
     accepted
+}
+
+/// The counts after the records of each group were moved within it, and the log of the factor that
+/// the sizes of the groups leave.
+fn coupled_within(groups: &Groups, state: &State, to: &[f64], rng: &mut Rng) -> (Vec<i64>, f64) {
+    let from = &state.log_shares;
+    let (before, after) = (groups.log_shares(from), groups.log_shares(to));
+    let mut counts = state.counts.clone();
+    let mut ratio = 0.0;
+    for (group, cells) in groups.cells.iter().enumerate() {
+        let size: i64 = cells.iter().map(|&cell| state.counts[cell]).sum();
+        if size == 0 {
+            continue;
+        }
+        ratio += size as f64 * (after[group] - before[group]);
+        let own: Vec<i64> = cells.iter().map(|&cell| state.counts[cell]).collect();
+        let within = |logs: &[f64], whole: f64| -> Vec<f64> {
+            cells.iter().map(|&cell| logs[cell] - whole).collect()
+        };
+        let (from, to) = (within(from, before[group]), within(to, after[group]));
+        let moved = coupled(&own, &from, &to, rng);
+        cells.iter().zip(moved).for_each(|(&cell, count)| counts[cell] = count);
+    }
+    (counts, ratio)
 }
 
 /// The counts after each record was moved from its cell under the one shares to that under the
@@ -72,4 +107,72 @@ pub(super) fn coupled(counts: &[i64], from: &[f64], to: &[f64], rng: &mut Rng) -
     }
     add_multinomial(pool, &gains, &mut moved, rng);
     moved
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::groups::partitions;
+    use super::super::models::LogLinear;
+    use super::super::shares::{Shares, log_gamma_draw};
+    use super::super::tests::cross;
+    use super::super::{Likelihood, Published, Total};
+    use super::*;
+    use crate::release::mechanism::Noise;
+    use crate::rng::stream;
+
+    /// theta from its prior and counts from the model are as they were after the move, which knows
+    /// of nothing else: the margin that makes the groups is drowned in noise. With groups of
+    /// unequal size, and steps that are often refused.
+    #[test]
+    fn the_joint_prior_is_left_invariant() {
+        let table = cross(&[2, 3]);
+        let law = Likelihood::new(Noise::Gaussian, 1e9, 5.0).unwrap();
+        let rows = vec![Published::sum("some", &[0, 1], law)];
+        let terms = [(vec![0], 0.8), (vec![1], 0.6)];
+        let model = Arc::new(LogLinear::new(&table, &terms).unwrap());
+        let shares = Shares::Model(model.clone());
+        let problem = CountProblem::new(table, rows, Total::Known(12), shares).unwrap();
+        let partitions = partitions(&problem);
+        assert_eq!(partitions.len(), 1);
+        let mut rng = stream(8, 0);
+        let features = |state: &State| {
+            let c: Vec<f64> = state.counts.iter().map(|&count| count as f64).collect();
+            let t = &state.theta;
+            let both = [t[0] * c[0], t[2] * c[1], c[0] * c[5], c[0] * c[1], t[0] * t[2]];
+            [t, &c, &[t[0] * t[0], c[0] * c[0], c[2] * c[2]][..], &both[..]].concat()
+        };
+        const REPEATS: usize = 40_000;
+        for groups in [None, Some(&partitions[0])] {
+            let (mut first, mut second) = (vec![0.0; 19], vec![0.0; 19]);
+            let mut accepted = 0;
+            for _ in 0..REPEATS {
+                let mut theta = vec![0.0; model.dim()];
+                model.sample_prior(&mut theta, &mut rng);
+                let mut logs = vec![0.0; 6];
+                model.log_shares(&theta, &mut logs);
+                let mut counts = vec![0; 6];
+                let weights: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
+                add_multinomial(12, &weights, &mut counts, &mut rng);
+                let mut state = State::new(&problem, counts, theta);
+                let before = features(&state);
+                let direction = [0.9, -0.4, 0.5, 0.1, -0.8];
+                let step = 1.0 + log_gamma_draw(2.0, &mut rng).exp();
+                let model = model.as_ref();
+                let way = (&direction[..], step);
+                accepted += u32::from(reroute(&problem, model, &mut state, way, groups, &mut rng));
+                for (k, (a, b)) in features(&state).iter().zip(&before).enumerate() {
+                    first[k] += a - b;
+                    second[k] += (a - b) * (a - b);
+                }
+            }
+            let rate = f64::from(accepted) / REPEATS as f64;
+            assert!((0.1..0.9).contains(&rate), "{rate}");
+            for (k, (sum, squares)) in first.iter().zip(&second).enumerate() {
+                let limit = 4.5 * squares.sqrt() + 1e-9;
+                assert!(sum.abs() < limit, "feature {k}, {groups:?}: {sum}, limit {limit}");
+            }
+        }
+    }
 }

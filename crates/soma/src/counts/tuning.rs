@@ -26,14 +26,20 @@ pub(super) struct Tuning {
     pub(super) size: Step,
     /// Directions for theta given the counts.
     pub(super) centred: Vec<Vec<f64>>,
-    /// Directions for theta with the counts, and a step for each.
+    /// Directions for theta with the counts, and a step for each, for each way that the records
+    /// follow: over all cells, and within the groups of each partition.
     pub(super) joint: Vec<Vec<f64>>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Vec<Step>>,
     theta: Moments,
 }
 
 impl Tuning {
-    pub(super) fn new(warmup: u64, variances: Vec<f64>, centred: Vec<Vec<f64>>) -> Self {
+    pub(super) fn new(
+        warmup: u64,
+        variances: Vec<f64>,
+        centred: Vec<Vec<f64>>,
+        ways: usize,
+    ) -> Self {
         let (cells, dim) = (variances.len(), centred.len());
         Tuning {
             warmup,
@@ -41,7 +47,7 @@ impl Tuning {
             counts: Moments::new(cells, false),
             size: Step { size: 0.3, trials: 0 },
             joint: centred.clone(),
-            steps: vec![Step { size: 2.4, trials: 0 }; dim],
+            steps: vec![vec![Step { size: 2.4, trials: 0 }; dim]; ways],
             centred,
             theta: Moments::new(dim, true),
         }
@@ -52,7 +58,7 @@ impl Tuning {
     }
 
     /// Whether the parts are of these sizes and numbers that moves can use.
-    pub(super) fn is_valid(&self, cells: usize, dim: usize) -> bool {
+    pub(super) fn is_valid(&self, cells: usize, dim: usize, ways: usize) -> bool {
         let positive = |x: &f64| x.is_finite() && *x > 0.0;
         let whole = |vectors: &[Vec<f64>]| {
             vectors.len() == dim
@@ -63,8 +69,9 @@ impl Tuning {
             && self.counts.is_valid(cells, false)
             && self.theta.is_valid(dim, true)
             && self.size.is_valid()
-            && self.steps.len() == dim
-            && self.steps.iter().all(Step::is_valid)
+            && self.steps.len() == ways
+            && self.steps.iter().all(|steps| steps.len() == dim)
+            && self.steps.iter().flatten().all(Step::is_valid)
             && whole(&self.centred)
             && whole(&self.joint)
     }
@@ -83,7 +90,8 @@ impl Tuning {
         }
         if let Some(columns) = self.theta.factor() {
             self.joint = columns;
-            self.steps.iter_mut().for_each(|step| *step = Step { size: 2.4, trials: 0 });
+            let anew = |step: &mut Step| *step = Step { size: 2.4, trials: 0 };
+            self.steps.iter_mut().flatten().for_each(anew);
         }
         self.counts.clear();
         self.theta.clear();

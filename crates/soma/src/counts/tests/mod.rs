@@ -14,7 +14,7 @@ fn list(cells: usize) -> Table {
 }
 
 /// A cross-table with levels 0, 1, ... of each factor.
-fn cross(levels: &[usize]) -> Table {
+pub(super) fn cross(levels: &[usize]) -> Table {
     let names = |count: usize| (0..count).map(|level| level.to_string()).collect();
     Table::cross(levels.iter().map(|&count| names(count)).collect()).unwrap()
 }
@@ -26,7 +26,7 @@ fn published_cells(noise: Noise, scale: f64, values: &[f64]) -> Vec<Published> {
     values.iter().enumerate().map(row).collect()
 }
 
-fn flat(cells: usize) -> Shares {
+pub(super) fn flat(cells: usize) -> Shares {
     Shares::Dirichlet(vec![1.0; cells])
 }
 
