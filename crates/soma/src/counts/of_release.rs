@@ -25,7 +25,6 @@ impl CountProblem {
             let own = self::rows(part, release.n(), &table.margin(&kept).map_err(said)?)?;
             rows.extend(own);
         }
-        name_apart(&mut rows, release);
         CountProblem::new(table, rows, release.total(), shares).map_err(|i| i.to_string())
     }
 }
@@ -79,20 +78,4 @@ fn rows(part: &Part, n: usize, margins: &[Margin]) -> Result<Vec<Published>, Str
         Ok(Published::sum(margin.label.clone(), &margin.cells, law))
     };
     numbers.map(row).collect()
-}
-
-/// Sums that were published in several parts are told apart by the names of these.
-fn name_apart(rows: &mut [Published], release: &Release) {
-    let parts = release.published_parts();
-    let names: Vec<&str> = parts
-        .iter()
-        .flat_map(|part| std::iter::repeat_n(part.name(), part.values().len()))
-        .collect();
-    let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
-    for (i, row) in rows.iter_mut().enumerate() {
-        let is_shown = row.cells.len() > 1;
-        if is_shown && labels.iter().filter(|label| **label == row.label).count() > 1 {
-            row.label = format!("{}, {}", labels[i], names[i]);
-        }
-    }
 }

@@ -1,5 +1,7 @@
 //! A table, what was published of it, and a model of its cells.
 
+use std::collections::HashSet;
+
 use super::published::Published;
 use super::shares::{Shares, Terms};
 use super::state::{State, sums};
@@ -98,10 +100,11 @@ impl CountProblem {
         }
     }
 
-    /// The published sums that are not single cells: shown in a draw beside the cells.
+    /// The published sums that are not single cells, each once: shown in a draw beside the cells.
     fn margins(&self) -> impl Iterator<Item = (usize, &Published)> {
-        let is_margin = |row: &Published| row.cells.len() > 1;
-        self.published.iter().enumerate().filter(move |(_, row)| is_margin(row))
+        let mut seen = HashSet::new();
+        let rows = self.published.iter().enumerate().filter(|(_, row)| row.cells.len() > 1);
+        rows.filter(move |(_, row)| seen.insert(row.label.as_str()))
     }
 
     /// The names of what a draw holds: parameters, shares, counts, margins, and n if unknown.

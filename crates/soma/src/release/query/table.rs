@@ -1,7 +1,9 @@
 //! Counts of a cross-table, or of a margin of it.
 
 use super::cells::{Axis, Cells};
-use super::{Query, Sensitivity, bin_sensitivity, write_bins, write_indicators};
+use super::{
+    Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins, write_indicators,
+};
 use crate::error::{Invalid, Outcome, shortened};
 
 /// The number of records for each combination of the levels of some factors: the cells of a
@@ -113,6 +115,14 @@ impl Query for CrossTable {
             return Sensitivity { l1: 0.0, l2: 0.0 };
         }
         bin_sensitivity()
+    }
+
+    fn sensitivity_to_presence(&self) -> Sensitivity {
+        bin_sensitivity_to_presence()
+    }
+
+    fn counts_records(&self) -> bool {
+        true
     }
 
     fn labels(&self) -> Vec<String> {
