@@ -65,7 +65,7 @@ fn part(part: &Part, release: &Release, records: &str) -> String {
         PartLaw::Independent(mechanism) => {
             format!("{}{}", noise(mechanism), guarantee(part, mechanism, release))
         }
-        PartLaw::Joint(law) => law.name().to_string(),
+        PartLaw::Joint(law) => return format!("{}, over {records} {of}", law.describe()),
     };
     format!("the {aggregate} over {records} {of}, {law}")
 }

@@ -132,7 +132,7 @@ impl Report {
             return Err(Failed::Run("there are no draws yet".into()));
         };
         let is_drawn = names.iter().any(|name| name == "n");
-        let n = (!is_drawn || !names.iter().any(|name| name.starts_with("count["))).then_some(n);
+        let n = (!is_drawn).then_some(n);
         let column_of = |(k, name): (usize, String)| {
             let mut chains = column(k, &name)?;
             chains.retain(|chain| !chain.is_empty());

@@ -43,6 +43,7 @@ impl Stored {
         ensure(records.all(|record| model.supports(record)), "a record is none of the model")?;
         self.counts.check()?;
         self.taken.check()?;
+        self.resized.check()?;
         let since = self.counts.moves.checked_sub(self.taken.moves).is_some()
             && self.counts.accepted.checked_sub(self.taken.accepted).is_some()
             && self.counts.evaluations.checked_sub(self.taken.evaluations).is_some();

@@ -5,6 +5,7 @@ mod derived;
 mod engine;
 mod memory;
 mod problem;
+mod resize;
 mod run;
 mod start;
 mod tempering;
@@ -49,6 +50,8 @@ pub struct Chain<'a> {
     taken: Counts,
     /// The share of proposals taken in the last sweep.
     acceptance: f64,
+    /// What the moves of the number of records did after warm-up, where it is not public.
+    resized: Tally,
     /// Whether an iteration has begun and has not ended.
     is_in_step: bool,
     /// Chains with wider noise to swap states with, where the release is sharp and of few records.
@@ -78,6 +81,7 @@ struct Stored {
     counts: Counts,
     taken: Counts,
     acceptance: f64,
+    resized: Tally,
 }
 
 impl Snapshot {
@@ -145,6 +149,7 @@ impl<'a> Chain<'a> {
             counts: Counts::default(),
             taken: Counts::default(),
             acceptance: 0.0,
+            resized: Tally::default(),
             is_in_step: false,
             ladder: None,
         })
@@ -229,6 +234,10 @@ impl<'a> Chain<'a> {
         }
         let before = if is_trial { self.state.theta.clone() } else { Vec::new() };
         let (problem, state, rng) = (&*self.problem, &mut self.state, &mut self.rng);
+        let resized = resize::resize(problem, state, rng)?;
+        if self.iteration >= self.moves.warmup() {
+            self.resized += resized;
+        }
         let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
         if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
             && let Some(kernel) =
@@ -301,13 +310,16 @@ impl<'a> Chain<'a> {
     /// [`crossing`].
     pub fn moves(&self) -> Vec<MoveReport> {
         let mut reports = self.moves.report();
+        if self.resized.proposed > 0 {
+            let (name, tally) = ("resize".to_string(), self.resized);
+            reports.push(MoveReport { name, repeats: 1, every: 1, tally, share: 0.0 });
+            share_work(&mut reports);
+        }
         if self.ladder.is_some() || tempering::may_be_in_pieces(&self.problem) {
             let tally = self.ladder.as_ref().map(Ladder::tally).unwrap_or_default();
             let (name, repeats) = (SWAP.to_string(), u64::from(self.ladder.is_some()));
             reports.push(MoveReport { name, repeats, every: 1, tally, share: 0.0 });
-            let all: u64 = reports.iter().map(|report| report.tally.work).sum();
-            let share = |work: u64| work as f64 / all.max(1) as f64;
-            reports.iter_mut().for_each(|report| report.share = share(report.tally.work));
+            share_work(&mut reports);
         }
         reports
     }
@@ -330,6 +342,7 @@ impl<'a> Chain<'a> {
             counts: self.counts,
             taken: self.taken,
             acceptance: self.acceptance,
+            resized: self.resized,
         }
     }
 
@@ -354,6 +367,7 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
+            resized,
         } = stored;
         let state = State { theta, records: Records::new(problem.release(), records)? };
         Ok(Chain {
@@ -367,8 +381,16 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
+            resized,
             is_in_step: false,
             ladder: None,
         })
     }
+}
+
+/// What share of all work each kind of move does.
+fn share_work(reports: &mut [MoveReport]) {
+    let all: u64 = reports.iter().map(|report| report.tally.work).sum();
+    let share = |work: u64| work as f64 / all.max(1) as f64;
+    reports.iter_mut().for_each(|report| report.share = share(report.tally.work));
 }

@@ -15,6 +15,11 @@ pub trait JointLaw: Debug + Send + Sync {
     /// The name in a spec.
     fn name(&self) -> &'static str;
 
+    /// What was published, in words.
+    fn describe(&self) -> String {
+        self.name().to_string()
+    }
+
     /// How many values are published.
     fn published(&self) -> usize;
 

@@ -62,10 +62,12 @@ fn ratio(table: &Table, law: &Table, values: &[f64], queries: &Queries) -> Resul
             format!("{} values, and as many middles", query.dim()),
         ));
     }
+    let law_path = law.path();
     let count = Arc::new(Count::new(query.record_dim()));
     let names = ["sum", "count"].map(String::from).to_vec();
     let query = Arc::new(Combined::new(vec![query, count], names)?);
-    joint(table, query, Arc::new(Ratio { numerator, denominator, middle, least }), values)
+    let law = Ratio::new(numerator, denominator, middle, least);
+    joint(table, query, Arc::new(law.map_err(|invalid| invalid.under(law_path))?), values)
 }
 
 /// `query = { kind = "variance", clamp = [low, high], ddof = 1 }`.

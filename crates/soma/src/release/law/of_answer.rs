@@ -38,6 +38,11 @@ impl<A: Answer> JointLaw for OfAnswer<A> {
         self.answer.name()
     }
 
+    fn describe(&self) -> String {
+        let (noise, scales) = (self.mechanism.noise().name(), self.mechanism.scales());
+        format!("{} with {noise} noise of scale {}", self.name(), scales[0])
+    }
+
     fn published(&self) -> usize {
         self.mechanism.scales().len()
     }

@@ -82,6 +82,11 @@ impl JointLaw for Quantile {
         }
     }
 
+    fn describe(&self) -> String {
+        let (alpha, count, scale) = (self.alpha, self.candidates.len(), self.scale);
+        format!("the quantile at {alpha} among {count} candidates: {}, scale {scale}", self.name())
+    }
+
     fn published(&self) -> usize {
         1
     }

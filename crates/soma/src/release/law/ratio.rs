@@ -4,6 +4,7 @@
 use super::Noise;
 use crate::error::{Invalid, finite, positive};
 use crate::release::part::JointLaw;
+use crate::release::potential::Coordinate;
 use crate::release::query::Query;
 use crate::rng::Rng;
 
@@ -16,20 +17,61 @@ use crate::rng::Rng;
 /// every record.
 #[derive(Debug, Clone)]
 pub struct Ratio {
-    /// The noise of the sums, which is continuous, and its scale.
-    pub numerator: (Noise, f64),
-    /// The noise of the count, whole numbers, and its scale.
-    pub denominator: (Noise, f64),
-    /// What is subtracted from each statistic before it is summed, and added to the ratio.
-    pub middle: Vec<f64>,
-    /// A noisy count below this is put up to it.
-    pub least: Option<f64>,
+    numerator: (Noise, f64),
+    denominator: (Noise, f64),
+    middle: Vec<f64>,
+    least: Option<f64>,
+    /// The noise of the count with its probability, as far as it matters.
+    counts: Vec<(f64, f64)>,
+    /// Minus the log density of the noise of a sum, less the largest one.
+    potential: Coordinate,
+    top: f64,
 }
 
 /// Noise beyond so many scales is left out of the sum over noisy counts.
 const REACH: f64 = 30.0;
 
+/// The widest noise of a count.
+const MOST_SCALE: f64 = 10_000.0;
+
 impl Ratio {
+    /// Ratios of sums, whose noise is continuous, and a count, whose noise is whole numbers; each
+    /// noise with its scale. `middle` is subtracted from each statistic before it is summed, and
+    /// added to the ratio; a noisy count below `least` is put up to it.
+    pub fn new(
+        numerator: (Noise, f64),
+        denominator: (Noise, f64),
+        middle: Vec<f64>,
+        least: Option<f64>,
+    ) -> Result<Self, Invalid> {
+        positive("numerator.scale", numerator.1)?;
+        positive("denominator.scale", denominator.1)?;
+        middle.iter().try_for_each(|&middle| finite("middle", middle).map(|_| ()))?;
+        if numerator.0.is_discrete() || !denominator.0.is_discrete() {
+            return Err(Invalid::new(
+                "numerator.kind",
+                "the noise of the sum is continuous, and that of the count whole numbers",
+                format!("{} and {}", numerator.0.name(), denominator.0.name()),
+                "laplace or gaussian noise of the numerator; discrete-laplace, discrete-gaussian \
+                 or rounded-laplace noise of the denominator",
+            ));
+        }
+        if denominator.1 > MOST_SCALE {
+            return Err(Invalid::new(
+                "denominator.scale",
+                "the noise of the count is too wide to be summed over",
+                denominator.1,
+                format!("a scale up to {MOST_SCALE}"),
+            ));
+        }
+        let reach = (REACH * denominator.1).ceil() as i64;
+        let probability = |k: f64| denominator.0.log_density(denominator.1, k).exp();
+        let counts = (-reach..=reach).map(|k| (k as f64, probability(k as f64))).collect();
+        let potential = numerator.0.law().coordinate(numerator.1, 0.0);
+        let top = numerator.0.log_density(numerator.1, 0.0);
+        Ok(Ratio { numerator, denominator, middle, least, counts, potential, top })
+    }
+
     fn denominator(&self, noisy: f64) -> f64 {
         self.least.map_or(noisy, |least| noisy.max(least))
     }
@@ -51,41 +93,32 @@ impl JointLaw for Ratio {
     }
 
     fn check(&self, _: &dyn Query, _: &[f64]) -> Result<(), Invalid> {
-        positive("numerator.scale", self.numerator.1)?;
-        positive("denominator.scale", self.denominator.1)?;
-        self.middle.iter().try_for_each(|&middle| finite("middle", middle).map(|_| ()))?;
-        if self.numerator.0.is_discrete() || !self.denominator.0.is_discrete() {
-            return Err(Invalid::new(
-                "numerator.kind",
-                "the noise of the sum is continuous, and that of the count whole numbers",
-                format!("{} and {}", self.numerator.0.name(), self.denominator.0.name()),
-                "laplace or gaussian noise of the numerator; discrete-laplace, discrete-gaussian \
-                 or rounded-laplace noise of the denominator",
-            ));
-        }
         Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let ((above, scale), (below, count_scale)) = (self.numerator, self.denominator);
+        format!(
+            "a sum with {} noise of scale {scale} over a count with {} noise of scale {count_scale}",
+            above.name(),
+            below.name()
+        )
     }
 
     fn log_density(&self, values: &[f64], sums: &[f64]) -> f64 {
         let (sums, n) = self.centred(sums);
-        let ((above, scale), (below, count_scale)) = (self.numerator, self.denominator);
-        // The density of the sums' noise at the density's own top, which is left out of each term.
-        let top = above.log_density(scale, 0.0);
-        let reach = (REACH * count_scale).ceil();
+        let per_scale = 1.0 / self.numerator.1;
         let mut total = 0.0;
-        let mut noise = -reach;
-        while noise <= reach {
+        for (noise, probability) in &self.counts {
             let denominator = self.denominator(n + noise);
-            let mut log = below.log_density(count_scale, noise);
-            let mut factor = 1.0;
+            let (mut cost, mut factor) = (0.0, *probability);
             for ((y, middle), sum) in values.iter().zip(&self.middle).zip(&sums) {
-                log += above.log_density(scale, (y - middle) * denominator - sum) - top;
+                cost += self.potential.cost(((y - middle) * denominator - sum) * per_scale);
                 factor *= denominator.abs();
             }
-            total += factor * log.exp();
-            noise += 1.0;
+            total += factor * (-cost).exp();
         }
-        total.ln() + top * values.len() as f64
+        total.ln() + self.top * values.len() as f64
     }
 
     fn sample(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
@@ -115,18 +148,13 @@ mod tests {
     use crate::model::testing::{assert_follows, integral};
     use crate::rng::stream;
 
-    fn ratio(least: Option<f64>) -> Ratio {
-        Ratio {
-            numerator: (Noise::Laplace, 1.0),
-            denominator: (Noise::DiscreteLaplace, 1.5),
-            middle: vec![0.3],
-            least,
-        }
+    fn ratio(least: Option<f64>, denominator: Noise) -> Result<Ratio, Invalid> {
+        Ratio::new((Noise::Laplace, 1.0), (denominator, 1.5), vec![0.3], least)
     }
 
     #[test]
     fn density_integrates_to_one_and_draws_follow_it() {
-        let law = ratio(Some(1.0));
+        let law = ratio(Some(1.0), Noise::DiscreteLaplace).unwrap();
         let density = |y: f64| law.log_density(&[y], &[9.0, 12.0]).exp();
         let below = |y: f64| integral(-30.0, y.max(-30.0), density);
         assert!((below(30.0) - 1.0).abs() < 1e-4, "{}", below(30.0));
@@ -138,9 +166,7 @@ mod tests {
 
     #[test]
     fn kinds_of_noise_are_checked() {
-        let query = crate::release::query::Count::new(1);
-        assert!(ratio(None).check(&query, &[0.4]).is_ok());
-        let wrong = Ratio { denominator: (Noise::Laplace, 1.0), ..ratio(None) };
-        assert_eq!(wrong.check(&query, &[0.4]).unwrap_err().field, "numerator.kind");
+        assert!(ratio(None, Noise::DiscreteGaussian).is_ok());
+        assert_eq!(ratio(None, Noise::Laplace).unwrap_err().field, "numerator.kind");
     }
 }
