@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::chain::MovesChoice;
+use crate::chain::{MovesChoice, crossing};
+use crate::diagnostics::Crossing;
 use crate::kernel::KernelChoice;
 use crate::model::{Normal, Uniform};
 use crate::release::mechanism::Noise;
@@ -137,6 +138,27 @@ fn ordinary_problems_have_no_ladder() {
         }
         assert_eq!(with.draw(), without.draw());
     }
+}
+
+/// Where there should be a ladder and is none, the moves say so; where there is one, how far it
+/// leads.
+#[test]
+fn a_missing_ladder_is_told() {
+    let told = |scale: f64, choice: MovesChoice| {
+        let problem = normal(5, scale);
+        let chain = Chain::new(&problem, KernelChoice::SysImwg, 1, 0).unwrap();
+        let mut chain = chain.with_moves(choice, 40).unwrap();
+        for _ in 0..400 {
+            chain.step().unwrap();
+        }
+        crossing(&chain.moves())
+    };
+    assert_eq!(told(1.0, MovesChoice::Centred), Crossing::NotNeeded);
+    assert_eq!(told(1.0, MovesChoice::Auto), Crossing::NotNeeded);
+    assert_eq!(told(0.01, MovesChoice::Centred), Crossing::None);
+    assert_eq!(told(1e-9, MovesChoice::Auto), Crossing::None);
+    let Crossing::Swaps(rate) = told(0.01, MovesChoice::Auto) else { panic!("no ladder") };
+    assert!((0.05..0.95).contains(&rate), "{rate}");
 }
 
 /// The hottest noise is soft, and neighbours are near enough to swap.
