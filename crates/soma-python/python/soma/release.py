@@ -70,7 +70,7 @@ class Release:
         if self._is_text:
             raise ValueError(
                 "release.scales: the scales of statistics as text follow with a model (given: "
-                "soma.Statistics). Allowed: print(posterior.predict()), or `soma check` on a spec."
+                "soma.Statistics). Allowed: `soma check` on a spec with both."
             )
         return tuple(self._native().scales)
 

@@ -126,7 +126,7 @@ impl Surrogate {
     ) -> Outcome<Option<Surrogate>> {
         let (k, dim) = (sums.k, sums.dim());
         let patterns = match sums.jumps {
-            true => (RECORDS_THAT_JUMP / sums.n).clamp(1, 200),
+            true => (RECORDS_THAT_JUMP / sums.n).clamp(1, 64),
             false => (RECORDS_FOR_AVERAGE / sums.n).clamp(1, 16),
         };
         let share = 1.0 / patterns as f64;

@@ -140,6 +140,9 @@ const SURE: f64 = 0.5;
 /// Where it is taken less often than this, theta walks in half of the independence updates.
 const RARE: f64 = 0.4;
 
+/// A Hamiltonian update of less than this share of a sweep's work is cheap.
+const CHEAP: f64 = 0.3;
+
 /// Draws that say less new than this are worth less than their effective number: each has to be
 /// stored and read.
 const ENOUGH: f64 = 0.3;
@@ -365,13 +368,18 @@ impl Pilot {
         let ridge = self.paying_ridge(hamiltonian);
         let parts = Parts::new(self, hamiltonian, refresh, ridge);
         let per_sweep = self.per_sweep();
+        // Independence updates that are rarely taken leave a chain where it is for long: not
+        // without a Hamiltonian update, where that is cheap.
+        let may_stick = self.slots[refresh].rate() < RARE
+            && self.slots[hamiltonian].cost(1) < CHEAP * per_sweep;
         let mut best = (worth(centred, per_sweep), self.only_centred(), 1, None);
         for every in EVERY {
             for hamiltonians in 0..=MOST_REPEATS {
                 for independences in 0..=MOST_REPEATS {
                     let is_sure = independences == 0 || self.slots[refresh].rate() >= SURE;
                     let is_none = hamiltonians + independences == 0 && ridge.is_none();
-                    if is_none || (every > 1 && !is_sure) {
+                    let is_stuck = hamiltonians == 0 && may_stick && ridge.is_none();
+                    if is_none || is_stuck || (every > 1 && !is_sure) {
                         continue;
                     }
                     let work = per_sweep / every as f64
