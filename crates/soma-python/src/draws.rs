@@ -25,13 +25,13 @@ pub fn judge(
     warmup: Option<u64>,
 ) -> (bool, String, Vec<String>, Vec<(&'static str, u64)>) {
     let named = names.iter().zip(&columns);
-    let draws = columns.first().map_or(0, |all| all.shape()[1] as u64);
+    let [count, draws] = columns.first().map_or([0, 0], |all| [all.shape()[0], all.shape()[1]]);
     let columns: Vec<Column> = named.map(|(name, all)| Column::of(name, &chains(all))).collect();
     let mean = |chain: Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
     let acceptance: Vec<f64> = chains(&acceptance).into_iter().map(mean).collect();
     let verdict = Verdict::of(&columns, &acceptance);
     let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
-    let advice = warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, w, draws));
+    let advice = warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, count, w, draws as u64));
     (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
 }
 
