@@ -62,7 +62,7 @@ def environment(scripts: pathlib.Path) -> dict[str, str]:
 
 def interrupted(arguments: list[str], around: dict[str, str], folder: pathlib.Path) -> None:
     """Ctrl-C ends a fit with a table, in the program of the wheel too."""
-    fit = [*arguments, "fit", "examples/atus-female.toml", "--draws", "100000000", "--out", "long"]
+    fit = [*arguments, "fit", "examples/atus-female.toml", "--draws", "10000000", "--out", "long"]
     child = subprocess.Popen(fit, env=around, cwd=folder, stdout=subprocess.PIPE, text=True)
     # Once draws are on the disk.
     for _ in range(600):

@@ -144,7 +144,7 @@ impl Report {
         let row = |Column { name, summary, .. }| Row { name, summary };
         Ok(Report {
             parameters: columns.into_iter().map(row).collect(),
-            advice: Advice::of(&verdict, settings.warmup, draws),
+            advice: Advice::of(&verdict, begun.len(), settings.warmup, draws),
             verdict,
             kernel: settings.kernel.name(),
             chosen: Vec::new(),

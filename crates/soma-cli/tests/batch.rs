@@ -172,10 +172,16 @@ fn strict_is_an_exit_code() {
 fn the_advice_has_numbers() {
     let args = ["--chains", "1", "--warmup", "10", "--draws", "20"];
     let spec = example("regression-n10-eps3");
-    let advice = json(soma().arg("fit").arg(&spec).args(args).arg("--json"))["advice"].clone();
+    let report = json(soma().arg("fit").arg(&spec).args(args).arg("--json"));
+    let advice = &report["advice"];
     assert_eq!(advice["chains"], 4);
     let draws = advice["draws"].as_u64().unwrap();
-    assert!(draws > 20);
+    let rough = report["verdict"]["reasons"].as_array().unwrap();
+    let rough = rough.iter().find(|reason| reason["kind"] == "rough").unwrap();
+    let [ess, wanted] = ["ess", "wanted"].map(|name| rough[name].as_f64().unwrap());
+    // A fifth more than the 20 draws times what is missing, rounded up to one digit.
+    let least = 1.2 * 20.0 * wanted / ess.max(1.0);
+    assert!((least..=2.0 * least).contains(&(draws as f64)), "{draws} for {rough}");
     let text = soma().arg("fit").arg(&spec).args(args).output().unwrap().stdout;
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains(&format!("--draws {draws}")) && text.contains("--chains 4"), "{text}");
@@ -298,7 +304,7 @@ fn an_interrupted_batch_reports_and_can_be_resumed() {
     let specs = tables(folder.path(), 3);
     let out = folder.path().join("out");
     let mut command = Command::new(env!("CARGO_BIN_EXE_soma"));
-    command.arg("fit").arg(&specs).args(["--draws", "100000000", "--warmup", "10"]);
+    command.arg("fit").arg(&specs).args(["--draws", "1000000", "--warmup", "10"]);
     command.args(["--threads", "1", "--checkpoint", "0.01", "--json", "--quiet", "--out"]);
     let child = command.arg(&out).stdout(Stdio::piped()).spawn().unwrap();
     let draws = out.join("table-0000/draws/chain-0000-part-00000.parquet");

@@ -29,7 +29,7 @@ pub fn judge(
     warmup: Option<u64>,
 ) -> (bool, String, Vec<String>, Vec<(&'static str, u64)>) {
     let named = names.iter().zip(&columns);
-    let draws = columns.first().map_or(0, |all| all.shape()[1] as u64);
+    let [count, draws] = columns.first().map_or([0, 0], |all| [all.shape()[0], all.shape()[1]]);
     let columns: Vec<Column> = named.map(|(name, all)| Column::of(name, &chains(all))).collect();
     let mean = |chain: Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
     let crossed = |swaps: &Option<f64>| match swaps {
@@ -44,7 +44,7 @@ pub fn judge(
     };
     let verdict = Verdict::of(&columns, &figures);
     let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
-    let advice = warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, w, draws));
+    let advice = warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, count, w, draws as u64));
     (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
 }
 

@@ -88,7 +88,8 @@ def fit_many(
         The posteriors and a table of results. A fit that raises an exception is one row of it, and
         the other fits go on. After Ctrl-C, the fits that were complete.
 
-    >>> both = soma.fit_many({"a": (release, model), "b": (release, model)}, chains=2, draws=300)
+    >>> one = (posterior.release, posterior.model)
+    >>> both = soma.fit_many({"a": one, "b": one}, chains=2, draws=300)
     >>> list(both), both.results["parameter"].tolist()
     (['a', 'b'], ['mu', 'sigma2', 'mu', 'sigma2'])
     """
@@ -142,6 +143,8 @@ def _parts(
     name: str, one: Problem, options: dict[str, Any]
 ) -> tuple[Release, Model | BuiltinModel, str]:
     """What is fitted, and how. What does not fit together is an error before the first fit."""
+    release: Release
+    model: Model | BuiltinModel
     if isinstance(one, Spec):
         if one.model is None:
             raise ValueError(f"{name}: the spec has no [model]")

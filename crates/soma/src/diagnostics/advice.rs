@@ -19,10 +19,10 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// After a run with so much warm-up and so many draws of each chain. The draws that are missing
-    /// for the effective draws that are wanted, with a fifth to spare; four times as long where the
-    /// chains disagree or may be in pieces of the posterior that they do not leave.
-    pub fn of(verdict: &Verdict, warmup: u64, draws: u64) -> Self {
+    /// After a run of so many chains, with so much warm-up and so many draws of each. The draws that
+    /// are missing for the effective draws that are wanted, with a fifth to spare; four times as long
+    /// where the chains disagree or may be in pieces of the posterior that they do not leave.
+    pub fn of(verdict: &Verdict, chains: usize, warmup: u64, draws: u64) -> Self {
         let mut advice = Advice::default();
         for reason in &verdict.reasons {
             match reason {
@@ -34,11 +34,11 @@ impl Advice {
                     let more = 1.2 * draws as f64 * wanted / ess.max(1.0);
                     advice.draws = advice.draws.max(Some(round(more)));
                 }
-                Reason::OneChain => advice.chains = advice.chains.max(Some(4)),
+                Reason::OneChain => advice.chains = advice.chains.max(Some(4.max(chains as u64))),
                 Reason::FewSwaps { .. } | Reason::Apart { .. } => {
                     advice.warmup = Some(round(warmup.saturating_mul(4).max(1000) as f64));
                     advice.draws = advice.draws.max(Some(round(4.0 * draws as f64)));
-                    advice.chains = Some(8);
+                    advice.chains = Some(round(2.0 * chains as f64));
                 }
                 _ => {}
             }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_numbers_follow_from_the_reasons() {
         let rough = |ess| Reason::Rough { parameter: "a".into(), ess, wanted: 400.0 };
-        let of = |reasons| Advice::of(&Verdict { reasons, rhat: 1.0, ess: 90.0 }, 100, 1000);
+        let of = |reasons| Advice::of(&Verdict { reasons, rhat: 1.0, ess: 90.0 }, 1, 100, 1000);
         assert_eq!(of(vec![]), Advice::default());
         // 1000 draws are 100 effective ones, and 400 are wanted.
         assert_eq!(of(vec![rough(100.0)]), Advice { draws: Some(5000), ..Advice::default() });

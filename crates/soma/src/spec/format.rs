@@ -16,7 +16,7 @@ pub(super) fn check(root: &Table) -> Result<(), Invalid> {
             "format",
             "this spec is of a newer format than this version of soma reads",
             format,
-            format!("1 to {FORMAT}, or a newer version of soma"),
+            format!("at most {FORMAT}, or a newer version of soma"),
         )),
     }
 }
