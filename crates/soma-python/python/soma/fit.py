@@ -222,7 +222,7 @@ class _Chain:
     sampler: str
     chain: int
     store: _soma.Store | None
-    with_records: bool
+    with_records: bool = False
     records_thin: int | None = None
 
     def run(self, control: _soma.Control) -> ChainDraws:

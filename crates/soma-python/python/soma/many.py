@@ -142,6 +142,7 @@ def _parts(
     name: str, one: Problem, options: dict[str, Any]
 ) -> tuple[Release, Model | BuiltinModel, str]:
     """What is fitted, and how. What does not fit together is an error before the first fit."""
+    model: Model | BuiltinModel
     if isinstance(one, Spec):
         if one.model is None:
             raise ValueError(f"{name}: the spec has no [model]")

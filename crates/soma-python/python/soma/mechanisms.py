@@ -47,7 +47,7 @@ M = TypeVar("M", bound=Mechanism)
 def _with_known_settings(cls: type[M]) -> type[M]:
     """The class; a setting that it does not have is an error that names those it has."""
     initialise = cls.__init__
-    fields = sorted(dataclasses.fields(cls), key=lambda field: field.kw_only)
+    fields = sorted(dataclasses.fields(cls), key=lambda field: bool(field.kw_only))
     names = [field.name for field in fields]
 
     @functools.wraps(initialise)
