@@ -14,6 +14,7 @@ mod display;
 mod examples;
 mod exit;
 mod fit;
+pub mod import;
 mod interrupt;
 mod measure;
 mod memory;
@@ -53,6 +54,8 @@ enum Command {
     Merge(merge::Args),
     /// Check a spec, or a release alone, and print what it says.
     Check(check::Args),
+    /// Turn what another tool printed into the release of a spec.
+    Import(import::Args),
     /// List the shipped specs, or print one to start your own from.
     Examples(examples::Args),
     /// Print a script that completes the options of soma in a shell.
@@ -89,6 +92,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Calibrate(args) => calibrate::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
+        Command::Import(args) => import::run(args),
         Command::Examples(args) => examples::run(args),
         Command::Completions(args) => shell::completions(args),
         Command::Man(args) => shell::man(args),

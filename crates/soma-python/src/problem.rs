@@ -8,6 +8,7 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use soma::chain;
+use soma::error::Invalid;
 use soma::spec::{Sampler, Spec};
 use soma_store::{available_memory, check_memory, in_words};
 
@@ -15,7 +16,7 @@ use crate::collector::{Collected, Collector};
 use crate::control::Control;
 use crate::custom_model::CustomModel;
 use crate::errors::{failed, invalid, unreadable};
-use crate::release::Release;
+use crate::release::{self, Release};
 use crate::store::Store;
 
 /// A release with a model that fits it.
@@ -151,10 +152,22 @@ impl Problem {
         self.0.model().record_dim()
     }
 
+    /// The number of records; of slots for them, where it is not public.
+    #[getter]
+    fn n(&self) -> usize {
+        self.0.release().n()
+    }
+
     /// A name for each released value.
     #[getter]
     fn labels(&self) -> Vec<String> {
-        self.0.release().query().labels()
+        release::labels(self.0.release())
+    }
+
+    /// The released values.
+    #[getter]
+    fn values(&self) -> Vec<f64> {
+        release::values(self.0.release())
     }
 
     /// A replicated release at each theta, without the GIL: a row for each.
@@ -164,13 +177,18 @@ impl Problem {
         thetas: PyReadonlyArray2<'py, f64>,
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        if self.0.release().slotted().is_some() {
+            let problem = "replicated releases are of so many records, and n is not public";
+            let allowed = "a release like it with n=, a number";
+            return Err(invalid(Invalid::new("release.n", problem, "unknown", allowed)));
+        }
         let thetas: Vec<Vec<f64>> =
             thetas.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
         let rows = py.detach(|| soma::predictive::releases(&self.0, &thetas, seed));
         let rows = rows.map_err(failed)?;
-        let (count, k) = (rows.len(), self.0.release().query().dim());
+        let (count, k) = (rows.len(), release::values(self.0.release()).len());
         let values = Array2::from_shape_vec((count, k), rows.into_iter().flatten().collect());
-        Ok(PyArray2::from_owned_array(py, values.expect("a value for each statistic")))
+        Ok(PyArray2::from_owned_array(py, values.expect("a value for each released value")))
     }
 
     /// Reads the table `[sampler]` of a spec, with defaults for what it leaves out.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use soma::release;
+use soma::error::Invalid;
+use soma::release::{self, Aggregate, Part, PartLaw};
 
 use crate::custom_query::CustomQuery;
 use crate::errors::{invalid, unreadable};
@@ -45,12 +46,85 @@ impl Release {
     /// A name for each released value.
     #[getter]
     fn labels(&self) -> Vec<String> {
-        self.0.query().labels()
+        labels(&self.0)
     }
 
-    /// The scale of the noise of each released value.
+    /// The released values, those of all parts one after the other; the threshold, where one was
+    /// suppressed.
+    #[getter]
+    fn values(&self) -> Vec<f64> {
+        values(&self.0)
+    }
+
+    /// The scale of the noise of each released value; NaN where it has none of its own.
     #[getter]
     fn scales(&self) -> Vec<f64> {
-        self.0.scales()
+        let scales = |part: &Part| match part.law() {
+            PartLaw::Independent(mechanism) => mechanism.scales().to_vec(),
+            PartLaw::Joint(law) => vec![f64::NAN; law.published()],
+        };
+        self.0.published_parts().iter().flat_map(scales).collect()
     }
+
+    /// The normalised log density of `values`, published of records whose statistics have these
+    /// sums.
+    fn log_density(&self, values: Vec<f64>, sums: Vec<f64>) -> PyResult<f64> {
+        let parts = self.0.published_parts();
+        let published = parts.iter().map(|part| part.values().len()).sum();
+        let statistics = parts.iter().map(|part| part.query().dim()).sum();
+        as_many("values", &values, published)?;
+        as_many("sums", &sums, statistics)?;
+        let (mut values, mut sums) = (&values[..], &sums[..]);
+        let density = |part: &Part| {
+            let (own, others) = values.split_at(part.values().len());
+            let (behind, rest) = sums.split_at(part.query().dim());
+            (values, sums) = (others, rest);
+            match part.law() {
+                PartLaw::Joint(law) => law.log_density(own, behind),
+                PartLaw::Independent(mechanism) => {
+                    let unit = match part.aggregate() {
+                        Aggregate::Sum => 1.0,
+                        Aggregate::Mean => self.0.n() as f64,
+                    };
+                    let answers: Vec<f64> = behind.iter().map(|sum| sum / unit).collect();
+                    mechanism.log_density(own, &answers)
+                }
+            }
+        };
+        Ok(parts.iter().map(density).sum())
+    }
+}
+
+fn as_many(field: &str, given: &[f64], expected: usize) -> PyResult<()> {
+    if given.len() == expected {
+        return Ok(());
+    }
+    let allowed = format!("{expected} numbers");
+    let given = format!("{} numbers", given.len());
+    Err(invalid(Invalid::new(field, "their number does not fit the release", given, allowed)))
+}
+
+/// A name for each released value.
+pub fn labels(release: &release::Release) -> Vec<String> {
+    let parts = release.published_parts();
+    let labels = |part: &Part| {
+        let own = match part.law() {
+            PartLaw::Independent(_) => part.query().labels(),
+            PartLaw::Joint(law) if law.published() == 1 => vec![law.name().to_string()],
+            PartLaw::Joint(law) => {
+                (1..=law.published()).map(|i| format!("{} {i}", law.name())).collect()
+            }
+        };
+        let below = |label: String| match parts {
+            [_] => label,
+            _ => format!("{}: {label}", part.name()),
+        };
+        own.into_iter().map(below).collect::<Vec<_>>()
+    };
+    parts.iter().flat_map(labels).collect()
+}
+
+/// The released values, those of all parts one after the other.
+pub fn values(release: &release::Release) -> Vec<f64> {
+    release.published_parts().iter().flat_map(|part| part.values().to_vec()).collect()
 }

@@ -33,7 +33,9 @@ impl Run {
     #[getter]
     fn has_query(&self) -> bool {
         let table = self.spec().parse::<toml::Table>().unwrap_or_default();
-        table.get("release").is_some_and(|release| release.get("query").is_some())
+        let keys = ["query", "statistics", "parts"];
+        let holds = |release: &toml::Value| keys.iter().any(|key| release.get(key).is_some());
+        table.get("release").is_some_and(holds)
     }
 
     /// How the run was made.

@@ -14,9 +14,21 @@ use toml::{Table, Value};
 pub fn read_spec<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
     let table: Option<Table> = text.parse().ok();
     let alone = table.as_ref().is_some_and(|table| !table.contains_key("model"));
-    let read = if alone { Release::parse(text).map(|_| ()) } else { Spec::parse(text).map(|_| ()) };
+    let read = match alone {
+        // Statistics as text are known with a model only.
+        true if table.as_ref().is_some_and(has_statistics) => Ok(()),
+        true => Release::parse(text).map(|_| ()),
+        false => Spec::parse(text).map(|_| ()),
+    };
     read.map_err(|error| PyValueError::new_err(error.to_string()))?;
     dict(py, table.unwrap_or_default())
+}
+
+/// Whether a part of the release has statistics as text.
+fn has_statistics(table: &Table) -> bool {
+    let Some(release) = table.get("release") else { return false };
+    let parts = release.get("parts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    std::iter::once(release).chain(parts).any(|part| part.get("statistics").is_some())
 }
 
 fn dict<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {

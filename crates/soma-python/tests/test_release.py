@@ -56,8 +56,8 @@ def test_what_is_missing_is_not_taken_for_something_else():
         release(query=soma.Mean)
     with pytest.raises(TypeError, match=r"^release.mechanism: .*given: the class Laplace"):
         release(mechanism=soma.Laplace)
-    with pytest.raises(TypeError, match="^Gaussian: has no setting epsilon. Allowed: rho or scale"):
-        soma.Gaussian(epsilon=1)
+    with pytest.raises(TypeError, match="^Laplace: has no setting rho. Allowed: epsilon or scale"):
+        soma.Laplace(rho=1)
     with pytest.raises(ValueError, match=r"did you mean mean\?$"):
         release(statistic="means")
 

@@ -13,13 +13,18 @@ from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
 from .fit import fit
+from .importers import from_census, from_opendp, from_pipelinedp, from_table
 from .many import Fits, fit_many
 from .mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
+    ExponentialMechanism,
     Gaussian,
     Laplace,
     Mechanism,
+    Noise,
+    PermuteAndFlip,
+    Ratio,
     RoundedLaplace,
 )
 from .model import Model
@@ -39,8 +44,21 @@ from .posterior import Chosen, Move, Posterior, Settings, Tried
 from .predict import Prediction
 from .priors import DirichletPrior, Gamma, NormalInverseGamma, NormalPrior, Prior
 from .records import Records
-from .queries import Categories, CrossTable, CustomQuery, Gram, Histogram, LogSum, Mean, Query
-from .release import Release
+from .queries import (
+    Categories,
+    Count,
+    CrossTable,
+    CustomQuery,
+    Gram,
+    Histogram,
+    LogSum,
+    Mean,
+    Moments,
+    Quantile,
+    Query,
+    Variance,
+)
+from .release import Part, Release
 from .spec import Spec, parse_spec, read_spec
 from .stored import open
 from .text import Statistics, TextModel
@@ -52,6 +70,7 @@ __all__ = [
     "Categorical",
     "Categories",
     "Chosen",
+    "Count",
     "Coupling",
     "CrossTable",
     "CustomQuery",
@@ -61,6 +80,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
+    "ExponentialMechanism",
     "Fits",
     "Gamma",
     "Gaussian",
@@ -73,16 +93,22 @@ __all__ = [
     "Mean",
     "Mechanism",
     "Model",
+    "Moments",
     "Move",
+    "Noise",
     "Normal",
     "NormalInverseGamma",
     "NormalPrior",
+    "Part",
+    "PermuteAndFlip",
     "Posterior",
     "Prediction",
     "Predictors",
     "Prior",
     "Progress",
+    "Quantile",
     "Query",
+    "Ratio",
     "Records",
     "Regression",
     "Release",
@@ -93,6 +119,7 @@ __all__ = [
     "TextModel",
     "Tried",
     "Uniform",
+    "Variance",
     "WorkerLost",
     "__version__",
     "calibrate",
@@ -100,6 +127,10 @@ __all__ = [
     "diagnose",
     "fit",
     "fit_many",
+    "from_census",
+    "from_opendp",
+    "from_pipelinedp",
+    "from_table",
     "open",
     "parse_spec",
     "read_spec",

@@ -27,7 +27,7 @@ def to_arviz(posterior: Posterior) -> Any:
     }
     options: dict[str, Any] = {}
     if posterior.release is not None:
-        groups["observed_data"] = {"release": np.array(posterior.release.values)}
+        groups["observed_data"] = {"release": np.array(posterior.release.observed)}
         options["coords"] = {"statistic": list(posterior.release.labels)}
         options["dims"] = {"release": ["statistic"]}
     if int(arviz.__version__.split(".")[0]) >= 1:

@@ -25,7 +25,8 @@ class Described:
             object.__setattr__(self, field.name, frozen(getattr(self, field.name)))
 
     def __repr__(self) -> str:
-        fields = ((field, getattr(self, field.name)) for field in dataclasses.fields(self))
+        ordered = sorted(dataclasses.fields(self), key=lambda field: bool(field.kw_only))
+        fields = ((field, getattr(self, field.name)) for field in ordered)
         given = (f"{f.name}={value!r}" for f, value in fields if value != f.default)
         return f"{type(self).__name__}({', '.join(given)})"
 

@@ -19,6 +19,7 @@ __all__ = [
     "Window",
     "__version__",
     "arrow_stream",
+    "import_release",
     "judge",
     "posterior_means",
     "read_arrow",
@@ -72,8 +73,16 @@ class Release:
         """A name for each released value."""
 
     @property
+    def values(self) -> list[float]:
+        """The released values of all parts; the threshold, where one was suppressed."""
+
+    @property
     def scales(self) -> list[float]:
-        """The scale of the noise of each released value."""
+        """The scale of the noise of each released value; NaN where it has none of its own."""
+
+    def log_density(self, values: Sequence[float], sums: Sequence[float]) -> float:
+        """The normalised log density of `values`, published of records whose statistics have
+        these sums."""
 
 _Chosen: TypeAlias = tuple[str, list[tuple[str, float, float, float, float]]]
 
@@ -123,12 +132,20 @@ class Problem:
     def record_dim(self) -> int:
         """The length of a record."""
 
+    @property
+    def n(self) -> int:
+        """The number of records; of slots for them, where it is not public."""
+
     def with_records(self) -> Problem:
         """The same with records to be imputed whatever the kernel, since they are to be stored."""
 
     @property
     def labels(self) -> list[str]:
         """A name for each released value."""
+
+    @property
+    def values(self) -> list[float]:
+        """The released values."""
 
     def predict(self, thetas: NDArray[Any], seed: int) -> NDArray[Any]:
         """A replicated release at each theta, a row for each."""
@@ -352,3 +369,19 @@ class Run:
 
 def run_program(args: Sequence[str]) -> int:
     """Runs the program `soma` on these arguments, of which the first is its name. Gives its exit code."""
+
+def import_release(
+    tool: str,
+    tables: Sequence[tuple[str, str]],
+    *,
+    n: str | None = None,
+    clamp: Sequence[tuple[str, tuple[float, float]]] | None = None,
+    candidates: Sequence[tuple[str, Sequence[float]]] | None = None,
+    labels: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    noise: str | None = None,
+    scale: float | None = None,
+    threshold: float | None = None,
+    geocode: str | None = None,
+) -> str:
+    """The table `[release]` of what a tool printed: tables as CSV, each with its name."""

@@ -154,7 +154,7 @@ def fit(
         settings=settings,
         seconds=time.monotonic() - start,
         interrupted=results.interrupted or any(piece.stopped for piece in pieces),
-        records=kept and keeper(release.n, problem.record_dim, kept, model),
+        records=kept and keeper(problem.n, problem.record_dim, kept, model),
     )
 
 
@@ -222,7 +222,7 @@ class _Chain:
     sampler: str
     chain: int
     store: _soma.Store | None
-    with_records: bool
+    with_records: bool = False
     records_thin: int | None = None
 
     def run(self, control: _soma.Control) -> ChainDraws:

@@ -1,11 +1,11 @@
-"""The noise that was added to the query's answer."""
+"""The law of what was published: the noise, and what was done to the noisy answer."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
 
 from ._described import Described
 
@@ -15,7 +15,30 @@ Scale = float | Sequence[float]
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Mechanism(Described):
-    """A family of noise with its scale, or with the privacy budget that the scale follows from."""
+    """The law of published values, given the records."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Noise(Mechanism):
+    """A family of noise with its scale, or with the privacy budget that the scale follows from.
+
+    Args:
+        variance: the variance of the noise, in the place of its scale. For a discrete Gaussian
+            that is the variance itself, as the US Census publishes it, not its parameter.
+        granularity: the width g of the lattice of discrete noise: what is published is
+            g (floor(x / g + 1/2) + Z), with whole noise Z of scale / g. OpenDP's `k=` is g = 2**k.
+        within: (low, high), where continuous noise was drawn until the noisy answer was in there.
+        round: the publisher rounded to multiples of this.
+        clamp: (low, high), to which the publisher clamped the noisy answer; `math.inf` for no end.
+        threshold: noisy answers up to this were not shown: `"suppressed"` in the values.
+    """
+
+    variance: Scale | None = dataclasses.field(default=None, kw_only=True)
+    granularity: float | None = dataclasses.field(default=None, kw_only=True)
+    within: tuple[float, float] | None = dataclasses.field(default=None, kw_only=True)
+    round: float | None = dataclasses.field(default=None, kw_only=True)
+    clamp: tuple[float, float] | None = dataclasses.field(default=None, kw_only=True)
+    threshold: float | None = dataclasses.field(default=None, kw_only=True)
 
 
 M = TypeVar("M", bound=Mechanism)
@@ -24,7 +47,8 @@ M = TypeVar("M", bound=Mechanism)
 def _with_known_settings(cls: type[M]) -> type[M]:
     """The class; a setting that it does not have is an error that names those it has."""
     initialise = cls.__init__
-    names = [field.name for field in dataclasses.fields(cls)]
+    fields = sorted(dataclasses.fields(cls), key=lambda field: bool(field.kw_only))
+    names = [field.name for field in fields]
 
     @functools.wraps(initialise)
     def checked(self: M, *arguments: Any, **settings: Any) -> None:
@@ -32,7 +56,7 @@ def _with_known_settings(cls: type[M]) -> type[M]:
             if name not in names:
                 raise TypeError(
                     f"{cls.__name__}: has no setting {name}. Allowed: {names[0]} or {names[1]}; "
-                    f"and {names[2]}."
+                    f"and {', '.join(names[2:])}."
                 )
         initialise(self, *arguments, **settings)
 
@@ -42,14 +66,15 @@ def _with_known_settings(cls: type[M]) -> type[M]:
 
 @_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
-class Laplace(Mechanism):
+class Laplace(Noise):
     """Laplace noise: density proportional to exp(-\\|r\\| / scale).
 
     Args:
         epsilon: the privacy budget; the scale is then sensitivity / epsilon.
         scale: the scale itself, in the unit of the released values; one, or one for each value.
-        sensitivity: how far the *sum* of the statistics moves, in the sum of absolute values, when
-            one record is replaced, where the curator used another number than the query's own.
+        sensitivity: how far the *sum* of the statistics moves, in the sum of absolute values,
+            between neighbours, where the curator used another number than the query's own.
+        variance, granularity, within, round, clamp, threshold: as for `Noise`.
 
     >>> soma.Laplace(epsilon=1.0)
     Laplace(epsilon=1.0)
@@ -63,7 +88,7 @@ class Laplace(Mechanism):
 
 @_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
-class Gaussian(Mechanism):
+class Gaussian(Noise):
     """Gaussian noise: density proportional to exp(-r^2 / (2 scale^2)).
 
     Args:
@@ -71,23 +96,36 @@ class Gaussian(Mechanism):
             sensitivity / sqrt(2 rho).
         scale: the standard deviation itself, in the unit of the released values; one, or one for
             each value.
-        sensitivity: how far the *sum* of the statistics moves, in the Euclidean norm, when one
-            record is replaced, where the curator used another number than the query's own.
+        sensitivity: how far the *sum* of the statistics moves, in the Euclidean norm, between
+            neighbours, where the curator used another number than the query's own.
+        epsilon, delta: another budget, with the rule that the curator used.
+        rule: how the scale follows from epsilon and delta: `"analytic"` or `"classical"`.
+        variance, granularity, within, round, clamp, threshold: as for `Noise`.
+
+    >>> soma.Gaussian(epsilon=1.0, delta=1e-5, rule="analytic")
+    Gaussian(epsilon=1.0, delta=1e-05, rule='analytic')
     """
 
     kind: ClassVar[str] = "gaussian"
     rho: float | None = None
     scale: Scale | None = None
     sensitivity: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    rule: Literal["analytic", "classical"] | None = None
 
 
 @_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
-class DiscreteLaplace(Mechanism):
+class DiscreteLaplace(Noise):
     """Whole numbers, with probability proportional to exp(-\\|r\\| / scale): for counts.
 
     Args:
         epsilon, scale, sensitivity: as for `Laplace`.
+        variance, granularity, within, round, clamp, threshold: as for `Noise`.
+
+    >>> soma.DiscreteLaplace(scale=2.0, threshold=10)
+    DiscreteLaplace(scale=2.0, threshold=10)
     """
 
     kind: ClassVar[str] = "discrete-laplace"
@@ -98,29 +136,80 @@ class DiscreteLaplace(Mechanism):
 
 @_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
-class DiscreteGaussian(Mechanism):
+class DiscreteGaussian(Noise):
     """Whole numbers, with probability proportional to exp(-r^2 / (2 scale^2)): for counts.
 
     Args:
-        rho, scale, sensitivity: as for `Gaussian`.
+        rho, scale, sensitivity, epsilon, delta, rule: as for `Gaussian`.
+        variance, granularity, within, round, clamp, threshold: as for `Noise`.
     """
 
     kind: ClassVar[str] = "discrete-gaussian"
     rho: float | None = None
     scale: Scale | None = None
     sensitivity: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    rule: Literal["analytic", "classical"] | None = None
 
 
 @_with_known_settings
 @dataclasses.dataclass(frozen=True, repr=False)
-class RoundedLaplace(Mechanism):
+class RoundedLaplace(Noise):
     """Laplace noise rounded to whole numbers, as Google's library adds it to counts.
 
     Args:
         epsilon, scale, sensitivity: as for `Laplace`.
+        variance, granularity, within, round, clamp, threshold: as for `Noise`.
     """
 
     kind: ClassVar[str] = "rounded-laplace"
     epsilon: float | None = None
     scale: Scale | None = None
     sensitivity: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Ratio(Mechanism):
+    """Only the ratio of a noisy sum and a noisy count was published.
+
+    Args:
+        numerator: the noise of the sum, with its scale.
+        denominator: the noise of the count, with its scale.
+        middle: what the tool subtracts from each record before it sums them, and adds to the
+            ratio; 0, if left out.
+        least: the smallest denominator that is used, such as 1 for `max(1, count)`.
+
+    >>> soma.Ratio(soma.Laplace(scale=1.0), soma.DiscreteLaplace(scale=1.0))
+    Ratio(numerator=Laplace(scale=1.0), denominator=DiscreteLaplace(scale=1.0))
+    """
+
+    kind: ClassVar[str] = "ratio"
+    numerator: Noise | Mapping[str, Any]
+    denominator: Noise | Mapping[str, Any]
+    middle: float | Sequence[float] | None = None
+    least: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class PermuteAndFlip(Mechanism):
+    """A candidate chosen by permute and flip: OpenDP's quantiles under pure privacy.
+
+    Args:
+        scale: what scores are divided by.
+    """
+
+    kind: ClassVar[str] = "permute-and-flip"
+    scale: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ExponentialMechanism(Mechanism):
+    """A candidate chosen with probability proportional to exp(-score / scale).
+
+    Args:
+        scale: what scores are divided by.
+    """
+
+    kind: ClassVar[str] = "exponential"
+    scale: float

@@ -150,7 +150,7 @@ class Dirichlet(BuiltinModel):
             whole("Dirichlet.dim", self.dim, 2)
 
     def _problem(self, release: Release) -> _soma.Problem:
-        shares = len(release.values)
+        shares = len(release.values or ())
         if self.dim not in (None, shares) and isinstance(release.query, (LogSum, Mean)):
             raise ValueError(
                 "model.dim: the number of shares does not fit the release (given: "

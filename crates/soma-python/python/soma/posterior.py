@@ -285,7 +285,7 @@ class Posterior:
         thetas = self.draws.reshape(-1, len(self.parameters))
         chosen = np.linspace(0, len(thetas) - 1, draws).round().astype(int)
         values = problem.predict(np.ascontiguousarray(thetas[chosen]), seed)
-        return Prediction(tuple(problem.labels), values, np.array(release.values, dtype=float))
+        return Prediction(tuple(problem.labels), values, np.array(problem.values))
 
     def to_arviz(self) -> Any:
         """An ArviZ `InferenceData`, or `DataTree` with ArviZ 1.x.

@@ -118,6 +118,64 @@ class CrossTable(Query):
     margin: Sequence[int] | None = None
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
+class Count(Query):
+    """1 for every record: their number, for a part with a noisy count.
+
+    >>> soma.Count()
+    Count()
+    """
+
+    kind: ClassVar[str] = "count"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Moments(Query):
+    """Products of powers of the variables of a record, each clamped to its range.
+
+    Args:
+        clamp: (low, high), or one such range for each variable.
+        degree: all products up to this degree were released; or
+        powers: a list for each statistic, with the power of each variable.
+
+    >>> soma.Moments(clamp=[(0, 10), (0, 1)], powers=[[1, 0], [1, 1]])
+    Moments(clamp=((0, 10), (0, 1)), powers=((1, 0), (1, 1)))
+    """
+
+    kind: ClassVar[str] = "moments"
+    clamp: Range | Sequence[Range]
+    degree: int | None = None
+    powers: Sequence[Sequence[int]] | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Variance(Query):
+    """The sample variance of clamped numbers, released as such.
+
+    Args:
+        clamp: (low, high).
+        ddof: 1, if left out, for the sum of squares over n - 1; 0 for that over n.
+    """
+
+    kind: ClassVar[str] = "variance"
+    clamp: Range
+    ddof: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Quantile(Query):
+    """A quantile, chosen among candidates: with `PermuteAndFlip` or `ExponentialMechanism`.
+
+    Args:
+        candidates: the numbers that it was chosen among, in increasing order.
+        alpha: 0.5 for the median.
+    """
+
+    kind: ClassVar[str] = "quantile"
+    candidates: Sequence[float]
+    alpha: float = 0.5
+
+
 @dataclasses.dataclass(frozen=True)
 class CustomQuery:
     """A query of your own, as a function of many records at a time.

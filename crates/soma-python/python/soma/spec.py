@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from ._described import Described
 from .fit import fit
 from .models import BuiltinModel
 from .posterior import Posterior
-from .release import Release
+from .release import Part, Release
 from .text import Statistics, TextModel
 
 
@@ -70,11 +71,10 @@ def parse_spec(text: str) -> Spec:
     tables = _soma.read_spec(text)
     model = tables.get("model")
     release = tables["release"]
-    if "statistics" in release:
-        release["query"] = Statistics(release.pop("statistics"))
+    if "parts" in release:
+        release["parts"] = [Part(**_part(part)) for part in release["parts"]]
     else:
-        release["query"] = _object(queries.Query, release["query"])
-    release["mechanism"] = _object(mechanisms.Mechanism, release["mechanism"])
+        release = _part(release)
     if model is not None:
         if "prior" in model:
             model["prior"] = _prior(model["prior"])
@@ -82,6 +82,20 @@ def parse_spec(text: str) -> Spec:
             model["predictors"] = models.Predictors(**model["predictors"])
         model = TextModel(**model) if "record" in model else _object(BuiltinModel, model)
     return Spec(Release(**release), model, tables.get("sampler", {}), tables.get("output", {}))
+
+
+def _part(table: dict[str, Any]) -> dict[str, Any]:
+    """The table of a part, or of a release of one part, with its query and mechanism as objects."""
+    part = dict(table)
+    if "statistics" in part:
+        part["query"] = Statistics(part.pop("statistics"))
+    else:
+        part["query"] = _object(queries.Query, part["query"])
+    mechanism = dict(part["mechanism"])
+    for noise in {"numerator", "denominator"} & set(mechanism):
+        mechanism[noise] = _object(mechanisms.Mechanism, mechanism[noise])
+    part["mechanism"] = _object(mechanisms.Mechanism, mechanism)
+    return part
 
 
 T = TypeVar("T", bound=Described)
@@ -97,5 +111,11 @@ def _object(base: type[T], table: dict[str, Any]) -> T:
     """The object of a subclass of `base` that the table stands for."""
     fields = dict(table)
     kind = fields.pop("kind")
-    (found,) = (one for one in base.__subclasses__() if one.kind == kind)
+    (found,) = (one for one in _kinds(base) if one.kind == kind)
     return found(**fields)
+
+
+def _kinds(base: type[T]) -> Iterator[type[T]]:
+    for one in base.__subclasses__():
+        yield one
+        yield from _kinds(one)

@@ -1,0 +1,222 @@
+//! `soma import`: what another tool printed, as the table `[release]` of a spec.
+//!
+//! One file for each tool. Scales are taken from what the tool prints and never computed again.
+
+mod cells;
+mod census_gls;
+mod census_nmf;
+mod frame;
+mod opendp;
+mod pipelinedp;
+mod table;
+mod write;
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use soma::release::Release;
+
+use crate::exit::{self, Failed, Outcome};
+use crate::spec_file;
+use frame::Frame;
+use write::Part;
+
+/// Whose tables they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Tool {
+    /// OpenDP's Polars front: query.summarize() and query.release().collect(), two files.
+    Opendp,
+    /// PipelineDP, with output_noise_stddev=True.
+    Pipelinedp,
+    /// A noisy measurement file of the US Census.
+    CensusNmf,
+    /// Estimates of the US Census: geocode, query, estimate, std_dev.
+    CensusGls,
+    /// A table of noisy counts: labels, value, and scale, variance or std_dev.
+    Table,
+}
+
+/// What the tables do not say.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Options {
+    /// The number of records, or unknown; unknown, if not given.
+    #[arg(long, value_name = "N")]
+    pub n: Option<String>,
+    /// The range that a column was clamped to.
+    #[arg(long, value_name = "COLUMN=LOW,HIGH", value_parser = ranged)]
+    pub clamp: Vec<(String, Vec<f64>)>,
+    /// The candidates that the quantile of a column was chosen among.
+    #[arg(long, value_name = "COLUMN=A,B,...", value_parser = listed)]
+    pub candidates: Vec<(String, Vec<f64>)>,
+    /// All groups that there could be; those that are not in the table were suppressed.
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub labels: Vec<String>,
+    /// The columns (of census files: the queries) to import; all, if not given.
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// The kind of noise, where the tool does not print it.
+    #[arg(long, value_name = "KIND")]
+    pub noise: Option<String>,
+    /// The scale of the noise, where the table has no column of it.
+    #[arg(long, value_name = "B")]
+    pub scale: Option<f64>,
+    /// The noisy count up to which none is shown, where the tool does not print it.
+    #[arg(long, value_name = "T")]
+    pub threshold: Option<f64>,
+    /// The geographic unit to import, of a file with several.
+    #[arg(long, value_name = "G")]
+    pub geocode: Option<String>,
+}
+
+/// Reads what another tool printed, and prints the table [release] of a spec. Scales are taken as
+/// the tool prints them. Complete it with a [model].
+#[derive(clap::Args)]
+pub struct Args {
+    /// Whose tables they are.
+    tool: Tool,
+    /// The tables, as CSV.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+    /// Write here instead of to standard output.
+    #[arg(long, value_name = "RELEASE.toml")]
+    out: Option<PathBuf>,
+}
+
+/// The subcommand.
+pub fn run(args: Args) -> Outcome {
+    let named = |path: &PathBuf| Ok((path.display().to_string(), spec_file::text(path)?));
+    let tables = args.files.iter().map(named).collect::<Result<Vec<_>, Failed>>()?;
+    let text = release(args.tool, &tables, &args.options).map_err(Failed::Input)?;
+    match args.out {
+        None => exit::print(text.trim_end()),
+        Some(path) => std::fs::write(&path, text)
+            .map_err(|error| Failed::Run(format!("{}: {error}", path.display()))),
+    }
+}
+
+/// The table `[release]` of tables as CSV, each with the name that errors call it.
+pub fn release(
+    tool: Tool,
+    tables: &[(String, String)],
+    options: &Options,
+) -> Result<String, String> {
+    let frames: Vec<Frame> =
+        tables.iter().map(|(name, text)| Frame::parse(name, text)).collect::<Result<_, _>>()?;
+    let Imported { parts, remarks } = match tool {
+        Tool::Opendp => opendp::read(&frames, options),
+        Tool::Pipelinedp => pipelinedp::read(&frames, options),
+        Tool::CensusNmf => census_nmf::read(&frames, options),
+        Tool::CensusGls => census_gls::read(&frames, options),
+        Tool::Table => table::read(&frames, options),
+    }?;
+    let text = write::release(options.n.as_deref(), &parts, &remarks);
+    // Statistics as text are known with a model only.
+    if parts.iter().all(|part| part.query.starts_with("query")) {
+        Release::parse(&text).map_err(|error| error.invalid.to_string())?;
+    }
+    Ok(text)
+}
+
+/// What an importer found.
+struct Imported {
+    parts: Vec<Part>,
+    remarks: Vec<String>,
+}
+
+impl Options {
+    fn clamp_of(&self, column: &str) -> Result<&[f64], String> {
+        named(&self.clamp, column).ok_or_else(|| {
+            format!(
+                "clamp: the range that {column} was clamped to is not printed (given: nothing). \
+                 Allowed: --clamp {column}=LOW,HIGH."
+            )
+        })
+    }
+
+    fn candidates_of(&self, column: &str) -> Result<&[f64], String> {
+        named(&self.candidates, column).ok_or_else(|| {
+            format!(
+                "candidates: those of the quantile of {column} are not printed (given: nothing). \
+                 Allowed: --candidates {column}=A,B,..."
+            )
+        })
+    }
+}
+
+fn named<'a>(all: &'a [(String, Vec<f64>)], column: &str) -> Option<&'a [f64]> {
+    all.iter().find(|(name, _)| name == column).map(|(_, numbers)| &numbers[..])
+}
+
+/// A clamped variable: the query of a record that is this number alone, or a statistic as text where
+/// a record has several.
+fn variable(column: &str, several: bool, options: &Options) -> Result<String, String> {
+    let clamp = options.clamp_of(column)?;
+    if several {
+        let text = format!("clamp({column}, {:?}, {:?})", clamp[0], clamp[1]);
+        return Ok(format!("statistics = [{}]", write::quoted(&text)));
+    }
+    Ok(format!("query = {{ kind = \"mean\", clamp = {} }}", write::list(clamp)))
+}
+
+/// The key of a mechanism that follows from standard deviations of the noise, with its numbers.
+fn law_of_sd(kind: &str, sd: &[f64]) -> (&'static str, Vec<f64>) {
+    match kind {
+        "laplace" => ("scale", sd.iter().map(|sd| sd / std::f64::consts::SQRT_2).collect()),
+        "gaussian" => ("scale", sd.to_vec()),
+        _ => ("variance", sd.iter().map(|sd| sd * sd).collect()),
+    }
+}
+
+fn one_frame(frames: &[Frame]) -> Result<&Frame, String> {
+    match frames {
+        [frame] => Ok(frame),
+        _ => {
+            Err(format!("this tool prints one table (given: {}). Allowed: one file.", frames.len()))
+        }
+    }
+}
+
+/// The rows of the one geographic unit, and its code.
+fn of_geocode(frame: &Frame, options: &Options) -> Result<(String, Vec<usize>), String> {
+    let column = frame.need("geocode")?;
+    let mut codes: Vec<&String> = frame.rows.iter().map(|row| &row[column]).collect();
+    codes.sort();
+    codes.dedup();
+    let code = match (&options.geocode, &codes[..]) {
+        (None, [only]) => only,
+        (Some(code), codes) if codes.contains(&code) => code,
+        (given, codes) => {
+            let given = given.as_deref().unwrap_or("nothing");
+            let some: Vec<&str> = codes.iter().take(5).map(|code| code.as_str()).collect();
+            return Err(format!(
+                "geocode: {} has {} of them (given: {given}). Allowed: --geocode with one, such as \
+                 {}.",
+                frame.source,
+                codes.len(),
+                some.join(", ")
+            ));
+        }
+    };
+    let rows = (0..frame.rows.len()).filter(|&row| frame.rows[row][column] == *code).collect();
+    Ok((code.clone(), rows))
+}
+
+/// `COLUMN=A,B,...`.
+fn listed(text: &str) -> Result<(String, Vec<f64>), String> {
+    let bad = || "must be a column, =, and numbers with commas between them".to_string();
+    let (column, numbers) = text.split_once('=').ok_or_else(bad)?;
+    let numbers: Option<Vec<f64>> =
+        numbers.split(',').map(|number| number.trim().parse().ok()).collect();
+    numbers.map(|numbers| (column.to_string(), numbers)).ok_or_else(bad)
+}
+
+/// `COLUMN=LOW,HIGH`.
+fn ranged(text: &str) -> Result<(String, Vec<f64>), String> {
+    let (column, numbers) = listed(text)?;
+    match numbers[..] {
+        [low, high] if low < high => Ok((column, numbers)),
+        _ => Err("must be a column, =, and two numbers, LOW,HIGH with LOW below HIGH".to_string()),
+    }
+}

@@ -1,0 +1,87 @@
+//! What PipelineDP prints with `output_noise_stddev=True`: each metric beside the standard deviation
+//! of its noise.
+
+use super::cells::Cells;
+use super::frame::Frame;
+use super::write::{Part, numbers};
+use super::{Imported, Options, law_of_sd, one_frame, variable};
+
+/// The end of the names of columns of standard deviations.
+const SD: &str = "_noise_stddev";
+
+/// The release of the table: a row for each partition, or one row for all records.
+pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
+    let frame = one_frame(frames)?;
+    let sd_of = |column: &String| frame.find(&format!("{column}{SD}"));
+    let is_metric = |column: &&String| sd_of(column).is_some();
+    let wanted = |column: &&String| options.columns.is_empty() || options.columns.contains(column);
+    let metrics: Vec<&String> = frame.columns.iter().filter(is_metric).filter(wanted).collect();
+    if metrics.is_empty() {
+        return Err(format!(
+            "{}: no metric has its noise beside it (given: {}). Allowed: count and \
+             count{SD}, and so on: AggregateParams(output_noise_stddev=True, ...).",
+            frame.source,
+            frame.columns.join(", ")
+        ));
+    }
+    let is_key = |&at: &usize| {
+        let name = &frame.columns[at];
+        !is_metric(&name) && !name.ends_with(SD)
+    };
+    let keys: Vec<usize> = (0..frame.columns.len()).filter(is_key).collect();
+    let sums = metrics.iter().filter(|metric| metric.as_str() == "sum").count();
+    let part = |metric: &&String| {
+        let values = frame.numbers(frame.need(metric)?)?;
+        let sd = frame.numbers(sd_of(metric).unwrap_or_default())?;
+        let is_count = ["count", "privacy_id_count"].contains(&metric.as_str());
+        // Whole numbers have rounded noise; PipelineDP itself publishes others.
+        let is_whole = is_count && values.iter().all(|value| value.fract() == 0.0);
+        let kind = match (options.noise.as_deref(), is_whole) {
+            (Some("laplace"), true) => "rounded-laplace",
+            (Some("laplace"), false) => "laplace",
+            (Some("gaussian"), false) => "gaussian",
+            (given, _) => {
+                return Err(format!(
+                    "noise: {metric} needs the kind of noise, which PipelineDP does not print \
+                     (given: {}). Allowed: --noise laplace or --noise gaussian, as \
+                     AggregateParams(noise_kind=...) had it.",
+                    given.unwrap_or("nothing")
+                ));
+            }
+        };
+        let shown: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+        let (query, values, sd) = if keys.is_empty() {
+            let query = match is_count {
+                true => "query = { kind = \"count\" }".to_string(),
+                false => variable(metric, sums > 1, options)?,
+            };
+            (query, shown, sd)
+        } else if is_count {
+            let cells = Cells::new(&frame.keys(&keys), options)?;
+            let values = cells.values(&shown, options.threshold)?;
+            let own = |row: &Option<usize>| row.map_or(sd[0], |row| sd[row]);
+            (cells.query.clone(), values, cells.rows.iter().map(own).collect())
+        } else {
+            return Err(format!(
+                "{metric}: of partitions, counts are imported (given: {metric}). Allowed: \
+                 --columns count."
+            ));
+        };
+        let (key, scales) = match kind {
+            // The printed one is that of the noise before it is rounded.
+            "rounded-laplace" => law_of_sd("laplace", &sd),
+            kind => law_of_sd(kind, &sd),
+        };
+        let mut mechanism = vec![("kind", format!("{kind:?}")), (key, numbers(&scales))];
+        if let Some(threshold) = options.threshold {
+            mechanism.push(("threshold", super::write::number(threshold)));
+        }
+        Ok(Part { name: metric.to_string(), query, is_sum: true, values, mechanism })
+    };
+    let parts = metrics.iter().map(part).collect::<Result<_, _>>()?;
+    let remarks = vec![
+        "From PipelineDP: scales are those of the printed standard deviations.".to_string(),
+        "A record is one contribution: right where each privacy unit contributed one.".to_string(),
+    ];
+    Ok(Imported { parts, remarks })
+}

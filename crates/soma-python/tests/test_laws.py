@@ -1,0 +1,176 @@
+"""The laws of releases are those of the tools: 20,000 draws of each against our densities."""
+
+import math
+
+import numpy as np
+import pytest
+
+import soma
+
+DRAWS = 20_000
+THRESHOLD = 1e-6
+
+
+def release(mechanism, query=None, statistic="sum", values=(0,), n=1):
+    query = query or soma.Count()
+    return soma.Release(
+        query=query, mechanism=mechanism, statistic=statistic, values=values, n=n
+    )._native()
+
+
+def chi_square_tail(x, df):
+    """P(chi-square >= x), by Wilson and Hilferty: good to a factor of 2 at 1e-6."""
+    z = ((x / df) ** (1 / 3) - (1 - 2 / (9 * df))) / math.sqrt(2 / (9 * df))
+    return 0.5 * math.erfc(z / math.sqrt(2))
+
+
+def p_value(frequencies, probabilities):
+    """Of cells with their probabilities; those with few expected draws are one cell, with the rest."""
+    observed, expected = np.array(frequencies, float), DRAWS * np.array(probabilities)
+    large = expected >= 10
+    assert large.sum() >= 2
+    others = DRAWS - observed[large].sum(), DRAWS - expected[large].sum()
+    statistic = ((observed[large] - expected[large]) ** 2 / expected[large]).sum()
+    cells = large.sum()
+    if others[1] >= 5:
+        statistic += (others[0] - others[1]) ** 2 / others[1]
+        cells += 1
+    else:
+        assert others[0] < others[1] + 6 * math.sqrt(others[1] + 1) + 6
+    return chi_square_tail(statistic, cells - 1)
+
+
+def compare(draws, points, native, truth):
+    """Draws on a lattice against the density at its points."""
+    mass = [math.exp(native.log_density([y], [truth])) for y in points]
+    frequencies = [np.isclose(draws, y, rtol=0, atol=1e-9).sum() for y in points]
+    return p_value(frequencies, mass)
+
+
+def compare_bins(draws, edges, density):
+    """Continuous draws in bins against the integral of the density (Simpson's rule)."""
+    def integral(low, high):
+        x = np.linspace(low, high, 41)
+        w = np.ones(41)
+        w[1:-1:2], w[2:-1:2] = 4, 2
+        return (w * [density(point) for point in x]).sum() * (high - low) / 120
+
+    mass = [integral(low, high) for low, high in zip(edges[:-1], edges[1:])]
+    return p_value(np.histogram(draws, edges)[0], mass)
+
+
+@pytest.fixture(scope="module")
+def dp():
+    dp = pytest.importorskip("opendp.prelude", reason="needs OpenDP")
+    dp.enable_features("contrib")
+    return dp
+
+
+@pytest.mark.parametrize("scale", [0.7, 3.0])
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_opendp_integers(dp, law, scale):
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int if law == "laplace" else float)
+    measure = dp.m.make_laplace if law == "laplace" else dp.m.make_gaussian
+    noisy = measure(*space, scale=scale)
+    draws = np.array([noisy(40) for _ in range(DRAWS)])
+    ours = soma.DiscreteLaplace if law == "laplace" else soma.DiscreteGaussian
+    points = np.arange(0, 81)
+    assert compare(draws, points, release(ours(scale=scale)), 40) > THRESHOLD
+    other = soma.RoundedLaplace if law == "laplace" else soma.DiscreteLaplace
+    if scale < 1:
+        assert compare(draws, points, release(other(scale=scale)), 40) < THRESHOLD
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_opendp_floats_on_a_lattice(dp, law):
+    """`k=-1`: multiples of 1/2, of a truth that is not one."""
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    measure = dp.m.make_laplace if law == "laplace" else dp.m.make_gaussian
+    noisy = measure(*space, scale=0.8, k=-1)
+    draws = np.array([noisy(10.3) for _ in range(DRAWS)])
+    assert np.array_equal(draws * 2, np.round(draws * 2))
+    ours = soma.DiscreteLaplace if law == "laplace" else soma.DiscreteGaussian
+    mean = soma.Mean(clamp=(0.0, 100.0))
+    points = np.arange(0.0, 20.5, 0.5)
+    for granularity, fits in ((0.5, True), (0.25, False)):
+        native = release(ours(scale=0.8, granularity=granularity), mean)
+        assert (compare(draws, points, native, 10.3) > THRESHOLD) == fits
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_opendp_quantiles(dp, pure):
+    records, candidates = [1.0] * 3 + [2.0] * 4 + [3.0] * 5, [1.5, 2.5, 3.5]
+    measure = dp.max_divergence() if pure else dp.zero_concentrated_divergence()
+    chosen = dp.m.make_private_quantile(
+        dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance(), measure,
+        candidates=candidates, alpha=0.5, scale=4.0,
+    )  # fmt: skip
+    draws = np.array([chosen(records) for _ in range(DRAWS)])
+    sums = [side for c in candidates for side in (_below(records, c), _above(records, c))]
+    laws = soma.PermuteAndFlip(4.0), soma.ExponentialMechanism(4.0)
+    query = soma.Quantile(candidates, 0.5)
+    frequencies = [(draws == c).sum() for c in candidates]
+    for law in laws:
+        native = soma.Release(query=query, mechanism=law, values=[2.5], n=12)._native()
+        mass = [math.exp(native.log_density([c], sums)) for c in candidates]
+        assert abs(sum(mass) - 1) < 1e-9
+        fits = isinstance(law, soma.PermuteAndFlip) == pure
+        assert (p_value(frequencies, mass) > THRESHOLD) == fits
+
+
+def _below(records, c):
+    return sum(x < c for x in records)
+
+
+def _above(records, c):
+    return sum(x > c for x in records)
+
+
+def test_pydp_integers_are_rounded():
+    mechanisms = pytest.importorskip("pydp.algorithms.numerical_mechanisms", reason="needs PyDP", exc_type=ImportError)
+    noisy = mechanisms.LaplaceMechanism(epsilon=1.4, sensitivity=1)
+    draws = np.array([noisy.add_noise(40) for _ in range(DRAWS)])
+    assert np.array_equal(draws, np.round(draws))
+    points = np.arange(0, 81)
+    for law, fits in ((soma.RoundedLaplace, True), (soma.DiscreteLaplace, False)):
+        native = release(law(scale=1 / 1.4))
+        assert (compare(draws, points, native, 40) > THRESHOLD) == fits
+
+
+def test_diffprivlib_bounded_domain():
+    mechanisms = pytest.importorskip("diffprivlib.mechanisms", reason="needs diffprivlib", exc_type=ImportError)
+    noise = mechanisms.LaplaceBoundedDomain(
+        epsilon=1.0, sensitivity=0.4, lower=0.0, upper=1.0, random_state=1
+    )
+    draws = np.array([noise.randomise(0.2) for _ in range(DRAWS)])
+    scale = noise._scale
+    edges = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])
+    mean = soma.Mean(clamp=(0.0, 1.0))
+    for within, fits in (((0.0, 1.0), True), (None, False)):
+        native = release(soma.Laplace(scale=scale, within=within), mean, "mean", [0.5])
+        density = lambda y: math.exp(native.log_density([y], [0.2]))  # noqa: B023, E731
+        assert (compare_bins(draws, edges, density) > THRESHOLD) == fits
+
+
+def test_diffprivlib_variance():
+    """`var`: the sample variance (over n), with noise on a bounded domain."""
+    tools = pytest.importorskip("diffprivlib.tools", reason="needs diffprivlib", exc_type=ImportError)
+    mechanisms = pytest.importorskip("diffprivlib.mechanisms", reason="needs diffprivlib", exc_type=ImportError)
+    records = np.array([0.1, 0.2, 0.4, 0.7, 0.9, 0.95])
+    n = len(records)
+    rng = np.random.RandomState(1)
+    draw = lambda: tools.var(records, epsilon=2.0, bounds=(0.0, 1.0), random_state=rng)  # noqa: E731
+    draws = np.array([draw() for _ in range(DRAWS)])
+    sensitivity = (1.0 / n) ** 2 * (n - 1)
+    noise = mechanisms.LaplaceBoundedDomain(
+        epsilon=2.0, delta=0, sensitivity=sensitivity, lower=0.0, upper=0.25
+    )
+    noise.randomise(0.1)
+    mechanism = soma.Laplace(scale=noise._scale, within=(0.0, 0.25))
+    query = soma.Variance(clamp=(0.0, 1.0), ddof=0)
+    native = soma.Release(query=query, mechanism=mechanism, values=[0.1], n=n)._native()
+    centre = 0.5
+    sums = [(records - centre).sum(), ((records - centre) ** 2).sum(), n]
+    edges = np.array([0.0, 0.03, 0.06, records.var(), 0.15, 0.2, 0.25])
+    density = lambda y: math.exp(native.log_density([y], sums))  # noqa: E731
+    assert compare_bins(draws, np.sort(edges), density) > THRESHOLD
