@@ -192,7 +192,8 @@ fn kernels(chosen: &[Chosen]) -> String {
     });
     let taken = counted.collect::<Vec<String>>().join(", ");
     if names.iter().all(|name| *name == KernelChoice::Counts.name()) {
-        return "Kernel chosen: counts; the release depends on a record only through its cell.\n".into();
+        return "Kernel chosen: counts; the release depends on a record only through its cell.\n"
+            .into();
     }
     if first.tried.is_empty() {
         return format!("Kernel chosen: {taken}; the warm-up was too short to try others.\n");

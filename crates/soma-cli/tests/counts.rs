@@ -30,8 +30,12 @@ fn check_says_which_engine_and_why() {
 fn a_fit_reports_counts() {
     let short = ["--draws", "400", "--warmup", "200"];
     let found = json(soma().arg("fit").arg(example("category-counts")).args(short).arg("--json"));
-    let names: Vec<&str> =
-        found["parameters"].as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = found["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names[0], "p[never]");
     assert_eq!(names[5], "count[never]");
     assert_eq!(found["chosen"][0]["kernel"], "counts");

@@ -5,9 +5,7 @@ use std::sync::{Mutex, MutexGuard, Once};
 use std::time::{Duration, Instant};
 
 use soma::Outcome;
-use soma::chain::{
-    Chosen, Draw, Engine, EngineSnapshot, MoveReport, Observer, Problem, Settings,
-};
+use soma::chain::{Chosen, Draw, Engine, EngineSnapshot, MoveReport, Observer, Problem, Settings};
 use soma::kernel::Counts;
 use soma::spec::Sampler;
 

@@ -286,7 +286,11 @@ fn the_engine_is_chosen_and_explained() {
         let spec = parse(more).unwrap();
         let settings = spec.settings().unwrap();
         let reason = settings.engine_reason(&spec.problem);
-        assert_eq!(settings.samples_counts(&spec.problem), reason.starts_with("counts"), "{reason}");
+        assert_eq!(
+            settings.samples_counts(&spec.problem),
+            reason.starts_with("counts"),
+            "{reason}"
+        );
         settings.samples_counts(&spec.problem)
     };
     assert!(engine(""));
@@ -296,10 +300,7 @@ fn the_engine_is_chosen_and_explained() {
     assert!(!engine("[output]\nrecords = true"));
     let field = |more: &str| parse(more).unwrap_err().invalid.field;
     assert_eq!(field("[sampler]\nkernel = \"counts\"\nmoves = \"centred\""), "sampler.moves");
-    assert_eq!(
-        field("[sampler]\nkernel = \"counts\"\n[output]\nrecords = true"),
-        "sampler.kernel"
-    );
+    assert_eq!(field("[sampler]\nkernel = \"counts\"\n[output]\nrecords = true"), "sampler.kernel");
     // A kernel of records can do it as well, in slots.
     let unknown = |more: &str| Spec::parse(&format!("{}\n{more}", two("\"unknown\"", DL2)));
     for (more, counts) in [("", true), ("[sampler]\nkernel = \"soma\"", false)] {

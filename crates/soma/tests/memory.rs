@@ -56,8 +56,7 @@ fn spec(n: usize, values: &str, query: &str, mechanism: &str, model: &str, sampl
 const LAPLACE: &str = "{ kind = \"laplace\", epsilon = 1.0 }";
 const NORMAL: &str = "kind = \"normal\"\nprior = { kind = \"normal-inverse-gamma\", mean = 0.5, \
                       lambda = 0.1, shape = 2.0, rate = 0.1 }";
-const CATEGORICAL: &str =
-    "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 1.0 }";
+const CATEGORICAL: &str = "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 1.0 }";
 const GAMMA: &str = "prior = { kind = \"gamma\", shape = 2.0, rate = 1.0 }";
 const MEAN: &str = "{ kind = \"mean\", clamp = [0.0, 1.0] }";
 

@@ -357,7 +357,8 @@ impl<'a> CountChain<'a> {
     /// The chain that was stored: it goes on exactly as the one that was not.
     pub fn restore(problem: &'a CountProblem, snapshot: CountSnapshot) -> Outcome<Self> {
         snapshot.check(problem)?;
-        let CountSnapshot { counts, theta, shares, tuning, rng, iteration, moves, taken } = snapshot;
+        let CountSnapshot { counts, theta, shares, tuning, rng, iteration, moves, taken } =
+            snapshot;
         let mut state = State::new(problem, counts, theta);
         state.shares = shares;
         Ok(CountChain {

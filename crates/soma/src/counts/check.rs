@@ -1,9 +1,9 @@
 //! Whether a stored state is one that a chain of counts can be in.
 
-use super::total::Total;
 use super::chain::{CountMoves, CountSnapshot, MoveCounts, partitions_of};
 use super::problem::CountProblem;
 use super::shares::Shares;
+use super::total::Total;
 use crate::rng;
 use crate::stored::{Check, MOST_COUNTED, ensure, finite};
 

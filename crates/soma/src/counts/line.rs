@@ -11,10 +11,10 @@
 use rand::RngExt;
 use rand_distr::Exp1;
 
-use super::total::Total;
 use super::problem::CountProblem;
 use super::shares::Terms;
 use super::state::State;
+use super::total::Total;
 use crate::rng::Rng;
 
 /// The most steps out of one move, shared at random between the two sides.

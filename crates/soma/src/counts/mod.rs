@@ -38,8 +38,8 @@ pub use chain::{CountChain, CountMoves, CountSnapshot, MoveCounts};
 pub use problem::CountProblem;
 pub use published::{CountLaw, Likelihood, Published};
 pub use shares::{CellModel, Shares};
-pub(crate) use simulate::no_draws;
 pub use simulate::Truth;
+pub(crate) use simulate::no_draws;
 pub use table::{Margin, Table};
 pub use total::Total;
 

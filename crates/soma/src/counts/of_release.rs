@@ -30,7 +30,7 @@ impl CountProblem {
             let mechanism = part.mechanism().ok_or_else(|| {
                 format!("the part {:?} has a law of several sums together", part.name())
             })?;
-            rows.extend(rows_of(part, mechanism, &cells, &table, release.n()).map_err(said)?);
+            rows.extend(rows_of(&part, mechanism, &cells, &table, release.n()).map_err(said)?);
         }
         let problem = CountProblem::new(table, rows, Total::of(release), shares).map_err(said)?;
         Ok(problem.with_cells(cells))

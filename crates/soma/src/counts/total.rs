@@ -61,7 +61,11 @@ impl Total {
             Total::Known(_) if by != 0.0 => f64::NEG_INFINITY,
             Total::Known(_) | Total::Unknown(SizePrior::Flat) => 0.0,
             Total::Unknown(SizePrior::Uniform { low, high }) => {
-                if (low..=high).contains(&to) { 0.0 } else { f64::NEG_INFINITY }
+                if (low..=high).contains(&to) {
+                    0.0
+                } else {
+                    f64::NEG_INFINITY
+                }
             }
             Total::Unknown(SizePrior::Poisson(mean)) => {
                 by * mean.ln() - ln_gamma_shift(n + 1.0, by)

@@ -124,9 +124,12 @@ impl Release {
         &self.potential
     }
 
-    /// The parts about records themselves: without slots, where the number of records is unknown.
-    pub(crate) fn record_parts(&self) -> &[Part] {
-        self.slotted.as_ref().map_or(&self.parts, |slotted| &slotted.likely().parts)
+    /// The parts with queries on records themselves: without slots, and without the part of their
+    /// number, where that is unknown.
+    pub(crate) fn record_parts(&self) -> Vec<Part> {
+        let Some(slotted) = &self.slotted else { return self.parts.clone() };
+        let of_records = slotted.likely().parts.iter().zip(&self.parts);
+        of_records.map(|(record, slot)| slot.on(record.query().clone())).collect()
     }
 
     /// The table whose cells, or margins of them, every part counts; an error says which part does

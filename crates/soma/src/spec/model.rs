@@ -113,10 +113,13 @@ fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Inval
     };
     let model = Categorical::new(prior.numbers("alpha", categories)?);
     let labels = cells.map(|cells| cells.labels());
-    boxed(table, model.map(|model| match labels {
-        Some(labels) => model.labelled(labels),
-        None => model,
-    }))
+    boxed(
+        table,
+        model.map(|model| match labels {
+            Some(labels) => model.labelled(labels),
+            None => model,
+        }),
+    )
 }
 
 /// Main effects of every axis of a table, and of the sets of axes of `interactions`.

@@ -19,9 +19,7 @@ fn posterior(problem: &CountProblem, most: i64) -> Vec<(Vec<i64>, f64)> {
             let size = n as f64;
             let mut log = ln_gamma(size + 1.0) - ln_gamma(size + sum);
             log += match problem.total() {
-                Total::Unknown(SizePrior::Poisson(mean)) => {
-                    size * mean.ln() - ln_gamma(size + 1.0)
-                }
+                Total::Unknown(SizePrior::Poisson(mean)) => size * mean.ln() - ln_gamma(size + 1.0),
                 Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
                     ln_gamma(size + shape) - ln_gamma(size + 1.0) - size * (1.0 + rate).ln()
                 }

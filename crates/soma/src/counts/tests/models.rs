@@ -77,10 +77,9 @@ fn assert_model(
     let guess = values.iter().sum::<f64>() as i64;
     // Sharp noise is tried with four cells, and few are enough.
     let most = if model.cells() > 3 { 12 } else { 16 };
-    for (total, sizes) in [
-        (Total::Known(guess), guess..=guess),
-        (Total::Unknown(SizePrior::Poisson(4.0)), 0..=most),
-    ] {
+    for (total, sizes) in
+        [(Total::Known(guess), guess..=guess), (Total::Unknown(SizePrior::Poisson(4.0)), 0..=most)]
+    {
         let shares = Shares::Model(model.clone());
         let rows = published_cells(noise, scale, values);
         let problem = CountProblem::new(table.clone(), rows, total, shares.clone()).unwrap();

@@ -10,9 +10,9 @@ mod gram;
 mod histogram;
 mod log_sum;
 mod mean;
-mod table;
 mod moments;
 mod slots;
+mod table;
 mod text;
 
 use std::fmt::Debug;
@@ -28,9 +28,9 @@ pub use gram::Gram;
 pub use histogram::Histogram;
 pub use log_sum::LogSum;
 pub use mean::Mean;
-pub use table::CrossTable;
 pub use moments::MomentSums;
 pub(crate) use slots::Slots;
+pub use table::CrossTable;
 pub use text::Text;
 
 use nalgebra::DMatrix;
