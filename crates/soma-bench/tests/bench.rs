@@ -31,7 +31,7 @@ fn costs_come_as_an_array_of_rows() {
     let args = ["bench", "--n", "20,40", "--epsilon", "3", "--seconds", "0.01", "--json"];
     let rows = json(soma().args(args));
     let rows = rows.as_array().unwrap();
-    assert_eq!(rows.len(), 4 * 2 * 5, "problems, numbers of records and kernels");
+    assert_eq!(rows.len(), 4 * 2 * 6, "problems, numbers of records and kernels");
     for row in rows {
         let row = row.as_object().unwrap();
         let mut keys: Vec<&str> = row.keys().map(String::as_str).collect();

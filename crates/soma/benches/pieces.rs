@@ -1,8 +1,8 @@
 //! What the parts of a sweep cost, by criterion: `cargo bench -p soma-mcmc`.
 //!
 //! `soma bench` compares whole kernels fairly on a busy machine; these are for a look at one part
-//! while it is being changed. The weight of an offer and its acceptance are the sys-imwg move less
-//! the draw; the choice of a place is a soma move, by strategy, less the same.
+//! while it is being changed. The weight of a proposal and its acceptance are the sys-imwg move
+//! less the draw; the choice of a place is a soma move, by strategy, less the same.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use nalgebra::DMatrix;
 use soma::chain::{Chain, Problem};
 use soma::coupling::CoupledChains;
 use soma::kernel::{
-    Batch, Kernel, KernelChoice, ModelOffers, Offers, Records, Soma, SomaScan, Strategy, Subset,
+    Batch, Kernel, KernelChoice, ModelProposals, Proposals, Records, Soma, SomaScan, Strategy,
+    Subset,
 };
 use soma::model::{Model, NormalInverseGamma, Regression};
 use soma::release::mechanism::{Mechanism, Noise};
@@ -44,12 +45,12 @@ fn regression(epsilon: f64) -> (Problem, Vec<f64>) {
 
 fn draw(criterion: &mut Criterion) {
     let (problem, _) = regression(3.0);
-    let mut offers = ModelOffers::new(problem.model(), &THETA, problem.release());
+    let mut proposals = ModelProposals::new(problem.model(), &THETA, problem.release());
     let (mut batch, mut rng) = (Batch::default(), rng::stream(2, 0));
     let mut group = criterion.benchmark_group("draw");
     group.throughput(Throughput::Elements(64));
     group.bench_function("regression", |bencher| {
-        bencher.iter(|| offers.fill(64, black_box(&mut batch), &mut rng).unwrap());
+        bencher.iter(|| proposals.fill(64, black_box(&mut batch), &mut rng).unwrap());
     });
     group.finish();
 }
@@ -64,11 +65,11 @@ fn sweeps(criterion: &mut Criterion, name: &str, kernels: &[(String, Kernel)]) {
         let potential = release.potential();
         for (name, kernel) in kernels {
             let mut records = Records::new(release, records.clone()).unwrap();
-            let mut offers = ModelOffers::new(problem.model(), &THETA, release);
+            let mut proposals = ModelProposals::new(problem.model(), &THETA, release);
             let (mut kernel, mut rng) = (kernel.clone(), rng::stream(3, 0));
             group.bench_function(BenchmarkId::new(name, epsilon), |bencher| {
                 bencher.iter(|| {
-                    kernel.sweep(&mut records, &mut offers, potential, &mut rng).unwrap();
+                    kernel.sweep(&mut records, &mut proposals, potential, &mut rng).unwrap();
                 });
             });
         }

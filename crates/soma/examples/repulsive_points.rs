@@ -1,7 +1,7 @@
 //! SOMA without any privacy: a fixed number of points in the unit square that repel each other.
 //!
 //! pi(x) is proportional to exp(-beta sum_{i<j} phi(x_i, x_j)) with phi the Gaussian bump
-//! exp(-|x_i - x_j|^2 / (2 h^2)); points are offered uniformly. For two points the mean of phi is
+//! exp(-|x_i - x_j|^2 / (2 h^2)); points are proposed uniformly. For two points the mean of phi is
 //! an integral over the square of distances, so that the printed numbers can be checked.
 //!
 //! Run with `cargo run --release -p soma-mcmc --example repulsive_points`.
@@ -43,14 +43,14 @@ impl Target for Repulsion {
         Ok([rng.random(), rng.random()])
     }
 
-    fn log_weight(&self, points: &[Point], i: usize, offer: &Point) -> f64 {
+    fn log_weight(&self, points: &[Point], i: usize, proposal: &Point) -> f64 {
         let others = points.iter().enumerate().filter(|(j, _)| *j != i);
-        let energy: f64 = others.map(|(_, point)| bump(offer, point)).sum();
+        let energy: f64 = others.map(|(_, point)| bump(proposal, point)).sum();
         self.beta * (self.energies[i] - energy)
     }
 
-    fn log_weights(&self, points: &[Point], offer: &Point, out: &mut [f64]) {
-        out.iter_mut().zip(points).for_each(|(weight, point)| *weight = bump(offer, point));
+    fn log_weights(&self, points: &[Point], proposal: &Point, out: &mut [f64]) {
+        out.iter_mut().zip(points).for_each(|(weight, point)| *weight = bump(proposal, point));
         let all: f64 = out.iter().sum();
         for (weight, energy) in out.iter_mut().zip(&self.energies) {
             *weight = self.beta * (energy - (all - *weight));
@@ -95,7 +95,7 @@ fn nearest(points: &[Point]) -> f64 {
 }
 
 /// The mean of a function of the points along a chain, its Monte Carlo standard error, and the
-/// share of offers taken.
+/// share of proposals taken.
 fn mean_along_chain(
     n: usize,
     beta: f64,
@@ -125,7 +125,7 @@ fn main() -> Outcome {
     for beta in [0.0, beta] {
         let (mean, error, taken) = mean_along_chain(40, beta, 4_000, nearest)?;
         println!(
-            "40 points, beta {beta}: nearest neighbour at {mean:.4} +- {error:.4}, {:.1}% of offers taken",
+            "40 points, beta {beta}: nearest neighbour at {mean:.4} +- {error:.4}, {:.1}% of proposals taken",
             100.0 * taken
         );
     }

@@ -26,7 +26,7 @@ use crate::release::{Part, Release};
 /// the largest change of the log density of the noise. `None` for noise of Gauss's kind.
 pub fn epsilon(release: &Release) -> Option<f64> {
     let is_l1 = |part: &Part| {
-        part.mechanism().is_some_and(|mechanism| mechanism.noise().law().norm() == Norm::L1)
+        part.mechanism().is_some_and(|mechanism| mechanism.noise().law().sensitivity_norm() == Norm::L1)
     };
     if !release.parts().iter().all(is_l1) {
         return None;
@@ -39,14 +39,14 @@ pub fn epsilon(release: &Release) -> Option<f64> {
     Some(by_coordinate.min(release.query().sensitivity().l1 / smallest))
 }
 
-/// A lower bound on the probability that SOMA takes an offer, from any state:
+/// A lower bound on the probability that SOMA takes a proposal, from any state:
 /// n / (n + e^epsilon - 1).
 pub fn soma_acceptance(n: usize, epsilon: f64) -> f64 {
     let (n, q) = (n as f64, (-epsilon).exp());
     n * q / (n * q + (1.0 - q))
 }
 
-/// A lower bound on the probability that Ran-IMwG, or Sys-IMwG at any place, takes an offer from
+/// A lower bound on the probability that Ran-IMwG, or Sys-IMwG at any place, takes a proposal from
 /// any state: e^-epsilon.
 pub fn imwg_acceptance(epsilon: f64) -> f64 {
     (-epsilon).exp()
@@ -170,7 +170,7 @@ pub fn soma_expansion_of_two(epsilon: f64) -> f64 {
 }
 
 /// An upper bound on the same for Ran-IMwG: a place where the chains agree is chosen, and one
-/// takes the offer.
+/// takes the proposal.
 pub fn ran_expansion(n: usize, d: usize, epsilon: f64) -> f64 {
     let d = d.min(n);
     if d == 0 {
@@ -190,7 +190,7 @@ pub fn ran_variance(n: usize, soma_variance: f64, variance: f64) -> f64 {
 }
 
 /// A lower bound on the total variation distance from pi after `t` moves from a state where an
-/// offer is taken with probability `acceptance`: the chain has not moved with probability
+/// proposal is taken with probability `acceptance`: the chain has not moved with probability
 /// (1 - acceptance)^t, and `mass` is the probability of the state under pi, which is 0 for
 /// continuous records, and which the paper takes for 0.
 pub fn tv_lower_bound(acceptance: f64, t: u64, mass: f64) -> f64 {

@@ -42,7 +42,7 @@ fn files(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 fn is_test(path: &Path) -> bool {
     path.components().any(|part| {
         let name = part.as_os_str().to_string_lossy();
-        matches!(name.as_ref(), "tests" | "tests.rs" | "testing.rs" | "frozen.rs" | "near.rs")
+        matches!(name.as_ref(), "tests" | "tests.rs" | "testing.rs")
     })
 }
 

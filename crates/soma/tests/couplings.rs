@@ -71,8 +71,8 @@ impl Grid {
         for i in 0..size {
             for j in 0..size {
                 let (current, mut stay) = (self.eta[i][j], 0.0);
-                for (y, offered) in self.law.iter().enumerate() {
-                    let mass = law[i][j] * offered;
+                for (y, proposed) in self.law.iter().enumerate() {
+                    let mass = law[i][j] * proposed;
                     let weights = [self.eta[y][j], self.eta[i][y]];
                     let total = weights[0] + weights[1];
                     let mut moves = [0.0; 2];

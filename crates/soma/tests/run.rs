@@ -268,7 +268,7 @@ fn a_trial_of_kernels_goes_on_bit_for_bit() {
     }
 }
 
-/// Where the noise drowns everything every offer is taken: then Sys-IMwG renews all records in a
+/// Where the noise drowns everything every proposal is taken: then Sys-IMwG renews all records in a
 /// sweep, and SOMA leaves (1 - 1/n)^n of them alone, blocks of 16 (15/16)^16.
 #[test]
 fn a_trial_finds_how_fast_kernels_mix() {

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use soma::error::Failure;
 use soma::kernel::{
-    Batch, Counts, Kernel, KernelChoice, ModelOffers, Offers, Records, Strategy, Subset,
+    Batch, Counts, Kernel, KernelChoice, KernelOptions, ModelProposals, Proposals, Records,
+    Strategy,
 };
 use soma::rng::{self, Rng};
 
@@ -12,16 +13,19 @@ use super::interleave::{Timed, interleave};
 use super::lines::Lines;
 use crate::exit::{Failed, Outcome};
 
-/// What can be timed: the draw of a proposal with its statistic and nothing else, the lower limit
-/// of every kernel, and the kernels.
-pub const CONTENDERS: [&str; 6] =
-    ["draw", "sys-imwg", "ran-imwg", "soma", "soma-blocks", "soma-subset"];
+/// The draw of a proposal with its statistic and nothing else: the lower limit of every kernel.
+pub const DRAW: &str = "draw";
 
-/// Those that are timed by default.
-const USUAL: [&str; 5] = ["draw", "sys-imwg", "ran-imwg", "soma", "soma-blocks"];
+/// The kernels of the library's table.
+pub fn kernels() -> Vec<&'static str> {
+    let auto = KernelChoice::Auto.name();
+    KernelChoice::NAMES.into_iter().filter(|&name| name != auto).collect()
+}
 
-/// How many records a proposal is weighed against in soma-subset.
-const SUBSET: usize = 16;
+/// What can be timed: the draw alone, and the kernels.
+pub fn contenders() -> Vec<&'static str> {
+    std::iter::once(DRAW).chain(kernels()).collect()
+}
 
 /// Seconds for each problem by default.
 const SECONDS: f64 = 1.5;
@@ -42,7 +46,7 @@ pub struct Plan<'a> {
     pub epsilon: &'a [f64],
     /// The numbers of records; the usual ones if there are none.
     pub n: &'a [usize],
-    /// Names from [`CONTENDERS`]; the usual ones if there are none.
+    /// Names from [`contenders`]; all of them if there are none.
     pub kernels: &'a [String],
     /// Seconds for each problem.
     pub seconds: Option<f64>,
@@ -73,9 +77,9 @@ impl Plan<'_> {
     }
 
     /// The names of what is timed; `usual` if none was named.
-    pub fn kernels<'a>(&'a self, usual: &[&'a str]) -> Vec<&'a str> {
+    pub fn kernels<'a>(&'a self, usual: Vec<&'a str>) -> Vec<&'a str> {
         match self.kernels {
-            [] => usual.to_vec(),
+            [] => usual,
             named => named.iter().map(String::as_str).collect(),
         }
     }
@@ -138,8 +142,9 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     // One state for all: it is a draw from the law that every kernel leaves invariant, and stays
     // one whichever of them has moved it.
     let mut records = Records::new(release, records)?;
-    let mut offers = ModelOffers::new(problem.model(), &theta, release);
-    let mut names = plan.kernels(&USUAL);
+    let mut proposals = ModelProposals::new(problem.model(), &theta, release);
+    let asked = plan.kernels(contenders());
+    let mut names = asked.clone();
     if !names.contains(&"sys-imwg") {
         names.push("sys-imwg");
     }
@@ -150,8 +155,8 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     let mut contenders = contenders.collect::<Result<Vec<_>, Failure>>()?;
     let seconds = plan.seconds.unwrap_or(SECONDS);
     let sweep = |contender: &mut Contender| match &mut contender.kernel {
-        Some(kernel) => kernel.sweep(&mut records, &mut offers, potential, &mut contender.rng),
-        None => draw(cell.n, &mut offers, &mut contender.batch, &mut contender.rng),
+        Some(kernel) => kernel.sweep(&mut records, &mut proposals, potential, &mut contender.rng),
+        None => draw(cell.n, &mut proposals, &mut contender.batch, &mut contender.rng),
     };
     let timed = interleave(&mut contenders, seconds, |_| Ok(()), sweep)?;
     let sys = names.iter().position(|&name| name == "sys-imwg").expect("it was put in");
@@ -160,7 +165,7 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
         let strategy = contenders[index].strategy().map(Strategy::name);
         Some(Line::new(cell, name, strategy, &timed[index], &timed[sys]))
     };
-    Ok(plan.kernels(&USUAL).iter().filter_map(line).collect())
+    Ok(asked.iter().filter_map(line).collect())
 }
 
 impl Line {
@@ -175,7 +180,7 @@ impl Line {
             ns_per_move: timed.nanoseconds(),
             ratio_to_sys_imwg: timed.ratio_to(sys),
             weight_evaluations_per_move: counts.evaluations as f64 / counts.moves as f64,
-            acceptance_rate: (kernel != "draw").then(|| counts.acceptance_rate()),
+            acceptance_rate: (kernel != DRAW).then(|| counts.acceptance_rate()),
         }
     }
 }
@@ -201,31 +206,22 @@ impl Contender {
     }
 }
 
-/// The kernel of this name; none for the draw alone.
+/// The kernel of this name with its usual options; none for the draw alone.
 pub fn choice(name: &str, n: usize) -> Option<KernelChoice> {
-    match name {
-        "sys-imwg" => Some(KernelChoice::SysImwg),
-        "ran-imwg" => Some(KernelChoice::RanImwg),
-        "soma" => Some(KernelChoice::Soma),
-        "soma-blocks" => Some(KernelChoice::SomaBlocks { size: None }),
-        "soma-subset" => {
-            Some(KernelChoice::SomaSubset { size: SUBSET.min(n), subset: Subset::Random })
-        }
-        _ => None,
-    }
+    KernelChoice::named(name, KernelOptions::default(), n)
 }
 
 /// As many proposals as a sweep takes, and no move.
 fn draw(
     n: usize,
-    offers: &mut ModelOffers,
+    proposals: &mut ModelProposals,
     batch: &mut Batch,
     rng: &mut Rng,
 ) -> Result<Counts, Failure> {
-    let (size, mut left) = (offers.batch_size(), n);
+    let (size, mut left) = (proposals.batch_size(), n);
     while left > 0 {
         let now = size.min(left);
-        offers.fill(now, batch, rng)?;
+        proposals.fill(now, batch, rng)?;
         left -= now;
     }
     std::hint::black_box(&*batch);

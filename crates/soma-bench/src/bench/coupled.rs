@@ -7,14 +7,11 @@ use soma::error::Failure;
 use soma::kernel::{Counts, KernelChoice};
 use soma::rng;
 
-use super::cost::{Plan, choice};
+use super::cost::{self, Plan, choice};
 use super::grid::{Cell, Simulated};
 use super::interleave::interleave;
 use super::lines::Lines;
 use crate::exit::{Failed, Outcome};
-
-/// The kernels that are timed by default.
-const USUAL: [&str; 5] = ["sys-imwg", "ran-imwg", "soma", "soma-blocks", "soma-subset"];
 
 /// The numbers of records by default: couplings are for small and medium problems.
 const RECORDS: [usize; 3] = [10, 100, 1_000];
@@ -45,8 +42,8 @@ struct Line {
 
 /// Measures and prints.
 pub fn run(plan: &Plan, json: bool) -> Outcome {
-    let kernels = plan.kernels(&USUAL);
-    if kernels.contains(&"draw") {
+    let kernels = plan.kernels(cost::kernels());
+    if kernels.contains(&cost::DRAW) {
         return Err(Failed::Input("--kernel: with --coupled it is kernels that are timed".into()));
     }
     let n = if plan.n.is_empty() { &RECORDS } else { plan.n };

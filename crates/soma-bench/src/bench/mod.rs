@@ -33,7 +33,7 @@ pub struct Args {
     releases: bool,
     /// What is timed: kernels, and `draw`, a proposal with its statistic alone.
     #[arg(long, value_name = "NAME", value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(cost::CONTENDERS))]
+          value_parser = PossibleValuesParser::new(cost::contenders()))]
     kernel: Vec<String>,
     /// Print JSON instead of a table.
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use soma::Outcome;
 use soma::chain::Problem;
-use soma::kernel::{ModelOffers, Records, SingleMoves};
+use soma::kernel::{ModelProposals, Records, SingleMoves};
 use soma::rng::Rng;
 
 use crate::paper::Sampler;
@@ -11,7 +11,7 @@ use crate::paper::Sampler;
 pub(crate) struct Walk<'a> {
     problem: &'a Problem,
     records: Records,
-    offers: ModelOffers<'a>,
+    proposals: ModelProposals<'a>,
     moves: SingleMoves,
     rng: Rng,
 }
@@ -29,7 +29,7 @@ impl<'a> Walk<'a> {
         Ok(Walk {
             problem,
             records: Records::new(release, start)?,
-            offers: ModelOffers::new(problem.model(), theta, release),
+            proposals: ModelProposals::new(problem.model(), theta, release),
             moves: SingleMoves::new(sampler.single()),
             rng,
         })
@@ -45,7 +45,7 @@ impl<'a> Walk<'a> {
     /// One move. Returns whether the proposal was accepted.
     pub(crate) fn step(&mut self) -> Outcome<bool> {
         let potential = self.problem.release().potential();
-        self.moves.advance(&mut self.records, &mut self.offers, potential, &mut self.rng)
+        self.moves.advance(&mut self.records, &mut self.proposals, potential, &mut self.rng)
     }
 
     /// The records as they are.

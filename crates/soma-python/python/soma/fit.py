@@ -53,7 +53,7 @@ def fit(
         kernel: how records are imputed, one of `soma.KERNELS`; "auto", if left out, tries some of
             them in warm-up and takes the one with the most effective draws for its work: see
             `Posterior.chosen`.
-        subset: how many records an offer is weighed against, for the kernel "soma-subset".
+        subset: how many records a proposal is weighed against, for the kernel "soma-subset".
         order: which ones, for the kernel "soma-subset".
         moves: how theta is moved: "centred" is the paper's update given the records, "interwoven"
             adds moves that hold the noise of the records, and "auto" finds those that earn their

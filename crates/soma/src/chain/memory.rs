@@ -2,7 +2,7 @@
 
 use super::{Draw, MovesChoice, Problem, Settings};
 use crate::counts::{CountProblem, Shares};
-use crate::kernel::KernelChoice;
+use crate::kernel::{KernelChoice, RecordSizes};
 
 /// What a run needs, in bytes, at its peak.
 ///
@@ -27,9 +27,6 @@ const DIAGNOSTICS: u64 = 45;
 
 /// Draws of a chain that a store holds until a file of them is full, and as many being written.
 const STORED_ROWS: u64 = 2 << 15;
-
-/// From so many records in bins on, newcomers are kept apart.
-const MANY: usize = 2_000_000;
 
 impl MemoryNeed {
     /// Of a run of `problem` on `threads` threads, its draws kept in memory or `stored`.
@@ -70,14 +67,8 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let is_coded = crate::records::imputed::is_coded(query.as_ref());
     let held = if is_coded { n as u64 } else { statistics };
 
-    // SOMA keeps statistics by cell, with room for more in each; of very many records in bins, those
-    // that come in a sweep are kept until its end, and sorted.
-    let kernel = match settings.kernel {
-        KernelChoice::SysImwg | KernelChoice::RanImwg => 0,
-        _ if is_coded && n < MANY => product(&[4, n]),
-        _ if is_coded => product(&[20, n, d + 1]),
-        _ => product(&[10, n, k + 1]),
-    };
+    let sizes = RecordSizes { n, record_dim: d, statistic_dim: k, is_coded };
+    let kernel = settings.kernel.memory(sizes);
     let trial = if settings.kernel == KernelChoice::Auto { records } else { 0 };
 
     // Moves of theta keep noise as it is and as it is proposed, and records with their statistics.

@@ -24,7 +24,7 @@ pub use trial::{Chosen, ITERATION_WORK, Tried};
 use trial::{KERNEL_TRIAL, Trial};
 
 use crate::error::Outcome;
-use crate::kernel::{Counts, Kernel, KernelChoice, ModelOffers, Records};
+use crate::kernel::{Counts, Kernel, KernelChoice, ModelProposals, Records};
 use crate::rng::{self, Rng};
 
 /// One chain: theta and the records, advanced by sweeps and theta updates.
@@ -44,7 +44,7 @@ pub struct Chain<'a> {
     iteration: u64,
     counts: Counts,
     taken: Counts,
-    /// The share of offers taken in the last sweep.
+    /// The share of proposals taken in the last sweep.
     acceptance: f64,
     /// Whether an iteration has begun and has not ended.
     is_in_step: bool,
@@ -188,13 +188,14 @@ impl<'a> Chain<'a> {
         let release = self.problem.release();
         let potential = release.potential();
         let State { theta, records } = &mut self.state;
-        let mut offers = ModelOffers::new(self.problem.model(), theta, release);
+        let mut proposals = ModelProposals::new(self.problem.model(), theta, release);
         let trial = self.trial.as_mut().filter(|trial| trial.is_on(self.iteration));
         let is_trial = trial.is_some();
         let (counts, work) = match trial {
-            Some(trial) => trial.sweep(records, &mut offers, potential, &mut self.rng)?,
+            Some(trial) => trial.sweep(records, &mut proposals, potential, &mut self.rng)?,
             None if self.moves.sweeps_in(self.iteration) => {
-                let counts = self.kernel.sweep(records, &mut offers, potential, &mut self.rng)?;
+                let counts =
+                    self.kernel.sweep(records, &mut proposals, potential, &mut self.rng)?;
                 (counts, self.kernel.work(counts))
             }
             None => {
@@ -266,8 +267,8 @@ impl<'a> Chain<'a> {
         since
     }
 
-    /// The share of offers taken since the counts were last asked for, or in the last sweep if there
-    /// has been none since.
+    /// The share of proposals taken since the counts were last asked for, or in the last sweep if
+    /// there has been none since.
     pub fn acceptance_rate(&self) -> f64 {
         let since = self.counts - self.taken;
         if since.moves > 0 { since.acceptance_rate() } else { self.acceptance }

@@ -91,7 +91,8 @@ pub struct Draw {
     pub values: Vec<f64>,
     /// What the sweeps did since the draw before: nothing, if there was none.
     pub counts: Counts,
-    /// The share of offers taken in these sweeps, or in the last one before them if there was none.
+    /// The share of proposals taken in these sweeps, or in the last one before them if there was
+    /// none.
     pub acceptance: f64,
     /// The log density of the released values given the imputed records, normalised, in the unit
     /// of the release.

@@ -7,7 +7,7 @@ use theta::ThetaMoves;
 
 use super::{Problem, Schedule};
 use crate::error::Outcome;
-use crate::kernel::{Counts, Kernel, KernelChoice, Offers, Records};
+use crate::kernel::{Counts, Kernel, KernelChoice, Proposals, Records};
 use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
@@ -169,14 +169,14 @@ impl Trial {
     pub(super) fn sweep(
         &mut self,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<(Counts, f64)> {
         let turn = self.iterations as usize % self.candidates.len();
         let candidate = &mut self.candidates[turn];
         let before = candidate.work;
-        let mut sweeps = Sweeps { records, offers, potential, rng, counts: Counts::default() };
+        let mut sweeps = Sweeps { records, proposals, potential, rng, counts: Counts::default() };
         if sweeps.records.n() <= FEW {
             candidate.follow_marks(self.repeats, &mut sweeps)?;
         } else {
@@ -195,8 +195,9 @@ impl Trial {
         }
     }
 
-    /// An iteration of the trial is over, in which the `moves` of theta led from `before` to `after`
-    /// and did so much work. Returns the kernel that was taken, once all have had their turns.
+    /// An iteration of the trial is over, in which the `moves` of theta led from `before` to
+    /// `after` and did so much work. Returns the kernel that was taken, once all have had their
+    /// turns.
     pub(super) fn learn(
         &mut self,
         before: &[f64],
@@ -227,7 +228,7 @@ impl Trial {
 /// What the sweeps of an iteration need, and what they did.
 struct Sweeps<'a> {
     records: &'a mut Records,
-    offers: &'a mut dyn Offers,
+    proposals: &'a mut dyn Proposals,
     potential: &'a Potential,
     rng: &'a mut Rng,
     counts: Counts,
@@ -235,7 +236,7 @@ struct Sweeps<'a> {
 
 impl Candidate {
     fn sweep(&mut self, at: &mut Sweeps) -> Outcome {
-        let made = self.kernel.sweep(at.records, at.offers, at.potential, at.rng)?;
+        let made = self.kernel.sweep(at.records, at.proposals, at.potential, at.rng)?;
         self.work += self.kernel.work(made);
         self.sweeps += 1;
         at.counts += made;
@@ -348,8 +349,8 @@ fn decay(draws: f64) -> f64 {
 }
 
 /// 1 / (1 + 2 (r_1 + r_2 + ...)) of the correlations, of which the first are given, estimated from
-/// so many that were `followed`. They are taken to fall as they did last from where they end, and to be
-/// nothing from where they are lost in their error.
+/// so many that were `followed`. They are taken to fall as they did last from where they end, and
+/// to be nothing from where they are lost in their error.
 fn draws_per_sweep(correlations: &[f64; LAGS], followed: f64) -> f64 {
     let error = 2.0 / followed.sqrt();
     let mut sum = 0.0;

@@ -1,13 +1,13 @@
 //! Two chains, one a lag ahead of the other, until they meet and after.
 
 use super::kernel::CoupledKernel;
-use super::offers::{Buffers, CoupledOffers};
 use super::pair::Pair;
+use super::proposals::{Buffers, CoupledProposals};
 use super::update::update_pair;
 use crate::chain::{Chain, Problem};
 use crate::error::{Invalid, Outcome};
 use crate::kernel::{Counts, Kernel, KernelChoice};
-use crate::records::{ModelOffers, Records};
+use crate::records::{ModelProposals, Records};
 use crate::rng::{self, Rng};
 
 /// The streams of pairs begin here, apart from those of plain chains under the same seed.
@@ -182,8 +182,8 @@ fn advance(
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
     let potential = release.potential();
-    let mut offers = ModelOffers::new(model, theta, release);
-    let counts = kernel.sweep(records, &mut offers, potential, rng)?;
+    let mut proposals = ModelProposals::new(model, theta, release);
+    let counts = kernel.sweep(records, &mut proposals, potential, rng)?;
     if problem.fixed().is_none() {
         model.update(theta, records.all(), rng)?;
     }
@@ -200,11 +200,11 @@ fn advance_pair(
 ) -> Outcome<Counts> {
     let (release, model) = (problem.release(), problem.model());
     let potential = release.potential();
-    let mut offers = CoupledOffers::new(model, [first, second], release)
+    let mut proposals = CoupledProposals::new(model, [first, second], release)
         .sharing(kernel.shares())
         .within(std::mem::take(buffers));
-    let counts = kernel.sweep(pair, &mut offers, potential, rng)?;
-    *buffers = offers.into_buffers();
+    let counts = kernel.sweep(pair, &mut proposals, potential, rng)?;
+    *buffers = proposals.into_buffers();
     if problem.fixed().is_none() {
         let [x, y] = pair.records();
         update_pair(model, [first, second], [x.all(), y.all()], rng)?;

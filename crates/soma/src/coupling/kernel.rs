@@ -2,8 +2,8 @@
 
 use pulp::Arch;
 
-use super::offers::CoupledOffers;
 use super::pair::Pair;
+use super::proposals::CoupledProposals;
 use super::select::by_bounds::{Bounded, Bounds};
 use super::select::by_cells::{AllByCells, CellDarts};
 use super::select::by_darts::Darts;
@@ -46,9 +46,9 @@ impl Choice {
 }
 
 /// Where a uniformly drawn place takes more trials than `FLAT` + n / `PER`, weights differ too much
-/// for a few of them to stand for all, and chains part too often; up to `SCANNED` records the bounds
-/// of all of them are looked at instead, which takes longer the more there are. Chosen by the time
-/// that pairs take to meet.
+/// for a few of them to stand for all, and chains part too often; up to `SCANNED` records the
+/// bounds of all of them are looked at instead, which takes longer the more there are. Chosen by
+/// the time that pairs take to meet.
 const FLAT: f64 = 1.2;
 const PER: f64 = 100.0;
 const SCANNED: usize = 256;
@@ -60,12 +60,12 @@ const CELLS: usize = 32;
 
 /// A kernel at work on two chains.
 ///
-/// The chains share the offer (the same one where their thetas are equal, and otherwise a maximal
-/// coupling of the two laws), the choice of the place, and the uniform that decides on the offer.
-/// Each chain alone moves by exactly the plain kernel, up to the labels of the records: where
-/// both take the same offer at different places, the second chain is relabelled so that it stands
-/// at the same place in both. Only kernels that treat places alike allow that: SOMA, SOMA on a
-/// random subset, Ran-IMwG; and SOMA on blocks within a block. In Sys-IMwG the place is always
+/// The chains share the proposal (the same one where their thetas are equal, and otherwise a
+/// maximal coupling of the two laws), the choice of the place, and the uniform that decides on the
+/// proposal. Each chain alone moves by exactly the plain kernel, up to the labels of the records:
+/// where both take the same proposal at different places, the second chain is relabelled so that it
+/// stands at the same place in both. Only kernels that treat places alike allow that: SOMA, SOMA on
+/// a random subset, Ran-IMwG; and SOMA on blocks within a block. In Sys-IMwG the place is always
 /// the same.
 #[derive(Debug, Clone)]
 pub struct CoupledKernel {
@@ -122,7 +122,7 @@ impl CoupledKernel {
         self
     }
 
-    /// The same with or without sharing parts of offers that differ: those whose law does not
+    /// The same with or without sharing parts of proposals that differ: those whose law does not
     /// depend on theta, such as the predictors of a regression. Without it chains meet sooner; the
     /// paper's seem to be with it.
     pub fn with_shared_parts(mut self, shares: bool) -> Self {
@@ -140,7 +140,7 @@ impl CoupledKernel {
         }
     }
 
-    /// Whether offers that differ share parts.
+    /// Whether proposals that differ share parts.
     pub(super) fn shares(&self) -> bool {
         self.shares
     }
@@ -149,7 +149,7 @@ impl CoupledKernel {
     pub(super) fn sweep(
         &mut self,
         pair: &mut Pair,
-        offers: &mut CoupledOffers<'_>,
+        proposals: &mut CoupledProposals<'_>,
         potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
@@ -159,7 +159,7 @@ impl CoupledKernel {
         pair.first.refresh();
         pair.second.refresh();
         let k = pair.first.k();
-        let sweep = Sweep { kernel: self, pair, offers, rng };
+        let sweep = Sweep { kernel: self, pair, proposals, rng };
         match potential.norm() {
             Some(Norm::L1) => specialised_little::<_, L1>(sweep, k, Arch::new()),
             Some(Norm::L2) => specialised_little::<_, L2>(sweep, k, Arch::new()),
@@ -181,30 +181,30 @@ impl CoupledKernel {
 struct Sweep<'a, 'o> {
     kernel: &'a mut CoupledKernel,
     pair: &'a mut Pair,
-    offers: &'a mut CoupledOffers<'o>,
+    proposals: &'a mut CoupledProposals<'o>,
     rng: &'a mut Rng,
 }
 
 impl Sweep<'_, '_> {
     /// The sweep for a potential that is neither L1 nor L2: by the maximal coupling of all weights.
     fn run_plain(self, potential: &Potential) -> Outcome<Counts> {
-        let Sweep { kernel, pair, offers, rng } = self;
+        let Sweep { kernel, pair, proposals, rng } = self;
         let CoupledKernel { coupling, weights, next, order, .. } = kernel;
         match *coupling {
             Coupling::OnePlace { at_random } => {
                 let place = OnePlace::of(at_random);
-                make_moves::<_, Portable, 0, _>(potential, place, pair, offers, rng)
+                make_moves::<_, Portable, 0, _>(potential, place, pair, proposals, rng)
             }
             Coupling::Subset { size, subset } => {
                 let part = SomePlaces { size, subset, next, order, weights };
-                make_moves::<_, Portable, 0, _>(potential, part, pair, offers, rng)
+                make_moves::<_, Portable, 0, _>(potential, part, pair, proposals, rng)
             }
             Coupling::Blocks { size } => {
                 let block = Block { size, weights };
-                make_moves::<_, Portable, 0, _>(potential, block, pair, offers, rng)
+                make_moves::<_, Portable, 0, _>(potential, block, pair, proposals, rng)
             }
             Coupling::AllPlaces => {
-                make_moves::<_, Portable, 0, _>(potential, All(weights), pair, offers, rng)
+                make_moves::<_, Portable, 0, _>(potential, All(weights), pair, proposals, rng)
             }
         }
     }
@@ -215,7 +215,7 @@ impl Work for Sweep<'_, '_> {
 
     #[inline(always)]
     fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let Sweep { kernel, pair, offers, rng } = self;
+        let Sweep { kernel, pair, proposals, rng } = self;
         let potential = &S::default();
         let n = pair.n();
         let CoupledKernel {
@@ -233,19 +233,19 @@ impl Work for Sweep<'_, '_> {
         match *coupling {
             Coupling::OnePlace { at_random } => {
                 let place = OnePlace::of(at_random);
-                make_moves::<S, V, K, _>(potential, place, pair, offers, rng)
+                make_moves::<S, V, K, _>(potential, place, pair, proposals, rng)
             }
             Coupling::Subset { size, subset } => {
                 let part = SomePlaces { size, subset, next, order, weights };
-                make_moves::<S, V, K, _>(potential, part, pair, offers, rng)
+                make_moves::<S, V, K, _>(potential, part, pair, proposals, rng)
             }
             Coupling::Blocks { size } => {
                 let places = Bounded { size: Some(size), bounds };
-                make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
+                make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
             }
             Coupling::AllPlaces => {
                 if *soma == Choice::Maximal {
-                    return make_moves::<S, V, K, _>(potential, All(weights), pair, offers, rng);
+                    return make_moves::<S, V, K, _>(potential, All(weights), pair, proposals, rng);
                 }
                 let strategy = match plain.choose::<S, V, K>(&pair.first) {
                     Strategy::Uniform
@@ -260,16 +260,16 @@ impl Work for Sweep<'_, '_> {
                 match strategy {
                     Strategy::Uniform => {
                         darts.begin::<V, K>(pair);
-                        make_moves::<S, V, K, _>(potential, darts, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, darts, pair, proposals, rng)
                     }
                     Strategy::Scan => {
                         let places = Bounded { size: None, bounds };
-                        make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
                     }
                     Strategy::Cells(_) => {
                         let places =
                             AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
-                        make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
                     }
                     // The sums along the line are one chain's; cells are for both.
                     Strategy::Ordered => {
@@ -277,10 +277,10 @@ impl Work for Sweep<'_, '_> {
                         plain.choose::<S, V, K>(&pair.first);
                         let places =
                             AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
-                        make_moves::<S, V, K, _>(potential, places, pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
                     }
                     Strategy::Bins | Strategy::Boxes | Strategy::Weights => {
-                        make_moves::<S, V, K, _>(potential, All(weights), pair, offers, rng)
+                        make_moves::<S, V, K, _>(potential, All(weights), pair, proposals, rng)
                     }
                 }
             }
@@ -293,7 +293,7 @@ fn make_moves<P: Evaluate, V: Vector, const K: usize, T: Places<P>>(
     potential: &P,
     mut places: T,
     pair: &mut Pair,
-    offers: &mut CoupledOffers<'_>,
+    proposals: &mut CoupledProposals<'_>,
     rng: &mut Rng,
 ) -> Outcome<Counts> {
     let n = pair.n();
@@ -303,11 +303,11 @@ fn make_moves<P: Evaluate, V: Vector, const K: usize, T: Places<P>>(
     let mut done = 0;
     while done < n {
         interrupt::check()?;
-        let size = offers.draw(n - done, rng)?;
-        places.prepare::<V, K>(pair, offers, size);
+        let size = proposals.draw(n - done, rng)?;
+        places.prepare::<V, K>(pair, proposals, size);
         for j in 0..size {
-            let offer = offers.offer(j);
-            let at = Move { potential, pair, currents, turn: done + j, offer };
+            let proposal = proposals.proposal(j);
+            let at = Move { potential, pair, currents, turn: done + j, proposal };
             let taken = taken::<P, V, K>(&mut places, &at, &mut counts.evaluations, rng);
             for side in 0..2 {
                 if let Some((_, cost)) = taken[side] {
@@ -315,8 +315,8 @@ fn make_moves<P: Evaluate, V: Vector, const K: usize, T: Places<P>>(
                     counts.accepted += 1;
                 }
             }
-            pair.put::<V, K>(&offer, taken.map(place), relabels);
-            places.moved::<V, K>(pair, taken, &offer);
+            pair.put::<V, K>(&proposal, taken.map(place), relabels);
+            places.moved::<V, K>(pair, taken, &proposal);
         }
         done += size;
     }

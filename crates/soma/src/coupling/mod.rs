@@ -8,19 +8,15 @@
 
 mod align;
 mod chains;
-#[cfg(test)]
-mod frozen;
 mod kernel;
 mod meetings;
-#[cfg(test)]
-mod near;
-mod offers;
 mod pair;
+mod proposals;
 mod run;
 mod select;
 mod single;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod unbiased;
 mod update;
 

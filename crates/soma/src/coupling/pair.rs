@@ -64,23 +64,23 @@ impl Pair {
         &self.open[i..]
     }
 
-    /// Puts the offers that were taken in their places, and looks which of these now match.
+    /// Puts the proposals that were taken in their places, and looks which of these now match.
     #[inline(always)]
     pub(super) fn put<V: Vector, const K: usize>(
         &mut self,
-        offer: &Offer<'_>,
+        proposal: &Proposal<'_>,
         taken: [Option<usize>; 2],
         relabel: bool,
     ) {
         if let Some(i) = taken[0] {
-            self.first.replace_known::<V, K>(i, offer.records[0], offer.statistics[0]);
+            self.first.replace_known::<V, K>(i, proposal.records[0], proposal.statistics[0]);
         }
         if let Some(i) = taken[1] {
-            self.second.replace_known::<V, K>(i, offer.records[1], offer.statistics[1]);
+            self.second.replace_known::<V, K>(i, proposal.records[1], proposal.statistics[1]);
         }
         match taken {
-            [Some(i), Some(j)] if i == j && offer.is_common => self.mark(i, true),
-            [Some(i), Some(j)] if relabel && offer.is_common => {
+            [Some(i), Some(j)] if i == j && proposal.is_common => self.mark(i, true),
+            [Some(i), Some(j)] if relabel && proposal.is_common => {
                 self.second.swap(i, j);
                 self.mark(i, true);
                 self.recheck(j);
@@ -113,9 +113,9 @@ impl Pair {
     }
 }
 
-/// One offer to each chain, and whether it is the same one.
+/// One proposal to each chain, and whether it is the same one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offer<'a> {
+pub(super) struct Proposal<'a> {
     pub records: [&'a [f64]; 2],
     pub statistics: [&'a [f64]; 2],
     pub is_common: bool,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::offers::CoupledOffers;
 use super::pair::Pair;
+use super::proposals::CoupledProposals;
 use super::select::by_scan::{All, Weights};
 use super::select::one_place::OnePlace;
 use super::select::places::{Move, currents, place, taken};
@@ -16,9 +16,9 @@ use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::simd::vector::Portable;
 
-/// A pair of record sets that share offers, places and uniforms move by move, as the paper's
+/// A pair of record sets that share proposals, places and uniforms move by move, as the paper's
 /// appendix couples them: SOMA by the maximal coupling of the two choices of a place, with the
-/// second chain relabelled where both take the offer at different places, Ran-IMwG and Sys-IMwG
+/// second chain relabelled where both take the proposal at different places, Ran-IMwG and Sys-IMwG
 /// at the same place. Each of the two alone moves as
 /// [`SingleMoves`](crate::kernel::SingleMoves) does.
 ///
@@ -26,7 +26,7 @@ use crate::simd::vector::Portable;
 /// side by side before each sweep; here nothing is relabelled but on a joint acceptance.
 #[derive(Debug)]
 pub struct SinglePair<'a> {
-    offers: CoupledOffers<'a>,
+    proposals: CoupledProposals<'a>,
     potential: Arc<Potential>,
     kernel: SingleKernel,
     pair: Pair,
@@ -43,7 +43,7 @@ impl<'a> SinglePair<'a> {
         let [first, second] = starts;
         let pair = Pair::new(Records::new(release, first)?, Records::new(release, second)?);
         Ok(SinglePair {
-            offers: CoupledOffers::new(problem.model(), [theta, theta], release),
+            proposals: CoupledProposals::new(problem.model(), [theta, theta], release),
             potential: release.potential().clone(),
             kernel,
             pair,
@@ -53,7 +53,7 @@ impl<'a> SinglePair<'a> {
         })
     }
 
-    /// One move of both chains. Returns which of them took their offer.
+    /// One move of both chains. Returns which of them took their proposal.
     pub fn advance(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
         if self.turn == 0 {
             self.pair.first.refresh();
@@ -71,11 +71,11 @@ impl<'a> SinglePair<'a> {
     }
 
     fn advance_with<P: Evaluate>(&mut self, potential: &P, rng: &mut Rng) -> Outcome<[bool; 2]> {
-        let SinglePair { offers, kernel, pair, turn, weights, .. } = self;
-        offers.draw(1, rng)?;
-        let offer = offers.offer(0);
+        let SinglePair { proposals, kernel, pair, turn, weights, .. } = self;
+        proposals.draw(1, rng)?;
+        let proposal = proposals.proposal(0);
         let currents = currents::<P, Portable, 0>(potential, pair);
-        let at = Move { potential, pair, currents, turn: *turn, offer };
+        let at = Move { potential, pair, currents, turn: *turn, proposal };
         let mut one = |mut place| taken::<P, Portable, 0>(&mut place, &at, &mut 0, rng);
         let (taken, relabel) = match kernel {
             SingleKernel::Soma => {
@@ -84,7 +84,7 @@ impl<'a> SinglePair<'a> {
             SingleKernel::RanImwg => (one(OnePlace::Random), false),
             SingleKernel::SysImwg => (one(OnePlace::Next), false),
         };
-        pair.put::<Portable, 0>(&offer, taken.map(place), relabel);
+        pair.put::<Portable, 0>(&proposal, taken.map(place), relabel);
         Ok(taken.map(|taken| taken.is_some()))
     }
 
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::kernel::SingleMoves;
     use crate::model::Normal;
-    use crate::records::ModelOffers;
+    use crate::records::ModelProposals;
     use crate::release::mechanism::{Mechanism, Noise};
     use crate::release::{Aggregate, Release, query};
     use crate::rng;
@@ -151,7 +151,7 @@ mod tests {
                     coupled[side].iter_mut().zip(numbers).for_each(|(to, x)| to.push(x));
                     let mut records =
                         Records::new(problem.release(), starts[side].clone()).unwrap();
-                    let mut offers = ModelOffers::new(
+                    let mut proposals = ModelProposals::new(
                         problem.model(),
                         problem.fixed().unwrap(),
                         problem.release(),
@@ -160,7 +160,9 @@ mod tests {
                     let count = (0..moves)
                         .filter(|_| {
                             let potential = problem.release().potential();
-                            single.advance(&mut records, &mut offers, potential, &mut rng).unwrap()
+                            single
+                                .advance(&mut records, &mut proposals, potential, &mut rng)
+                                .unwrap()
                         })
                         .count();
                     let sum: f64 = records.all().iter().sum();

@@ -35,10 +35,10 @@ pub(crate) fn update_one(
     let gain = |x: &DVector<f64>| target.log_density(x) - law.log_density(x);
     let mut current = gain(point);
     for _ in 0..STEPS {
-        let offer = law.sample(rng)?;
-        let offered = gain(&offer);
-        if accepts(offered - current, rng) {
-            (*point, current) = (offer, offered);
+        let proposal = law.sample(rng)?;
+        let proposed = gain(&proposal);
+        if accepts(proposed - current, rng) {
+            (*point, current) = (proposal, proposed);
         }
     }
     Ok(())
@@ -57,10 +57,10 @@ pub(crate) fn update_pair<T: Target>(
     for _ in 0..STEPS {
         let (x, y, _) = maximal(&laws[0], &laws[1], rng)?;
         let u = rng.random::<f64>().ln();
-        for (side, offer) in [x, y].into_iter().enumerate() {
-            let offered = gain(side, &offer);
-            if is_accepted(u, offered - currents[side]) {
-                (*points[side], currents[side]) = (offer, offered);
+        for (side, proposal) in [x, y].into_iter().enumerate() {
+            let proposed = gain(side, &proposal);
+            if is_accepted(u, proposed - currents[side]) {
+                (*points[side], currents[side]) = (proposal, proposed);
             }
         }
     }

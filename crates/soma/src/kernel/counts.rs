@@ -49,19 +49,18 @@ impl std::ops::Sub for Counts {
 /// which all kernels pay alike.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SweepCost {
-    pub(crate) sweep: f64,
-    pub(crate) a_move: f64,
-    pub(crate) weight: f64,
+    /// Once a sweep.
+    pub(crate) per_sweep: f64,
+    /// For each move, whatever it weighs.
+    pub(crate) per_move: f64,
+    /// For each weight computed.
+    pub(crate) per_weight: f64,
 }
 
 impl SweepCost {
-    pub(crate) fn new(sweep: f64, a_move: f64, weight: f64) -> Self {
-        SweepCost { sweep, a_move, weight }
-    }
-
     /// The work of a sweep that did `counts`, in passes over one record.
     pub(crate) fn of(self, counts: Counts) -> f64 {
-        let moves = counts.moves as f64;
-        self.sweep + self.a_move * moves + self.weight * counts.evaluations as f64
+        let [moves, weights] = [counts.moves, counts.evaluations].map(|count| count as f64);
+        self.per_sweep + self.per_move * moves + self.per_weight * weights
     }
 }

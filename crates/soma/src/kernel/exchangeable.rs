@@ -8,9 +8,10 @@ use crate::rng::Rng;
 
 /// A density pi of n points that does not depend on their order, with a proposal q of one point.
 ///
-/// Offered a point y, SOMA needs the proper weights
+/// Proposed a point y, SOMA needs the proper weights
 ///
-/// w_0 = pi(x) / prod_j q(x_j),  w_i = pi(x with y in the place of x_i) / (q(y) prod_{j != i} q(x_j)),
+/// w_0 = pi(x) / prod_j q(x_j),  w_i = pi(x with y in the place of x_i) / (q(y) prod_{j != i}
+/// q(x_j)),
 ///
 /// and these only up to a common factor: a target tells log(w_i / w_0), in which what does not
 /// involve x_i and y cancels.
@@ -21,19 +22,19 @@ pub trait Target {
     /// Draws a point from q.
     fn propose(&mut self, rng: &mut Rng) -> Outcome<Self::Point>;
 
-    /// log(w_i / w_0) for `offer` in the place of point `i`:
-    /// log pi(x with the offer at i) - log pi(x) + log q(x_i) - log q(offer).
+    /// log(w_i / w_0) for `proposal` in the place of point `i`:
+    /// log pi(x with the proposal at i) - log pi(x) + log q(x_i) - log q(proposal).
     /// Minus infinity where the density would be 0; never NaN or plus infinity.
-    fn log_weight(&self, points: &[Self::Point], i: usize, offer: &Self::Point) -> f64;
+    fn log_weight(&self, points: &[Self::Point], i: usize, proposal: &Self::Point) -> f64;
 
     /// All log(w_i / w_0), into `out`. One by one, unless the target knows how they share work.
-    fn log_weights(&self, points: &[Self::Point], offer: &Self::Point, out: &mut [f64]) {
+    fn log_weights(&self, points: &[Self::Point], proposal: &Self::Point, out: &mut [f64]) {
         for (i, weight) in out.iter_mut().enumerate() {
-            *weight = self.log_weight(points, i, offer);
+            *weight = self.log_weight(points, i, proposal);
         }
     }
 
-    /// Called after an offer was put in the place of point `i`, which was `old`: the time to
+    /// Called after a proposal was put in the place of point `i`, which was `old`: the time to
     /// bring up to date what the target keeps beside the points.
     fn replaced(&mut self, points: &[Self::Point], i: usize, old: &Self::Point) {
         let _ = (points, i, old);
@@ -70,11 +71,11 @@ impl<T: Target> TargetChain<T> {
         &self.target
     }
 
-    /// One move. Returns the place that the offer took, if it did. An error if a log weight is
+    /// One move. Returns the place that the proposal took, if it did. An error if a log weight is
     /// NaN or plus infinity.
     pub fn step(&mut self, rng: &mut Rng) -> Outcome<Option<usize>> {
-        let offer = self.target.propose(rng)?;
-        self.target.log_weights(&self.points, &offer, &mut self.weights);
+        let proposal = self.target.propose(rng)?;
+        self.target.log_weights(&self.points, &proposal, &mut self.weights);
         if let Some(i) = self.weights.iter().position(|w| w.is_nan() || *w == f64::INFINITY) {
             let weight = self.weights[i];
             return Err(format!(
@@ -84,7 +85,7 @@ impl<T: Target> TargetChain<T> {
         }
         let taken = choose(&mut self.weights, rng);
         if let Some(i) = taken {
-            let old = std::mem::replace(&mut self.points[i], offer);
+            let old = std::mem::replace(&mut self.points[i], proposal);
             self.target.replaced(&self.points, i, &old);
         }
         Ok(taken)

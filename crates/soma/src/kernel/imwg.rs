@@ -1,5 +1,5 @@
-//! Independent Metropolis within Gibbs, one record at a time, in order (Ju, Awan, Gong and Rao 2022)
-//! or at random.
+//! Independent Metropolis within Gibbs, one record at a time, in order (Ju, Awan, Gong and Rao
+//! 2022) or at random.
 
 use pulp::Arch;
 use rand::RngExt;
@@ -11,14 +11,14 @@ use super::table::{Context, Coupling, KernelOptions, RecordKernel};
 use crate::error::{Invalid, Outcome};
 use crate::numeric::accept::accepts_exp_neg;
 use crate::records::proposals::Batches;
-use crate::records::{Batch, Offers, Records};
+use crate::records::{Batch, Proposals, Records};
 use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
 use crate::simd::cost::{Cost, L1, L2};
 use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::{Portable, Vector};
 
-/// Offers one record to each place in turn, taken with probability min(1, w_i / w_0).
+/// Proposals one record to each place in turn, taken with probability min(1, w_i / w_0).
 ///
 /// Leaves pi invariant: each move is a Metropolis-Hastings step on pi(x_i | x_-i) with the
 /// independent proposal f, whose density cancels. The sweep as a whole is not reversible. A move
@@ -42,7 +42,7 @@ impl RecordKernel for SysImwg {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(3.0, 2.7, 1.0)
+        SweepCost { per_sweep: 3.0, per_move: 2.7, per_weight: 1.0 }
     }
 
     fn coupling(&self) -> Coupling {
@@ -50,12 +50,13 @@ impl RecordKernel for SysImwg {
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
-        let Context { records, offers, potential, rng } = at;
-        ImwgSweep { random: false, records, offers, batch: &mut self.batch, rng }.run_on(potential)
+        let Context { records, proposals, potential, rng } = at;
+        ImwgSweep { random: false, records, proposals, batch: &mut self.batch, rng }
+            .run_on(potential)
     }
 }
 
-/// Offers a record to a place drawn uniformly, taken with probability min(1, w_i / w_0).
+/// Proposals a record to a place drawn uniformly, taken with probability min(1, w_i / w_0).
 ///
 /// Reversible with respect to pi: a mixture of the Metropolis-Hastings steps of
 /// [`SysImwg`] with weights that do not depend on the state. A move costs one
@@ -78,7 +79,7 @@ impl RecordKernel for RanImwg {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(3.0, 3.1, 1.0)
+        SweepCost { per_sweep: 3.0, per_move: 3.1, per_weight: 1.0 }
     }
 
     fn coupling(&self) -> Coupling {
@@ -86,8 +87,9 @@ impl RecordKernel for RanImwg {
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
-        let Context { records, offers, potential, rng } = at;
-        ImwgSweep { random: true, records, offers, batch: &mut self.batch, rng }.run_on(potential)
+        let Context { records, proposals, potential, rng } = at;
+        ImwgSweep { random: true, records, proposals, batch: &mut self.batch, rng }
+            .run_on(potential)
     }
 }
 
@@ -95,7 +97,7 @@ impl RecordKernel for RanImwg {
 struct ImwgSweep<'a> {
     random: bool,
     records: &'a mut Records,
-    offers: &'a mut dyn Offers,
+    proposals: &'a mut dyn Proposals,
     batch: &'a mut Batch,
     rng: &'a mut Rng,
 }
@@ -112,11 +114,11 @@ impl ImwgSweep<'_> {
 
     #[inline(always)]
     fn make_moves<P: Evaluate, V: Vector, const K: usize>(self, potential: &P) -> Outcome<Counts> {
-        let ImwgSweep { random, records, offers, batch, rng } = self;
+        let ImwgSweep { random, records, proposals, batch, rng } = self;
         let n = records.n();
         let mut accepted = 0;
         let mut current = potential.current_cost::<V, K>(records.residual());
-        let mut batches = Batches::new(n, offers, batch);
+        let mut batches = Batches::new(n, proposals, batch);
         while let Some(places) = batches.next(rng)? {
             for (j, turn) in places.enumerate() {
                 let i = if random { rng.random_range(0..n) } else { turn };

@@ -32,10 +32,11 @@ pub use self::soma::Soma;
 pub use self::soma_blocks::SomaBlocks;
 pub use self::soma_scan::SomaScan;
 pub use self::soma_subset::{SomaSubset, Subset};
+pub(crate) use self::table::RecordSizes;
 use self::table::{Context, RecordKernel, kernels};
 pub use self::table::{Coupling, KernelOptions};
 use crate::error::{Invalid, Outcome};
-pub use crate::records::{Batch, ModelOffers, Offers, Records};
+pub use crate::records::{Batch, ModelProposals, Proposals, Records};
 use crate::release::{Potential, Release};
 use crate::rng::Rng;
 use crate::stored::Check;
@@ -85,12 +86,12 @@ impl Kernel {
     pub fn sweep(
         &mut self,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         records.refresh();
-        self.dispatch(Context { records, offers, potential, rng })
+        self.dispatch(Context { records, proposals, potential, rng })
     }
 
     /// The work of a sweep that did `counts`, in passes over one record: counted and not clocked.

@@ -5,7 +5,7 @@ use rand::RngExt;
 use super::imwg::metropolis;
 use super::soma_scan::soma_move;
 use crate::error::Outcome;
-use crate::records::{Batch, Offers, Records};
+use crate::records::{Batch, Proposals, Records};
 use crate::release::potential::{Evaluate, Norm, Potential};
 use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
@@ -38,28 +38,33 @@ impl SingleMoves {
         SingleMoves { kernel, turn: 0, batch: Batch::default(), weights: Vec::new() }
     }
 
-    /// One move. Returns whether the offer was taken.
+    /// One move. Returns whether the proposal was taken.
     pub fn advance(
         &mut self,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<bool> {
         if self.turn == 0 {
             records.refresh();
         }
-        offers.fill(1, &mut self.batch, rng)?;
+        proposals.fill(1, &mut self.batch, rng)?;
         let taken = match potential.norm() {
-            Some(Norm::L1) => self.offer(&L1, records, rng),
-            Some(Norm::L2) => self.offer(&L2, records, rng),
-            None => self.offer(potential, records, rng),
+            Some(Norm::L1) => self.proposal(&L1, records, rng),
+            Some(Norm::L2) => self.proposal(&L2, records, rng),
+            None => self.proposal(potential, records, rng),
         };
         self.turn = (self.turn + 1) % records.n();
         Ok(taken)
     }
 
-    fn offer(&mut self, potential: &impl Evaluate, records: &mut Records, rng: &mut Rng) -> bool {
+    fn proposal(
+        &mut self,
+        potential: &impl Evaluate,
+        records: &mut Records,
+        rng: &mut Rng,
+    ) -> bool {
         let (y, statistic) = (self.batch.record(0), self.batch.statistic(0));
         let place = match self.kernel {
             SingleKernel::Soma => {
@@ -88,7 +93,7 @@ mod tests {
     use crate::chain::{Chain, Problem, Summary};
     use crate::kernel::KernelChoice;
     use crate::model::Normal;
-    use crate::records::ModelOffers;
+    use crate::records::ModelProposals;
     use crate::release::mechanism::{Mechanism, Noise};
     use crate::release::{Aggregate, Release, query};
     use crate::rng;
@@ -130,7 +135,7 @@ mod tests {
             let (mut whole, mut parts) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
             let mut rng = rng::stream(6, index as u64);
             let mut records = Records::new(release, vec![0.5, 0.5, 0.5]).unwrap();
-            let mut offers = ModelOffers::new(problem.model(), theta, release);
+            let mut proposals = ModelProposals::new(problem.model(), theta, release);
             let mut moves = SingleMoves::new(single);
             for _ in 0..sweeps {
                 whole.0.push(chain.step().unwrap().acceptance_rate());
@@ -138,7 +143,7 @@ mod tests {
                 let taken = (0..3)
                     .filter(|_| {
                         let potential = release.potential();
-                        moves.advance(&mut records, &mut offers, potential, &mut rng).unwrap()
+                        moves.advance(&mut records, &mut proposals, potential, &mut rng).unwrap()
                     })
                     .count();
                 parts.0.push(taken as f64 / 3.0);

@@ -24,10 +24,10 @@ use super::select::uniform::candidates::Candidates;
 use super::select::uniform::outliers::Outliers;
 use super::select::uniform::{MANY, UniformSelector};
 use super::select::{Selector, Strategy, Turn, bins};
-use super::table::{Context, Coupling, KernelOptions, RecordKernel};
+use super::table::{Context, Coupling, KernelOptions, RecordKernel, RecordSizes};
 use crate::error::{Invalid, Outcome};
 use crate::records::proposals::Batches;
-use crate::records::{Batch, Offers, Records};
+use crate::records::{Batch, Proposals, Records};
 use crate::release::Release;
 use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
@@ -115,11 +115,11 @@ impl Soma {
     fn make_plain_moves(
         &mut self,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
-        let batches = Batches::new(records.n(), offers, &mut self.batch);
+        let batches = Batches::new(records.n(), proposals, &mut self.batch);
         if !potential.is_separable() || self.forced == Some(Strategy::Weights) {
             self.strategy = Some(Strategy::Weights);
             return self.separable.weigh_all(potential, records, batches, rng);
@@ -153,14 +153,36 @@ impl RecordKernel for Soma {
 
     fn cost(&self, n: f64) -> SweepCost {
         match self.strategy {
-            Some(Strategy::Scan) => SweepCost::new(10.0, 8.2 + BOUND * n, 1.0),
-            Some(Strategy::Cells(_)) => SweepCost::new(100.0, 18.0, 1.5),
-            Some(Strategy::Bins) => SweepCost::new(10.0, 4.0, 1.0),
-            Some(Strategy::Ordered) => SweepCost::new(20.0, 9.0, 1.0),
-            Some(Strategy::Boxes) => SweepCost::new(100.0, 60.0, 2.0),
-            Some(Strategy::Weights) => SweepCost::new(5.0, 5.0, 2.0),
-            Some(Strategy::Uniform) | None => SweepCost::new(10.0, 4.5, 0.7),
+            Some(Strategy::Scan) => {
+                SweepCost { per_sweep: 10.0, per_move: 8.2 + BOUND * n, per_weight: 1.0 }
+            }
+            Some(Strategy::Cells(_)) => {
+                SweepCost { per_sweep: 100.0, per_move: 18.0, per_weight: 1.5 }
+            }
+            Some(Strategy::Bins) => SweepCost { per_sweep: 10.0, per_move: 4.0, per_weight: 1.0 },
+            Some(Strategy::Ordered) => {
+                SweepCost { per_sweep: 20.0, per_move: 9.0, per_weight: 1.0 }
+            }
+            Some(Strategy::Boxes) => {
+                SweepCost { per_sweep: 100.0, per_move: 60.0, per_weight: 2.0 }
+            }
+            Some(Strategy::Weights) => SweepCost { per_sweep: 5.0, per_move: 5.0, per_weight: 2.0 },
+            Some(Strategy::Uniform) | None => {
+                SweepCost { per_sweep: 10.0, per_move: 4.5, per_weight: 0.7 }
+            }
         }
+    }
+
+    /// Statistics by cell, with room for more in each; places by bin; and of very many records in
+    /// bins those that come in a sweep, sorted at its end.
+    fn memory(records: RecordSizes) -> u64 {
+        let RecordSizes { n, record_dim, statistic_dim, is_coded } = records;
+        let for_each: usize = match is_coded {
+            true if n < bins::FAR => 4,
+            true => 20 * (record_dim + 1),
+            false => 10 * (statistic_dim + 1),
+        };
+        (n as u64).saturating_mul(for_each as u64)
     }
 
     fn coupling(&self) -> Coupling {
@@ -190,13 +212,13 @@ impl RecordKernel for Soma {
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
-        let Context { records, offers, potential, rng } = at;
+        let Context { records, proposals, potential, rng } = at;
         let k = records.k();
         let is_plain = matches!(self.forced, Some(Strategy::Boxes | Strategy::Weights));
         let Some(norm) = potential.norm().filter(|_| !is_plain) else {
-            return self.make_plain_moves(records, offers, potential, rng);
+            return self.make_plain_moves(records, proposals, potential, rng);
         };
-        let moves = Moves { soma: self, records, offers, rng };
+        let moves = Moves { soma: self, records, proposals, rng };
         let counts = match norm {
             Norm::L1 => specialised::<_, L1>(moves, k, Arch::new())?,
             Norm::L2 => specialised::<_, L2>(moves, k, Arch::new())?,
@@ -209,7 +231,7 @@ impl RecordKernel for Soma {
 struct Moves<'a> {
     soma: &'a mut Soma,
     records: &'a mut Records,
-    offers: &'a mut dyn Offers,
+    proposals: &'a mut dyn Proposals,
     rng: &'a mut Rng,
 }
 
@@ -218,11 +240,11 @@ impl Work for Moves<'_> {
 
     #[inline(always)]
     fn run<S: Cost, V: Vector, const K: usize>(self) -> Outcome<Counts> {
-        let Moves { soma, records, offers, rng } = self;
+        let Moves { soma, records, proposals, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
         let Soma { partition, ahead, columns, quantised, cells, .. } = soma;
         let Soma { candidates, outliers, bins, order, envelope, batch, .. } = soma;
-        let batches = Batches::new(records.n(), offers, batch);
+        let batches = Batches::new(records.n(), proposals, batch);
         match strategy {
             Strategy::Uniform => {
                 let selector = UniformSelector::begin::<V, K>(

@@ -10,8 +10,8 @@ use super::select::scan::quantised::Quantised;
 use super::soma_scan::soma_move;
 use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
 use crate::error::{Invalid, Outcome};
-use crate::records::proposals::{Batches, for_each_offer};
-use crate::records::{Batch, Offers, Records};
+use crate::records::proposals::{Batches, for_each_proposal};
+use crate::records::{Batch, Proposals, Records};
 use crate::release::Release;
 use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
@@ -55,13 +55,13 @@ impl SomaBlocks {
     fn make_plain_moves(
         &mut self,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         potential: &Potential,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let (n, size) = (records.n(), self.size);
         let mut counts = Counts { moves: n as u64, ..Counts::default() };
-        for_each_offer(n, offers, &mut self.batch, rng, |turn, y, t, rng| {
+        for_each_proposal(n, proposals, &mut self.batch, rng, |turn, y, t, rng| {
             let start = turn - turn % size;
             let block = start..n.min(start + size);
             counts.evaluations += block.len() as u64;
@@ -95,7 +95,7 @@ impl RecordKernel for SomaBlocks {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(5.0, 8.2, 1.0)
+        SweepCost { per_sweep: 5.0, per_move: 8.2, per_weight: 1.0 }
     }
 
     fn coupling(&self) -> Coupling {
@@ -111,12 +111,12 @@ impl RecordKernel for SomaBlocks {
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
-        let Context { records, offers, potential, rng } = at;
+        let Context { records, proposals, potential, rng } = at;
         let k = records.k();
         let Some(norm) = potential.norm() else {
-            return self.make_plain_moves(records, offers, potential, rng);
+            return self.make_plain_moves(records, proposals, potential, rng);
         };
-        let sweep = Sweep { kernel: self, records, offers, rng };
+        let sweep = Sweep { kernel: self, records, proposals, rng };
         match norm {
             Norm::L1 => specialised::<_, L1>(sweep, k, Arch::new()),
             Norm::L2 => specialised::<_, L2>(sweep, k, Arch::new()),
@@ -127,7 +127,7 @@ impl RecordKernel for SomaBlocks {
 struct Sweep<'a> {
     kernel: &'a mut SomaBlocks,
     records: &'a mut Records,
-    offers: &'a mut dyn Offers,
+    proposals: &'a mut dyn Proposals,
     rng: &'a mut Rng,
 }
 
@@ -139,10 +139,10 @@ impl Work for Sweep<'_> {
         let Sweep {
             kernel: SomaBlocks { size, columns, quantised, batch, .. },
             records,
-            offers,
+            proposals,
             rng,
         } = self;
-        let batches = Batches::new(records.n(), offers, batch);
+        let batches = Batches::new(records.n(), proposals, batch);
         if quantised.suit::<S, V, K>(records) {
             make_moves::<S, V, K, _>(*size, quantised, records, batches, rng)
         } else {

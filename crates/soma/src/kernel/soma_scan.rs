@@ -7,14 +7,14 @@ use super::KernelChoice;
 use super::counts::{Counts, SweepCost};
 use super::table::{Context, Coupling, KernelOptions, RecordKernel};
 use crate::error::{Invalid, Outcome};
-use crate::records::proposals::for_each_offer;
-use crate::records::{Batch, Offers, Records};
+use crate::records::proposals::for_each_proposal;
+use crate::records::{Batch, Proposals, Records};
 use crate::release::potential::{Evaluate, Norm};
 use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::simd::vector::Portable;
 
-/// Weighs an offer y against all records: place I is drawn with probability w_I / W, and y is put
+/// Weighs a proposal y against all records: place I is drawn with probability w_I / W, and y is put
 /// there with probability min(1, W / (W + w_0 - w_I)).
 ///
 /// Reversible with respect to pi (the paper's Theorem on reversibility): from x' = [x_-I, y] the
@@ -36,13 +36,13 @@ impl SomaScan {
         &mut self,
         potential: &impl Evaluate,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let n = records.n();
         let weights = &mut self.weights;
         let mut accepted = 0;
-        for_each_offer(n, offers, &mut Batch::default(), rng, |_, y, t, rng| {
+        for_each_proposal(n, proposals, &mut Batch::default(), rng, |_, y, t, rng| {
             if let Some(i) = soma_move(potential, records, 0..n, t, weights, rng) {
                 records.replace(i, y, t);
                 accepted += 1;
@@ -64,7 +64,7 @@ impl RecordKernel for SomaScan {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(5.0, 5.0, 1.5)
+        SweepCost { per_sweep: 5.0, per_move: 5.0, per_weight: 1.5 }
     }
 
     fn coupling(&self) -> Coupling {
@@ -72,19 +72,19 @@ impl RecordKernel for SomaScan {
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
-        let Context { records, offers, potential, rng } = at;
+        let Context { records, proposals, potential, rng } = at;
         match potential.norm() {
-            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
-            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
-            None => self.make_moves(potential, records, offers, rng),
+            Some(Norm::L1) => self.make_moves(&L1, records, proposals, rng),
+            Some(Norm::L2) => self.make_moves(&L2, records, proposals, rng),
+            None => self.make_moves(potential, records, proposals, rng),
         }
     }
 }
 
-/// One move on the places `among`: the place that the offer takes, if any.
+/// One move on the places `among`: the place that the proposal takes, if any.
 ///
 /// Weights are relative to the largest of them, so that they can neither all vanish nor overflow;
-/// w_0 may then be infinite, and the offer is refused, as it should be.
+/// w_0 may then be infinite, and the proposal is refused, as it should be.
 pub(crate) fn soma_move(
     potential: &impl Evaluate,
     records: &Records,

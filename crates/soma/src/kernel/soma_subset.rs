@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::KernelChoice;
 use super::counts::{Counts, SweepCost};
 use super::soma_scan::soma_move;
-use super::table::{Context, Coupling, KernelOptions, RecordKernel, some_of};
+use super::table::{Context, Coupling, KernelOptions, RecordKernel, RecordSizes, some_of};
 use crate::error::{Invalid, Outcome};
-use crate::records::proposals::for_each_offer;
-use crate::records::{Batch, Offers, Records};
+use crate::records::proposals::for_each_proposal;
+use crate::records::{Batch, Proposals, Records};
 use crate::release::Release;
 use crate::release::potential::{Evaluate, Norm};
 use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::stored::{Check, ensure};
 
-/// Which records an offer is weighed against.
+/// Which records a proposal is weighed against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Subset {
@@ -59,12 +59,12 @@ impl SomaSubset {
         &mut self,
         potential: &impl Evaluate,
         records: &mut Records,
-        offers: &mut dyn Offers,
+        proposals: &mut dyn Proposals,
         rng: &mut Rng,
     ) -> Outcome<Counts> {
         let n = records.n();
         let mut accepted = 0;
-        for_each_offer(n, offers, &mut Batch::default(), rng, |_, y, t, rng| {
+        for_each_proposal(n, proposals, &mut Batch::default(), rng, |_, y, t, rng| {
             let place = match self.subset {
                 Subset::Cyclic => {
                     let start = self.next;
@@ -115,7 +115,12 @@ impl RecordKernel for SomaSubset {
     }
 
     fn cost(&self, _: f64) -> SweepCost {
-        SweepCost::new(5.0, 10.0, 1.2)
+        SweepCost { per_sweep: 5.0, per_move: 10.0, per_weight: 1.2 }
+    }
+
+    /// All places in some order.
+    fn memory(records: RecordSizes) -> u64 {
+        (records.n as u64).saturating_mul(size_of::<usize>() as u64)
     }
 
     fn coupling(&self) -> Coupling {
@@ -141,11 +146,11 @@ impl RecordKernel for SomaSubset {
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
-        let Context { records, offers, potential, rng } = at;
+        let Context { records, proposals, potential, rng } = at;
         match potential.norm() {
-            Some(Norm::L1) => self.make_moves(&L1, records, offers, rng),
-            Some(Norm::L2) => self.make_moves(&L2, records, offers, rng),
-            None => self.make_moves(potential, records, offers, rng),
+            Some(Norm::L1) => self.make_moves(&L1, records, proposals, rng),
+            Some(Norm::L2) => self.make_moves(&L2, records, proposals, rng),
+            None => self.make_moves(potential, records, proposals, rng),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::counts::{Counts, SweepCost};
 use super::{KernelChoice, Subset};
 use crate::error::{Invalid, Outcome};
-use crate::records::{Offers, Records};
+use crate::records::{Proposals, Records};
 use crate::release::{Potential, Release};
 use crate::rng::Rng;
 use crate::stored::Check;
@@ -13,7 +13,7 @@ pub(crate) struct Context<'a> {
     /// The records, whose residual is up to date.
     pub(crate) records: &'a mut Records,
     /// Where proposals come from.
-    pub(crate) offers: &'a mut dyn Offers,
+    pub(crate) proposals: &'a mut dyn Proposals,
     /// Minus the log density of the release.
     pub(crate) potential: &'a Potential,
     /// The random stream.
@@ -49,6 +49,12 @@ pub(crate) trait RecordKernel: Sized {
     /// What a sweep of `n` moves costs.
     fn cost(&self, n: f64) -> SweepCost;
 
+    /// About how many bytes it keeps beside the records; none where that does not grow with them.
+    fn memory(records: RecordSizes) -> u64 {
+        let _ = records;
+        0
+    }
+
     /// How it is coupled.
     fn coupling(&self) -> Coupling;
 
@@ -63,6 +69,19 @@ pub(crate) trait RecordKernel: Sized {
         let _ = options;
         true
     }
+}
+
+/// How many records there are, and how large they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordSizes {
+    /// The number of records.
+    pub(crate) n: usize,
+    /// The length of a record.
+    pub(crate) record_dim: usize,
+    /// The length of its statistic.
+    pub(crate) statistic_dim: usize,
+    /// Whether of a record in bins only its bin is kept.
+    pub(crate) is_coded: bool,
 }
 
 /// The options of kernels, as a user gives them. A kernel takes some of them or none.
@@ -155,7 +174,8 @@ macro_rules! kernels {
                 }
             }
 
-            /// The options that the kernel called `name` takes, by name; none if there is no such one.
+            /// The options that the kernel called `name` takes, by name; none if there is no such
+            /// one.
             pub fn options_of(name: &str) -> &'static [&'static str] {
                 match name {
                     $(<$kernel as RecordKernel>::NAME => <$kernel as RecordKernel>::OPTIONS,)*
@@ -186,6 +206,21 @@ macro_rules! kernels {
                     ranked.into_iter().filter_map(|(rank, choice)| Some((rank?, choice))).collect();
                 ranked.sort_by_key(|(rank, _)| *rank);
                 ranked.into_iter().map(|(_, choice)| choice).collect()
+            }
+
+            /// About how many bytes the kernel keeps beside the records; of those that `auto`
+            /// tries, the most.
+            pub(crate) fn memory(self, records: RecordSizes) -> u64 {
+                match self {
+                    KernelChoice::Counts => 0,
+                    KernelChoice::Auto => {
+                        let candidates = KernelChoice::candidates(records.n).into_iter();
+                        candidates.map(|choice| choice.memory(records)).max().unwrap_or(0)
+                    }
+                    $(KernelChoice::$variant $({ $($field: _),* })? => {
+                        <$kernel as RecordKernel>::memory(records)
+                    })*
+                }
             }
 
             /// The kernel at work on `n` records; [settled](KernelChoice::settled), since a kernel

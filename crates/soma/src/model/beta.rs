@@ -5,7 +5,7 @@ use statrs::function::beta::ln_beta;
 
 use super::CoupledUpdate;
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
-use super::shapes::{self, Shapes, log_sum};
+use super::dirichlet_conditional::{DirichletConditional, log_sum, update_pair};
 use super::{GammaPrior, Model, Price, Transport};
 use crate::counts::Shares;
 use crate::counts::models::BetaCells;
@@ -38,8 +38,8 @@ impl Beta {
     }
 
     /// The density of theta given records, whose logarithms have these sums.
-    fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> Shapes<'a> {
-        Shapes { priors: &self.priors, n: records.len() as f64, log_sums }
+    fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> DirichletConditional<'a> {
+        DirichletConditional { priors: &self.priors, n: records.len() as f64, log_sums }
     }
 }
 
@@ -131,7 +131,8 @@ impl Model for Beta {
         bring_within_reach(&mut logs);
         let n = 0.25 * release.worth();
         let log_sums = [n * logs[0], n * logs[1]];
-        Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+        DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }
+            .sample_approximation(theta, rng)
     }
 
     fn price(&self, n: usize) -> Price {
@@ -186,8 +187,8 @@ impl Transport for Beta {
 impl CoupledUpdate for Beta {
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
         let sums = records.map(|records| self.log_sums(records));
-        let shapes = [0, 1].map(|side| self.given(records[side], &sums[side]));
-        shapes::update_pair([&shapes[0], &shapes[1]], theta, rng)
+        let laws = [0, 1].map(|side| self.given(records[side], &sums[side]));
+        update_pair([&laws[0], &laws[1]], theta, rng)
     }
 }
 

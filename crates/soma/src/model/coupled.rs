@@ -1,4 +1,4 @@
-//! Updates of theta in two chains at once, as a model offers them.
+//! Updates of theta in two chains at once, as a model proposals them.
 
 use super::Model;
 use crate::error::Outcome;

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Gamma};
 use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::CoupledUpdate;
-use super::shapes::{self, Shapes, log_sum};
+use super::dirichlet_conditional::{DirichletConditional, log_sum, update_pair};
 use super::{GammaPrior, Model, Price, Transport};
 use crate::error::{Invalid, Outcome, positive};
 use crate::interrupt;
@@ -107,9 +107,9 @@ impl Dirichlet {
     }
 
     /// The density of theta given records, whose logarithms have these sums.
-    fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> Shapes<'a> {
+    fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> DirichletConditional<'a> {
         let n = (records.len() / self.priors.len()) as f64;
-        Shapes { priors: &self.priors, n, log_sums }
+        DirichletConditional { priors: &self.priors, n, log_sums }
     }
 }
 
@@ -190,7 +190,8 @@ impl Model for Dirichlet {
         bring_within_reach(&mut logs);
         let n = 0.25 * release.worth();
         let log_sums: Vec<f64> = logs.iter().map(|log| n * log).collect();
-        Shapes { priors: &self.priors, n, log_sums: &log_sums }.sample_approximation(theta, rng)
+        DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }
+            .sample_approximation(theta, rng)
     }
 
     fn price(&self, n: usize) -> Price {
@@ -294,7 +295,7 @@ impl Transport for Dirichlet {
 impl CoupledUpdate for Dirichlet {
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
         let sums = records.map(|records| self.log_sums(records));
-        let shapes = [0, 1].map(|side| self.given(records[side], &sums[side]));
-        shapes::update_pair([&shapes[0], &shapes[1]], theta, rng)
+        let laws = [0, 1].map(|side| self.given(records[side], &sums[side]));
+        update_pair([&laws[0], &laws[1]], theta, rng)
     }
 }

@@ -5,13 +5,13 @@
 pub(crate) mod accept;
 pub(crate) mod aligned;
 pub(crate) mod beta_quantile;
+pub(crate) mod cholesky;
 pub(crate) mod dense;
 pub(crate) mod exp;
 pub(crate) mod ln_gamma_shift;
 pub(crate) mod log;
 pub(crate) mod normal;
 pub(crate) mod pages;
-pub(crate) mod upper;
 pub(crate) mod workspace;
 
 /// The smaller of two numbers, neither of them NaN: one instruction.

@@ -5,4 +5,4 @@ pub(crate) mod imputed;
 pub(crate) mod proposals;
 
 pub use imputed::Records;
-pub use proposals::{Batch, ModelOffers, Offers};
+pub use proposals::{Batch, ModelProposals, Proposals};

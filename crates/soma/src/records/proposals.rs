@@ -1,4 +1,4 @@
-//! Where a kernel's offers come from.
+//! Where a kernel's proposals come from.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::release::query::BATCH;
 use crate::release::{NoiseUnits, Query, Release};
 use crate::rng::Rng;
 
-/// Offered records with their statistics in noise units, in flat arrays, row after row.
+/// Proposed records with their statistics in noise units, in flat arrays, row after row.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     d: usize,
@@ -54,14 +54,15 @@ impl Batch {
     }
 }
 
-/// A source of offers. theta does not change in a sweep, so that offers can be drawn many at a
-/// time: the only indirect calls of a sweep are here, one for each batch.
-pub trait Offers {
-    /// Puts `size` fresh offers into `batch`.
+/// A source of proposals. theta does not change in a sweep, so that proposals can be drawn many at
+/// a time: the only indirect calls of a sweep are here, one for each batch.
+pub trait Proposals {
+    /// Puts `size` fresh proposals into `batch`.
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome;
 
-    /// Puts `size` fresh offers into `batch`, and into `bins` the bin of each in the place of its
-    /// statistic. Returns false, and has drawn none, where nothing but the statistics says them.
+    /// Puts `size` fresh proposals into `batch`, and into `bins` the bin of each in the place of
+    /// its statistic. Returns false, and has drawn none, where nothing but the statistics says
+    /// them.
     fn fill_binned(
         &mut self,
         size: usize,
@@ -73,25 +74,25 @@ pub trait Offers {
         Ok(false)
     }
 
-    /// How many offers are best drawn at a time.
+    /// How many proposals are best drawn at a time.
     fn batch_size(&self) -> usize {
         BATCH
     }
 }
 
-/// Offers drawn from a model at theta.
+/// Proposals drawn from a model at theta.
 #[derive(Debug)]
-pub struct ModelOffers<'a> {
+pub struct ModelProposals<'a> {
     model: &'a dyn Model,
     theta: &'a [f64],
     release: &'a Release,
     units: NoiseUnits,
 }
 
-impl<'a> ModelOffers<'a> {
-    /// Offers of `model` at `theta`, for `release`.
+impl<'a> ModelProposals<'a> {
+    /// Proposals of `model` at `theta`, for `release`.
     pub fn new(model: &'a dyn Model, theta: &'a [f64], release: &'a Release) -> Self {
-        ModelOffers { model, theta, release, units: NoiseUnits::new(release) }
+        ModelProposals { model, theta, release, units: NoiseUnits::new(release) }
     }
 
     /// Computes the statistics of the records in `batch`.
@@ -99,7 +100,7 @@ impl<'a> ModelOffers<'a> {
         let (records, statistics) = batch.parts_mut();
         let query = self.release.query();
         query.statistics(records, statistics)?;
-        // A weight that is NaN decides nothing: no offer may have one.
+        // A weight that is NaN decides nothing: no proposal may have one.
         if statistics.iter().fold(false, |found, t| found | t.is_nan()) {
             return Err(not_a_number(query.as_ref(), records, statistics).into());
         }
@@ -108,7 +109,7 @@ impl<'a> ModelOffers<'a> {
     }
 }
 
-impl Offers for ModelOffers<'_> {
+impl Proposals for ModelProposals<'_> {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         batch.resize(size, self.release.query().record_dim(), self.release.query().dim());
         self.model.propose(self.theta, batch.parts_mut().0, rng)?;
@@ -162,9 +163,9 @@ fn not_a_number(query: &dyn Query, records: &[f64], statistics: &[f64]) -> Inval
     )
 }
 
-/// The offers of a sweep, which are drawn in batches.
+/// The proposals of a sweep, which are drawn in batches.
 pub(crate) struct Batches<'a> {
-    offers: &'a mut dyn Offers,
+    proposals: &'a mut dyn Proposals,
     batch: &'a mut Batch,
     size: usize,
     done: usize,
@@ -172,10 +173,14 @@ pub(crate) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// `moves` offers, drawn into `batch`.
-    pub(crate) fn new(moves: usize, offers: &'a mut dyn Offers, batch: &'a mut Batch) -> Self {
-        let size = offers.batch_size().max(1);
-        Batches { offers, batch, size, done: 0, moves }
+    /// `moves` proposals, drawn into `batch`.
+    pub(crate) fn new(
+        moves: usize,
+        proposals: &'a mut dyn Proposals,
+        batch: &'a mut Batch,
+    ) -> Self {
+        let size = proposals.batch_size().max(1);
+        Batches { proposals, batch, size, done: 0, moves }
     }
 
     /// Draws the next batch: its place among the moves, until all are made.
@@ -186,12 +191,12 @@ impl<'a> Batches<'a> {
         interrupt::check()?;
         let start = self.done;
         self.done = self.moves.min(start + self.size);
-        self.offers.fill(self.done - start, self.batch, rng)?;
+        self.proposals.fill(self.done - start, self.batch, rng)?;
         Ok(Some(start..self.done))
     }
 
-    /// The same for offers with bins in the place of statistics, where that can be had: returned
-    /// is how many offers there are, and whether their bins are in `bins`.
+    /// The same for proposals with bins in the place of statistics, where that can be had: returned
+    /// is how many proposals there are, and whether their bins are in `bins`.
     pub(crate) fn next_binned(
         &mut self,
         bins: &mut Vec<u32>,
@@ -203,14 +208,14 @@ impl<'a> Batches<'a> {
         interrupt::check()?;
         let count = self.size.min(self.moves - self.done);
         bins.resize(count, 0);
-        if self.offers.fill_binned(count, self.batch, bins, rng)? {
+        if self.proposals.fill_binned(count, self.batch, bins, rng)? {
             self.done += count;
             return Ok(Some((count, true)));
         }
         Ok(self.next(rng)?.map(|places| (places.len(), false)))
     }
 
-    /// How many offers there are in all.
+    /// How many proposals there are in all.
     pub(crate) fn moves(&self) -> u64 {
         self.moves as u64
     }
@@ -222,15 +227,15 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Calls `step` with each of `moves` offers, which are drawn in batches.
-pub(crate) fn for_each_offer(
+/// Calls `step` with each of `moves` proposals, which are drawn in batches.
+pub(crate) fn for_each_proposal(
     moves: usize,
-    offers: &mut dyn Offers,
+    proposals: &mut dyn Proposals,
     batch: &mut Batch,
     rng: &mut Rng,
     mut step: impl FnMut(usize, &[f64], &[f64], &mut Rng),
 ) -> Outcome {
-    let mut batches = Batches::new(moves, offers, batch);
+    let mut batches = Batches::new(moves, proposals, batch);
     while let Some(places) = batches.next(rng)? {
         let start = places.start;
         for i in places {
@@ -309,9 +314,9 @@ mod tests {
             let model = Uniform::new(vec![(0.0, 1.0)]).unwrap();
             let mut records = Records::new(&release, vec![0.5; 20]).unwrap();
             let mut kernel = KernelChoice::Soma.build(20).unwrap();
-            let mut offers = ModelOffers::new(&model, &[], &release);
+            let mut proposals = ModelProposals::new(&model, &[], &release);
             let mut rng = rng::stream(1, 0);
-            match kernel.sweep(&mut records, &mut offers, release.potential(), &mut rng) {
+            match kernel.sweep(&mut records, &mut proposals, release.potential(), &mut rng) {
                 Ok(_) => assert!(is_one, "{bin}"),
                 Err(error) => {
                     assert!(!is_one, "{error}");

@@ -70,7 +70,7 @@ pub enum Budget {
 impl Budget {
     /// The scale of `noise` that spends this budget on sums of the given sensitivity.
     pub fn scale(self, noise: Noise, sensitivity: Sensitivity) -> Result<f64, Invalid> {
-        match (noise.law().norm(), self) {
+        match (noise.law().sensitivity_norm(), self) {
             (Norm::L1, Budget::Epsilon(epsilon)) => {
                 Ok(sensitivity.l1 / positive("epsilon", epsilon)?)
             }

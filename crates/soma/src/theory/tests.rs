@@ -72,7 +72,7 @@ fn moves_to_a_level() {
     assert!((0.75f64.powf(rate.moves(0.01)) - 0.01).abs() < 1e-12);
 }
 
-/// Two states with `d` different records and a common offer: the probabilities of one SOMA
+/// Two states with `d` different records and a common proposal: the probabilities of one SOMA
 /// move of the coupling, over its index and acceptance uniforms.
 struct Pair {
     d: usize,
@@ -82,11 +82,11 @@ struct Pair {
 
 impl Pair {
     /// Records in [0, 1] and Laplace noise of scale 1 / epsilon on their sum.
-    fn of(records: [&[f64]; 2], d: usize, offer: f64, released: f64, epsilon: f64) -> Self {
+    fn of(records: [&[f64]; 2], d: usize, proposal: f64, released: f64, epsilon: f64) -> Self {
         let density = |sum: f64| (-epsilon * (released - sum).abs()).exp();
         let sums = records.map(|x| x.iter().sum::<f64>());
         let weights =
-            [0, 1].map(|c| records[c].iter().map(|x| density(sums[c] - x + offer)).collect());
+            [0, 1].map(|c| records[c].iter().map(|x| density(sums[c] - x + proposal)).collect());
         Pair { d, weights, current: sums.map(density) }
     }
 

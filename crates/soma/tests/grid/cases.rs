@@ -244,7 +244,7 @@ impl Case {
     pub fn problem(&self) -> Option<Problem> {
         let (query, model) = (self.family.query(), self.family.model());
         let sensitivity = query.sensitivity();
-        let scale = match self.noise.law().norm() {
+        let scale = match self.noise.law().sensitivity_norm() {
             Norm::L1 => sensitivity.l1,
             Norm::L2 => sensitivity.l2,
         } / self.epsilon;

@@ -104,7 +104,7 @@ impl Truncated {
 
     fn cdf(&self, x: f64) -> f64 {
         let z = (x - self.centre) / self.scale;
-        match self.noise.law().norm() {
+        match self.noise.law().sensitivity_norm() {
             Norm::L1 if z < 0.0 => 0.5 * z.exp(),
             Norm::L1 => 1.0 - 0.5 * (-z).exp(),
             Norm::L2 => 0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2)),
@@ -113,7 +113,7 @@ impl Truncated {
 
     fn sample(&self, rng: &mut Rng) -> f64 {
         let p = self.below + self.mass * rng.random::<f64>();
-        let z = match self.noise.law().norm() {
+        let z = match self.noise.law().sensitivity_norm() {
             Norm::L1 if p < 0.5 => (2.0 * p).ln(),
             Norm::L1 => -(2.0 * (1.0 - p)).ln(),
             Norm::L2 => std::f64::consts::SQRT_2 * erf_inv(2.0 * p - 1.0),

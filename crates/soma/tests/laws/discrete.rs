@@ -8,7 +8,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::kernels::{ALL, Law};
 use crate::matrices::{Move, asymptotic_variance, imbalance, moves, one_move, sweep, target};
-use crate::toys::{Toy, ToyOffers};
+use crate::toys::{Toy, ToyProposals};
 
 /// Each single move is a transition matrix that leaves pi invariant, by detailed balance; so does
 /// a sweep, which is reversible only where all its moves are alike.
@@ -65,7 +65,7 @@ fn peskun_order_and_asymptotic_variances() {
 }
 
 /// Sweeps from every state of the toy, in random order: counts of where they end, and by how much
-/// the number of offers taken exceeds what is expected.
+/// the number of proposals taken exceeds what is expected.
 fn observed(toy: &Toy, law: &Law, expected: &Move, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>) {
     let (release, states) = (toy.release(), toy.states());
     let potential = toy.potential();
@@ -76,7 +76,8 @@ fn observed(toy: &Toy, law: &Law, expected: &Move, seed: u64) -> (Vec<Vec<f64>>,
     for _ in 0..SWEEPS * states {
         let from = rng.random_range(0..states);
         let mut records = toy.records(&release, from);
-        let counts = kernel.sweep(&mut records, &mut ToyOffers(toy), &potential, &mut rng).unwrap();
+        let counts =
+            kernel.sweep(&mut records, &mut ToyProposals(toy), &potential, &mut rng).unwrap();
         assert_eq!(counts.moves, toy.n as u64);
         ends[from][toy.state_of(&records)] += 1.0;
         excess.push(counts.accepted as f64 - expected.acceptance[from]);
@@ -131,7 +132,7 @@ fn sweeps_follow_the_theory() {
             let error = (excess.iter().map(|x| x * x).sum::<f64>() / count / count).sqrt();
             assert!(
                 mean.abs() < 5.0 * error,
-                "{} on {}: {mean} +- {error} more offers taken than expected",
+                "{} on {}: {mean} +- {error} more proposals taken than expected",
                 law.name,
                 toy.name
             );

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use soma::Outcome;
-use soma::kernel::{Batch, Offers, Records};
+use soma::kernel::{Batch, Proposals, Records};
 use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::query::Mean;
 use soma::release::{Aggregate, Release};
@@ -14,7 +14,7 @@ use crate::kernels::ALL;
 
 struct Uniform<'a>(&'a Release);
 
-impl Offers for Uniform<'_> {
+impl Proposals for Uniform<'_> {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         let k = self.0.query().dim();
         batch.resize(size, k, k);
@@ -62,9 +62,9 @@ fn a_far_start_neither_freezes_nor_breaks() {
                     assert!(records.residual().iter().all(|r| r.is_finite()), "{case}");
                     assert!(records.all().iter().all(|x| (0.0..=1.0).contains(x)), "{case}");
                 }
-                // Offers are better than what is there at first, so that some are taken; in the
-                // end the sums are as near to the release as 4000 offers bring them.
-                assert!(taken >= 5, "{case}: {taken} offers taken");
+                // Proposals are better than what is there at first, so that some are taken; in the
+                // end the sums are as near to the release as 4000 proposals bring them.
+                assert!(taken >= 5, "{case}: {taken} proposals taken");
                 let end = distance(&records);
                 assert!(end < 0.02 * start, "{case}: distance {start} at the start, {end} now");
             }

@@ -2,8 +2,8 @@
 
 use soma::kernel::{Kernel, KernelChoice, Soma, Strategy, Subset};
 
-/// With what probability a move weighs its offer against which places. SOMA on the set M puts the
-/// offer in the place of I from M, drawn with probability w_I / W over M, with probability
+/// With what probability a move weighs its proposal against which places. SOMA on the set M puts
+/// the proposal in the place of I from M, drawn with probability w_I / W over M, with probability
 /// min(1, W / (W + w_0 - w_I)). On a single place this is independent Metropolis within Gibbs.
 pub type Places = Vec<(f64, Vec<usize>)>;
 

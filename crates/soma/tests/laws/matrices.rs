@@ -22,7 +22,7 @@ pub fn target(toy: &Toy) -> DVector<f64> {
     pi / total
 }
 
-/// A move that weighs its offer against the places of `places`.
+/// A move that weighs its proposal against the places of `places`.
 pub fn one_move(toy: &Toy, places: &Places) -> Move {
     let states = toy.states();
     let mut matrix = DMatrix::zeros(states, states);
@@ -30,7 +30,7 @@ pub fn one_move(toy: &Toy, places: &Places) -> Move {
     for from in 0..states {
         let x = toy.decode(from);
         let current = toy.eta(&x);
-        for (y, offered) in toy.f.iter().enumerate() {
+        for (y, proposed) in toy.f.iter().enumerate() {
             for (chance, among) in places {
                 let replaced = |i: usize| {
                     let mut changed = x.clone();
@@ -41,7 +41,7 @@ pub fn one_move(toy: &Toy, places: &Places) -> Move {
                 let total: f64 = weights.iter().sum();
                 for (&i, weight) in among.iter().zip(&weights) {
                     let accept = f64::min(1.0, total / (total + current - weight));
-                    let flow = offered * chance * weight / total * accept;
+                    let flow = proposed * chance * weight / total * accept;
                     matrix[(from, toy.encode(&replaced(i)))] += flow;
                     acceptance[from] += flow;
                 }
@@ -57,7 +57,7 @@ pub fn moves(toy: &Toy, law: &Law) -> Vec<Move> {
     (0..toy.n).map(|turn| one_move(toy, &(law.places)(toy.n, turn))).collect()
 }
 
-/// One sweep: the transition matrix, and the expected number of offers taken from each state.
+/// One sweep: the transition matrix, and the expected number of proposals taken from each state.
 pub fn sweep(toy: &Toy, law: &Law) -> Move {
     let states = toy.states();
     let mut matrix = DMatrix::identity(states, states);

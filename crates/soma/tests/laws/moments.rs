@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand_distr::{Beta, Distribution, Normal};
 use soma::Outcome;
 use soma::diagnostics::mcse_mean;
-use soma::kernel::{Batch, Offers, Records};
+use soma::kernel::{Batch, Proposals, Records};
 use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::query::Mean;
 use soma::release::{Aggregate, Release};
@@ -32,12 +32,12 @@ impl Record {
     }
 }
 
-struct RecordOffers<'a> {
+struct RecordProposals<'a> {
     record: Record,
     release: &'a Release,
 }
 
-impl Offers for RecordOffers<'_> {
+impl Proposals for RecordProposals<'_> {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         batch.resize(size, 1, 1);
         let (records, statistics) = batch.parts_mut();
@@ -97,11 +97,11 @@ fn draws(record: Record, release: &Release, law: &Law, seed: u64) -> Vec<Vec<f64
     let potential = release.potential();
     let mut rng = stream(seed, 0);
     let mut records = Records::new(release, vec![0.5; n]).unwrap();
-    let mut offers = RecordOffers { record, release };
+    let mut proposals = RecordProposals { record, release };
     let mut kernel = (law.build)(n);
     let mut out = vec![Vec::new(); 5];
     for sweep in 0..60_000 {
-        kernel.sweep(&mut records, &mut offers, potential, &mut rng).unwrap();
+        kernel.sweep(&mut records, &mut proposals, potential, &mut rng).unwrap();
         if sweep >= 100 {
             let values = functions(records.all());
             out.iter_mut().zip(values).for_each(|(column, value)| column.push(value));

@@ -38,9 +38,9 @@ fn log_pi(points: &[usize]) -> f64 {
     log
 }
 
-fn with(points: &[usize], i: usize, offer: usize) -> Vec<usize> {
+fn with(points: &[usize], i: usize, proposal: usize) -> Vec<usize> {
     let mut changed = points.to_vec();
-    changed[i] = offer;
+    changed[i] = proposal;
     changed
 }
 
@@ -58,8 +58,8 @@ impl Target for Repelling {
         })
     }
 
-    fn log_weight(&self, points: &[usize], i: usize, offer: &usize) -> f64 {
-        log_pi(&with(points, i, *offer)) - log_pi(points) + (Q[points[i]] / Q[*offer]).ln()
+    fn log_weight(&self, points: &[usize], i: usize, proposal: &usize) -> f64 {
+        log_pi(&with(points, i, *proposal)) - log_pi(points) + (Q[points[i]] / Q[*proposal]).ln()
     }
 
     fn replaced(&mut self, points: &[usize], i: usize, old: &usize) {
@@ -86,12 +86,13 @@ fn one_move() -> DMatrix<f64> {
     for from in 0..STATES {
         let points = decode(from);
         let current = proper(&points);
-        for (offer, chance) in Q.iter().enumerate() {
-            let weights: Vec<f64> = (0..POINTS).map(|i| proper(&with(&points, i, offer))).collect();
+        for (proposal, chance) in Q.iter().enumerate() {
+            let weights: Vec<f64> =
+                (0..POINTS).map(|i| proper(&with(&points, i, proposal))).collect();
             let total: f64 = weights.iter().sum();
             for (i, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
                 let accept = f64::min(1.0, total / (total + current - weight));
-                matrix[(from, encode(&with(&points, i, offer)))] +=
+                matrix[(from, encode(&with(&points, i, proposal)))] +=
                     chance * weight / total * accept;
             }
         }

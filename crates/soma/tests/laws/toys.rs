@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use soma::Outcome;
-use soma::kernel::{Batch, Offers, Records};
+use soma::kernel::{Batch, Proposals, Records};
 use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::potential::{Block, Coordinate, Joint};
 use soma::release::query::Sensitivity;
@@ -231,10 +231,10 @@ impl Toy {
     }
 }
 
-/// Offers of categories with the probabilities of a toy.
-pub struct ToyOffers<'a>(pub &'a Toy);
+/// Proposals of categories with the probabilities of a toy.
+pub struct ToyProposals<'a>(pub &'a Toy);
 
-impl Offers for ToyOffers<'_> {
+impl Proposals for ToyProposals<'_> {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         let toy = self.0;
         batch.resize(size, 1, toy.query.dim());

@@ -2,7 +2,7 @@
 
 use soma::Outcome;
 use soma::diagnostics::ess_bulk;
-use soma::kernel::{ModelOffers, Records, SingleKernel, SingleMoves};
+use soma::kernel::{ModelProposals, Records, SingleKernel, SingleMoves};
 
 use super::atus_chains::{size, sweeps_of};
 use crate::paper::Study;
@@ -28,9 +28,9 @@ pub(super) fn effective(study: &Study<'_>, sex: Sex) -> Outcome<Vec<(f64, f64)>>
         let mut moves = SingleMoves::new(SingleKernel::SysImwg);
         let mut draws = vec![Vec::new(); 3];
         for _ in 0..updates {
-            let mut offers = ModelOffers::new(model, &alpha, release);
+            let mut proposals = ModelProposals::new(model, &alpha, release);
             for _ in 0..EVERY {
-                moves.advance(&mut records, &mut offers, potential, &mut rng)?;
+                moves.advance(&mut records, &mut proposals, potential, &mut rng)?;
             }
             model.update(&mut alpha, records.all(), &mut rng)?;
             draws.iter_mut().zip(&alpha).for_each(|(draws, alpha)| draws.push(*alpha));

@@ -83,7 +83,7 @@ impl Conditionals {
         let mut inverse = vec![0.0; d * d];
         for (c, column) in inverse.chunks_exact_mut(d).enumerate() {
             column[c] = 1.0;
-            crate::numeric::dense::solve_lower(&factor, column);
+            crate::numeric::cholesky::solve_lower(&factor, column);
         }
         let mut precision = vec![0.0; d * d];
         for i in 0..d {

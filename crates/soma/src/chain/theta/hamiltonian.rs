@@ -13,6 +13,7 @@ use crate::chain::theta::tuning::prices::Part;
 use crate::chain::theta::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
+use crate::numeric::cholesky;
 use crate::numeric::dense;
 use crate::release::Potential;
 use crate::rng::Rng;
@@ -185,7 +186,7 @@ impl Path {
     fn begin(&mut self, surrogate: &Surrogate, point: &[f64], rng: &mut Rng) {
         self.y.clear();
         self.y.extend(point.iter().zip(&surrogate.reference).map(|(x, m)| x - m));
-        dense::solve_lower(&surrogate.spread, &mut self.y);
+        cholesky::solve_lower(&surrogate.spread, &mut self.y);
         self.momentum.resize(point.len(), 0.0);
         fill_normals(&mut self.momentum, rng);
         self.point.clear();
@@ -206,7 +207,7 @@ impl Path {
         for _ in 0..leapfrogs {
             dense::axpy(0.5 * step, &self.pull, &mut self.momentum);
             dense::axpy(step, &self.momentum, &mut self.y);
-            dense::times_lower(&course.surrogate.spread, &self.y, &mut self.point);
+            cholesky::times_lower(&course.surrogate.spread, &self.y, &mut self.point);
             dense::axpy(1.0, &course.surrogate.reference, &mut self.point);
             if !self.set_pull(course, scratch)? {
                 return Ok(false);
@@ -243,7 +244,7 @@ impl Path {
                 dense::axpy(1.0, of_prior, raw);
             }
         }
-        dense::times_lower_transposed(&course.surrogate.spread, raw, pull);
+        cholesky::times_lower_transposed(&course.surrogate.spread, raw, pull);
         Ok(true)
     }
 }

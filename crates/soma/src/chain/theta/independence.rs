@@ -13,8 +13,8 @@ use crate::chain::theta::tuning::prices::Part;
 use crate::chain::theta::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
+use crate::numeric::cholesky;
 use crate::numeric::dense;
-use crate::numeric::upper;
 use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
@@ -214,7 +214,7 @@ impl Given<'_> {
         let mut whitened = vec![0.0; of_factors.centre.len()];
         fill_normals(&mut whitened, rng);
         let log_q = log_q + log_normal(&whitened, &of_factors.factor);
-        upper::solve(&of_factors.factor, &mut whitened);
+        cholesky::solve_upper(&of_factors.factor, &mut whitened);
         point.extend(whitened.iter().zip(&of_factors.centre).map(|(gap, centre)| centre + gap));
         let log_p = sums.log_prior(point);
         Ok(log_p.is_finite().then_some(log_p - log_q))
@@ -255,7 +255,7 @@ impl Given<'_> {
         if !walks {
             let Some(law) = local.theta_law(sums, precisions, work) else { return Ok(None) };
             let mut standard: Vec<f64> = free.iter().zip(&law.centre).map(|(x, m)| x - m).collect();
-            dense::solve_lower(&law.factor, &mut standard);
+            cholesky::solve_lower(&law.factor, &mut standard);
             log_q += log_student(&standard, &law.factor);
         }
         let law = local.factors_law(sums, free, precisions, standardised, scratch, work)?;
@@ -263,7 +263,7 @@ impl Given<'_> {
         let gap: Vec<f64> =
             coordinates.iter().zip(&of_factors.centre).map(|(x, m)| x - m).collect();
         let mut whitened = vec![0.0; gap.len()];
-        upper::times(&of_factors.factor, &gap, &mut whitened);
+        cholesky::times_upper(&of_factors.factor, &gap, &mut whitened);
         log_q += log_normal(&whitened, &of_factors.factor);
         Ok(Some(sums.log_prior(point) - log_q))
     }
@@ -274,11 +274,11 @@ impl Given<'_> {
 fn log_student(standard: &[f64], lower: &[f64]) -> f64 {
     let exponent = 0.5 * (FREEDOM + standard.len() as f64);
     let square = dense::dot(standard, standard);
-    -exponent * (square / FREEDOM).ln_1p() - dense::log_diagonal(lower, standard.len())
+    -exponent * (square / FREEDOM).ln_1p() - cholesky::log_diagonal(lower, standard.len())
 }
 
 /// The log density, up to a constant, of a normal vector: `whitened` is its whitened value,
 /// `upper` the upper factor of its precision.
 fn log_normal(whitened: &[f64], upper: &[f64]) -> f64 {
-    dense::log_diagonal(upper, whitened.len()) - 0.5 * dense::dot(whitened, whitened)
+    cholesky::log_diagonal(upper, whitened.len()) - 0.5 * dense::dot(whitened, whitened)
 }

@@ -116,10 +116,10 @@ impl ThetaMove for NonCentred {
             let log_eta = trial.build(problem, &state.records, |records| {
                 way.rebuild(&theta, state, noise, records)
             })?;
-            let offered = log_prior + log_eta;
-            if accepts(offered - current, rng) {
+            let proposed = log_prior + log_eta;
+            if accepts(proposed - current, rng) {
                 trial.take(&mut state.records);
-                (state.theta, free, current) = (theta, proposal, offered);
+                (state.theta, free, current) = (theta, proposal, proposed);
                 tally.accepted += 1;
             }
         }

@@ -10,6 +10,7 @@ use crate::chain::theta::coordinates::surrogate::{Surrogate, fill_normals};
 use crate::chain::theta::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
+use crate::numeric::cholesky;
 use crate::numeric::dense;
 use crate::release::Potential;
 use crate::release::potential::Coordinate;
@@ -160,7 +161,7 @@ impl<'a> Course<'a> {
                 factor[i * m + j] = dense::dot(row(others[i]), row(others[j]));
             }
         }
-        dense::cholesky(&mut factor, m).then_some(Course {
+        cholesky::lower(&mut factor, m).then_some(Course {
             sums,
             surrogate,
             potential,
@@ -264,7 +265,7 @@ impl<'a> Course<'a> {
     fn log_student(&self, point: &[f64]) -> f64 {
         let gaps = self.others.iter().map(|&c| point[c] - self.surrogate.reference[c]);
         let mut standard: Vec<f64> = gaps.collect();
-        dense::solve_lower(&self.factor, &mut standard);
+        cholesky::solve_lower(&self.factor, &mut standard);
         let exponent = 0.5 * (FREEDOM + standard.len() as f64);
         -exponent * (dense::dot(&standard, &standard) / FREEDOM).ln_1p()
     }

@@ -8,7 +8,7 @@ use super::by_scan::Weights;
 use super::index::Coupled;
 use super::places::{Choice, Move, Places, Taken, place};
 use super::sharp::sharpen;
-use crate::coupling::pair::{Offer, Pair};
+use crate::coupling::pair::{Pair, Proposal};
 use crate::kernel::select::scan::columns::{Columns, Scanned};
 use crate::numeric::exp::exp;
 use crate::rng::Rng;
@@ -57,7 +57,7 @@ impl Bounds {
         let both = at.pair.records();
         let mut totals = [0.0; 2];
         for side in 0..2 {
-            let (residual, statistic) = (both[side].residual(), at.offer.statistics[side]);
+            let (residual, statistic) = (both[side].residual(), at.proposal.statistics[side]);
             columns[side].weigh::<S, V, K>(residual, statistic, at.currents[side]);
             totals[side] = sharpen_all(columns[side].masses(), size, &mut bounds[side]);
         }
@@ -202,7 +202,12 @@ impl<S: Cost> Places<S> for Bounded<'_> {
     }
 
     #[inline(always)]
-    fn moved<V: Vector, const K: usize>(&mut self, pair: &Pair, taken: [Taken; 2], _: &Offer<'_>) {
+    fn moved<V: Vector, const K: usize>(
+        &mut self,
+        pair: &Pair,
+        taken: [Taken; 2],
+        _: &Proposal<'_>,
+    ) {
         self.bounds.moved::<V, K>(pair, taken);
     }
 }

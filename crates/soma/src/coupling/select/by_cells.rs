@@ -4,7 +4,7 @@ use rand::RngExt;
 
 use super::ensemble::{DARTS, Ensemble};
 use super::places::{Choice, Move, Places, Taken, place};
-use crate::coupling::pair::{Offer, Pair};
+use crate::coupling::pair::{Pair, Proposal};
 use crate::kernel::select::accept::{Threshold, by_weighing_all};
 use crate::kernel::select::cells::boxes::Cells;
 use crate::kernel::select::cells::partition::Partition;
@@ -25,10 +25,10 @@ const ROUNDS: usize = 32;
 
 /// The records of both chains in the cells of one partition of the statistics.
 ///
-/// Cells give each chain bounds e_i of its weights, with sum E; see [`Cells`]. Places are drawn
-/// for both chains with probability proportional to b_i = max(e_i / E, e'_i / E'), under which
-/// w_i / (E b_i) is at most 1, and kept as an [`Ensemble`] says. Without its partner a chain goes on
-/// as the plain kernel does.
+/// Cells give each chain bounds e_i of its weights, with sum E; see [`Cells`]. Places are drawn for
+/// both chains with probability proportional to b_i = max(e_i / E, e'_i / E'), under which w_i / (E
+/// b_i) is at most 1, and kept as an [`Ensemble`] says. Without its partner a chain goes on as the
+/// plain kernel does.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellDarts {
     chains: [InCells; 2],
@@ -43,7 +43,7 @@ struct InCells {
     homes: Vec<(u32, u32)>,
     /// One over E.
     per_total: f64,
-    /// The cost of which the weight is one part, for the present offer.
+    /// The cost of which the weight is one part, for the present proposal.
     unit: f64,
 }
 
@@ -61,10 +61,10 @@ impl InCells {
         }
     }
 
-    /// Takes an offer: bounds are those of putting it in the place of a record.
+    /// Takes a proposal: bounds are those of putting it in the place of a record.
     #[inline(always)]
-    fn offer<S: Cost, V: Vector, const K: usize>(&mut self, records: &Records, new: &[f64]) {
-        self.envelope.offer::<V, K>(records.residual(), new);
+    fn propose<S: Cost, V: Vector, const K: usize>(&mut self, records: &Records, new: &[f64]) {
+        self.envelope.propose::<V, K>(records.residual(), new);
         self.unit = self.cells.weigh::<S, V, K>(&self.envelope);
         self.per_total = 1.0 / f64::from(self.cells.masses.total());
     }
@@ -157,7 +157,7 @@ impl<S: Cost> Places<S> for AllByCells<'_> {
         let CellDarts { chains } = &mut *self.darts;
         let both = at.pair.records();
         for (side, chain) in chains.iter_mut().enumerate() {
-            chain.offer::<S, V, K>(both[side], at.offer.statistics[side]);
+            chain.propose::<S, V, K>(both[side], at.proposal.statistics[side]);
         }
         let chains = &*chains;
         let mut chosen = [(0, 0.0); 2];
@@ -209,27 +209,32 @@ impl<S: Cost> Places<S> for AllByCells<'_> {
     }
 
     #[inline(always)]
-    fn moved<V: Vector, const K: usize>(&mut self, _: &Pair, taken: [Taken; 2], offer: &Offer<'_>) {
+    fn moved<V: Vector, const K: usize>(
+        &mut self,
+        _: &Pair,
+        taken: [Taken; 2],
+        proposal: &Proposal<'_>,
+    ) {
         let [first, second] = &mut self.darts.chains;
         let mut cell = 0;
         if let Some(i) = place(taken[0]) {
-            cell = first.cells.tree.cell_of::<K>(offer.statistics[0]);
+            cell = first.cells.tree.cell_of::<K>(proposal.statistics[0]);
             first.leave::<V, K>(i);
-            first.come::<S, V, K>(i, cell, offer.statistics[0]);
+            first.come::<S, V, K>(i, cell, proposal.statistics[0]);
         }
         let Some(j) = place(taken[1]) else { return };
-        if taken[0].is_none() || !offer.is_common {
-            cell = second.cells.tree.cell_of::<K>(offer.statistics[1]);
+        if taken[0].is_none() || !proposal.is_common {
+            cell = second.cells.tree.cell_of::<K>(proposal.statistics[1]);
         }
         second.leave::<V, K>(j);
         let at = match place(taken[0]) {
-            Some(i) if offer.is_common && i != j => {
+            Some(i) if proposal.is_common && i != j => {
                 second.relabel(i, j);
                 i
             }
             _ => j,
         };
-        second.come::<S, V, K>(at, cell, offer.statistics[1]);
+        second.come::<S, V, K>(at, cell, proposal.statistics[1]);
     }
 }
 
@@ -280,7 +285,7 @@ fn alone<S: Cost, V: Vector, const K: usize>(
     by_weighing_all::<S, K>(&chain.envelope, rows, evaluations, rng)
 }
 
-/// Whether an offer of less weight than w_0 is put in the place of a member of a cell, at a cost
+/// Whether a proposal of less weight than w_0 is put in the place of a member of a cell, at a cost
 /// of `cost`: by bounds of W from both sides, or by the sum. `unit` is the cost of one part.
 #[inline(always)]
 fn is_taken<S: Cost, V: Vector, const K: usize>(

@@ -4,8 +4,8 @@ use rand::distr::{Distribution, Uniform};
 
 use super::ensemble::{DARTS, Ensemble};
 use super::places::{Choice, Move, Places};
-use crate::coupling::offers::CoupledOffers;
 use crate::coupling::pair::Pair;
+use crate::coupling::proposals::CoupledProposals;
 use crate::kernel::select::accept::{Threshold, by_weighing_all};
 use crate::kernel::select::envelope::Envelope;
 use crate::numeric::exp::exp;
@@ -22,9 +22,9 @@ const ROUNDS: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Darts {
     envelopes: [Envelope; 2],
-    /// Bounds of W / w_0 from below that hold for all offers of a batch; 0 if there is none.
+    /// Bounds of W / w_0 from below that hold for all proposals of a batch; 0 if there is none.
     floors: [f64; 2],
-    /// The least cost that any place can have for the present offer.
+    /// The least cost that any place can have for the present proposal.
     least: [f64; 2],
 }
 
@@ -40,17 +40,17 @@ impl Darts {
 }
 
 impl<S: Cost> Places<S> for &mut Darts {
-    /// Widens the boxes to hold all offers of the batch, as the plain kernel does.
+    /// Widens the boxes to hold all proposals of the batch, as the plain kernel does.
     #[inline(always)]
     fn prepare<V: Vector, const K: usize>(
         &mut self,
         pair: &Pair,
-        offers: &CoupledOffers<'_>,
+        proposals: &CoupledProposals<'_>,
         size: usize,
     ) {
         for side in 0..2 {
             for j in 0..size {
-                self.envelopes[side].widen::<V, K>(offers.offer(j).statistics[side]);
+                self.envelopes[side].widen::<V, K>(proposals.proposal(j).statistics[side]);
             }
             self.envelopes[side].divide_by_widths();
             let least = pair.n() as f64 * (1.0 - 1e-9) * exp(-self.envelopes[side].width());
@@ -69,8 +69,8 @@ impl<S: Cost> Places<S> for &mut Darts {
         let Darts { envelopes, least, .. } = &mut **self;
         let both = at.pair.records();
         for side in 0..2 {
-            let (residual, statistic) = (both[side].residual(), at.offer.statistics[side]);
-            envelopes[side].offer::<V, K>(residual, statistic);
+            let (residual, statistic) = (both[side].residual(), at.proposal.statistics[side]);
+            envelopes[side].propose::<V, K>(residual, statistic);
             least[side] = envelopes[side].least_cost::<S, V, K>();
         }
         let all = Uniform::new(0, at.pair.n() as u32).expect("there is a record");

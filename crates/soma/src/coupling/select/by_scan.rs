@@ -144,7 +144,7 @@ impl Weights {
         let Weights { weights, totals, least, open } = self;
         let both = at.pair.records();
         for side in 0..2 {
-            let (records, new) = (both[side], at.offer.statistics[side]);
+            let (records, new) = (both[side], at.proposal.statistics[side]);
             (totals[side], least[side]) =
                 weigh::<P, V, K>(at.potential, records, size, place, new, &mut weights[side]);
         }
@@ -160,7 +160,7 @@ impl Weights {
         let mut choices = [(0, 0.0); 2];
         for side in 0..2 {
             let chosen = place(slots[side]);
-            let (records, new) = (both[side], at.offer.statistics[side]);
+            let (records, new) = (both[side], at.proposal.statistics[side]);
             let old = records.statistic_known::<K>(chosen);
             choices[side] = (chosen, at.potential.cost_after::<V, K>(records.residual(), old, new));
         }
@@ -171,13 +171,13 @@ impl Weights {
     #[inline(always)]
     fn takes<P>(&self, side: usize, (_, cost): Choice, uniform: f64, at: &Move<'_, P>) -> bool {
         let (total, least) = (self.totals[side], self.least[side]);
-        // Beyond exp(600) an offer is refused all the same.
+        // Beyond exp(600) a proposal is refused all the same.
         let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
         short <= 0.0 || uniform * (total + short) < total
     }
 }
 
-/// The weights of an offer at the first `size` places, relative to the largest of them, filled up
+/// The weights of a proposal at the first `size` places, relative to the largest of them, filled up
 /// with zeros. Returns their sum, and the cost of the largest.
 #[inline(always)]
 fn weigh<P: Evaluate, V: Vector, const K: usize>(

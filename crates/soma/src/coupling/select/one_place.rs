@@ -43,7 +43,7 @@ impl<P: Evaluate> Places<P> for OnePlace {
         let mut choices = [(place, 0.0); 2];
         for side in 0..2 {
             let old = both[side].statistic_known::<K>(place);
-            let (residual, new) = (both[side].residual(), at.offer.statistics[side]);
+            let (residual, new) = (both[side].residual(), at.proposal.statistics[side]);
             choices[side].1 = at.potential.cost_after::<V, K>(residual, old, new);
         }
         choices

@@ -1,17 +1,17 @@
-//! How the places are chosen at which two chains take their offers.
+//! How the places are chosen at which two chains take their proposals.
 
 use rand::RngExt;
 
-use crate::coupling::offers::CoupledOffers;
-use crate::coupling::pair::{Offer, Pair};
+use crate::coupling::pair::{Pair, Proposal};
+use crate::coupling::proposals::CoupledProposals;
 use crate::release::potential::Evaluate;
 use crate::rng::Rng;
 use crate::simd::vector::Vector;
 
-/// A place, and the cost of putting the offer there: minus the log weight.
+/// A place, and the cost of putting the proposal there: minus the log weight.
 pub(crate) type Choice = (usize, f64);
 
-/// What a chain takes: its choice, if it takes the offer.
+/// What a chain takes: its choice, if it takes the proposal.
 pub(crate) type Taken = Option<Choice>;
 
 /// The place alone.
@@ -37,26 +37,26 @@ pub(crate) struct Move<'a, P> {
     pub currents: [f64; 2],
     /// The number of the move in its sweep.
     pub turn: usize,
-    pub offer: Offer<'a>,
+    pub proposal: Proposal<'a>,
 }
 
 /// A coupling of the choices of a place. Each chain alone must choose and take as the plain kernel
 /// does.
 pub(crate) trait Places<P: Evaluate> {
-    /// Whether the second chain may be relabelled where both take the same offer.
+    /// Whether the second chain may be relabelled where both take the same proposal.
     fn relabels(&self) -> bool {
         true
     }
 
-    /// Looks at the first `size` offers of a batch.
+    /// Looks at the first `size` proposals of a batch.
     #[inline(always)]
     fn prepare<V: Vector, const K: usize>(
         &mut self,
         pair: &Pair,
-        offers: &CoupledOffers<'_>,
+        proposals: &CoupledProposals<'_>,
         size: usize,
     ) {
-        let _ = (pair, offers, size);
+        let _ = (pair, proposals, size);
     }
 
     /// A place for each chain.
@@ -67,7 +67,7 @@ pub(crate) trait Places<P: Evaluate> {
         rng: &mut Rng,
     ) -> [Choice; 2];
 
-    /// Whether the chain on this side takes the offer at the place that it has just chosen, as
+    /// Whether the chain on this side takes the proposal at the place that it has just chosen, as
     /// `uniform`, which is the same for both, decides.
     fn takes<V: Vector, const K: usize>(
         &self,
@@ -78,19 +78,19 @@ pub(crate) trait Places<P: Evaluate> {
         evaluations: &mut u64,
     ) -> bool;
 
-    /// The offers that were taken are in their places, and the second chain is relabelled.
+    /// The proposals that were taken are in their places, and the second chain is relabelled.
     #[inline(always)]
     fn moved<V: Vector, const K: usize>(
         &mut self,
         pair: &Pair,
         taken: [Taken; 2],
-        offer: &Offer<'_>,
+        proposal: &Proposal<'_>,
     ) {
-        let _ = (pair, taken, offer);
+        let _ = (pair, taken, proposal);
     }
 }
 
-/// Where each chain takes its offer.
+/// Where each chain takes its proposal.
 #[inline(always)]
 pub(crate) fn taken<P: Evaluate, V: Vector, const K: usize>(
     places: &mut impl Places<P>,

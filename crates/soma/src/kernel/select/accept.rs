@@ -11,7 +11,7 @@ use crate::rng::Rng;
 use crate::simd::cost::{Cost, costs_with};
 use crate::simd::vector::{Portable, Vector};
 
-/// A place drawn with probability w_i / W, and the cost of putting the offer there.
+/// A place drawn with probability w_i / W, and the cost of putting the proposal there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selected {
     pub(crate) place: usize,
@@ -152,21 +152,23 @@ impl Threshold {
 /// So many of them at a time.
 const AT_ONCE: usize = 16;
 
-/// With a chance of a doubt above this, a uniform number for each offer costs less than to draw when
-/// the next doubtful one comes.
+/// With a chance of a doubt above this, a uniform number for each proposal costs less than to draw
+/// when the next doubtful one comes.
 const OFTEN: f64 = 0.05;
 
 /// The acceptance where there is one box of all statistics.
 #[derive(Debug, Clone)]
 pub(crate) struct OneBox {
-    /// With so many records a sum of the weights is nearly always enough, and is first made of bounds.
+    /// With so many records a sum of the weights is nearly always enough, and is first made of
+    /// bounds.
     many: usize,
     /// The least cost that the box allows.
     pub(crate) least: f64,
-    /// The probability that a bound of W / w_0 from below, which holds for all offers of the batch,
-    /// does not decide about one: that U is at least floor / (1 + floor).
+    /// The probability that a bound of W / w_0 from below, which holds for all proposals of the
+    /// batch, does not decide about one: that U is at least floor / (1 + floor).
     doubt: f64,
-    /// How many offers come before the next one that it does not decide about, if that was drawn.
+    /// How many proposals come before the next one that it does not decide about, if that was
+    /// drawn.
     sure: u64,
     is_drawn: bool,
 }
@@ -178,7 +180,7 @@ impl OneBox {
         OneBox { many, least: 0.0, doubt: 0.0, sure: 0, is_drawn: false }
     }
 
-    /// Widens the box to hold all offers of the batch. A replacement moves the residual, and so,
+    /// Widens the box to hold all proposals of the batch. A replacement moves the residual, and so,
     /// unless it bends, the cost, by no more than the box is wide.
     #[inline(always)]
     pub(crate) fn prepare<S: Cost, V: Vector, const K: usize>(
@@ -195,7 +197,7 @@ impl OneBox {
         (self.sure, self.is_drawn) = (0, false);
     }
 
-    /// Draws how many offers come before the next doubtful one.
+    /// Draws how many proposals come before the next doubtful one.
     #[cold]
     #[inline(never)]
     fn draw(&mut self, rng: &mut Rng) {
@@ -203,8 +205,8 @@ impl OneBox {
         self.is_drawn = true;
     }
 
-    /// U, for an offer that it may decide about. Where these are few, it is drawn for no others: how
-    /// many come before the next of them is a geometric variable.
+    /// U, for a proposal that it may decide about. Where these are few, it is drawn for no others:
+    /// how many come before the next of them is a geometric variable.
     #[inline(always)]
     fn doubtful(&mut self, rng: &mut Rng) -> Option<f64> {
         if self.doubt > OFTEN {
@@ -221,8 +223,8 @@ impl OneBox {
         Some(1.0 - self.doubt * (1.0 - rng.random::<f64>()))
     }
 
-    /// Whether the offer is put in the chosen place. Squeeze first: it accepts nearly always, so the
-    /// branch predicts.
+    /// Whether the proposal is put in the chosen place. Squeeze first: it accepts nearly always, so
+    /// the branch predicts.
     #[inline(always)]
     pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -256,8 +258,8 @@ impl OneBox {
 }
 
 /// One of `rows`, the statistics of all records, drawn with probability w_i / W by weighing all,
-/// for offers that few trials do not place. Trials are independent of each other, so that the law
-/// does not change if they are given up after a number that is fixed beforehand.
+/// for proposals that few trials do not place. Trials are independent of each other, so that the
+/// law does not change if they are given up after a number that is fixed beforehand.
 #[cold]
 #[inline(never)]
 pub(crate) fn by_weighing_all<'a, S: Cost, const K: usize>(
@@ -271,8 +273,8 @@ pub(crate) fn by_weighing_all<'a, S: Cost, const K: usize>(
     draw_by_cost(&costs, rng)
 }
 
-/// The sum of the weights of `rows`, the statistics of all records, where that of a cost of `unit` is
-/// 1.
+/// The sum of the weights of `rows`, the statistics of all records, where that of a cost of `unit`
+/// is 1.
 #[cold]
 #[inline(never)]
 pub(crate) fn sum_of_weights<'a, S: Cost, const K: usize>(

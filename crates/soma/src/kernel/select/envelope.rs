@@ -12,8 +12,8 @@ use crate::simd::vector::Vector;
 pub(crate) struct Envelope {
     low: Aligned<f64>,
     high: Aligned<f64>,
-    /// Released minus sum minus the statistic of the present offer: a record with statistic s has
-    /// the residual `apart + s` if the offer replaces it.
+    /// Released minus sum minus the statistic of the present proposal: a record with statistic s
+    /// has the residual `apart + s` if the proposal replaces it.
     apart: Aligned<f64>,
     /// One over the widths of the box; 0 where it has none.
     per_width: Vec<f64>,
@@ -90,15 +90,15 @@ impl Envelope {
         &self.high
     }
 
-    /// The residual of a record with statistic zero, if the offer replaced it.
+    /// The residual of a record with statistic zero, if the proposal replaced it.
     #[inline(always)]
     pub(crate) fn apart(&self) -> &[f64] {
         &self.apart
     }
 
-    /// Takes an offer: from now on costs are those of putting it in the place of a record.
+    /// Takes a proposal: from now on costs are those of putting it in the place of a record.
     #[inline(always)]
-    pub(crate) fn offer<V: Vector, const K: usize>(&mut self, residual: &[f64], new: &[f64]) {
+    pub(crate) fn propose<V: Vector, const K: usize>(&mut self, residual: &[f64], new: &[f64]) {
         let r = known::<K>(residual);
         let (apart, new) = (&mut self.apart[..r.len()], &new[..r.len()]);
         let mut k = 0;
@@ -112,8 +112,8 @@ impl Envelope {
         }
     }
 
-    /// The cost of putting the offer in the place of a record with statistic `old`: minus the log
-    /// weight.
+    /// The cost of putting the proposal in the place of a record with statistic `old`: minus the
+    /// log weight.
     #[inline(always)]
     pub(crate) fn cost<S: Cost, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
         cost_with::<S, V, K>(&self.apart, old)
@@ -125,7 +125,7 @@ impl Envelope {
         self.least_cost_at::<S, V, K>(&self.apart)
     }
 
-    /// The same for an offer that leaves the residual `apart` to a record with statistic zero.
+    /// The same for a proposal that leaves the residual `apart` to a record with statistic zero.
     #[inline(always)]
     pub(crate) fn least_cost_at<S: Cost, V: Vector, const K: usize>(&self, apart: &[f64]) -> f64 {
         least_cost_in::<S, V, K>(apart, &self.low, &self.high)

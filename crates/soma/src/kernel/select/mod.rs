@@ -37,7 +37,7 @@ pub(crate) trait Selector {
         false
     }
 
-    /// Looks at the statistics of the offers of a batch.
+    /// Looks at the statistics of the proposals of a batch.
     #[inline(always)]
     fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -48,15 +48,15 @@ pub(crate) trait Selector {
         let _ = (statistics, envelope, records);
     }
 
-    /// Draws a place for a proposal with statistic `offer`.
+    /// Draws a place for a proposal with statistic `proposal`.
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        offer: &[f64],
+        proposal: &[f64],
         envelope: &mut Envelope,
         at: Turn<'_>,
     ) -> Selected;
 
-    /// Whether the offer is put in the chosen place.
+    /// Whether the proposal is put in the chosen place.
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
@@ -64,15 +64,15 @@ pub(crate) trait Selector {
         at: Turn<'_>,
     ) -> bool;
 
-    /// The statistic of the record in the chosen place, where the selector has a copy of its own, and
-    /// does not look at those of [`Records`] in a sweep.
+    /// The statistic of the record in the chosen place, where the selector has a copy of its own,
+    /// and does not look at those of [`Records`] in a sweep.
     #[inline(always)]
     fn old<const K: usize>(&self, choice: &Selected) -> Option<&[f64]> {
         let _ = choice;
         None
     }
 
-    /// Offer j of the batch, with statistic `new`, was put in the chosen place.
+    /// Proposal j of the batch, with statistic `new`, was put in the chosen place.
     fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,

@@ -25,7 +25,7 @@ pub(crate) const MOST_RANGE: f64 = 300.0;
 
 /// Statistics t in buckets of equal width, from left to right.
 ///
-/// An offer's weights are exp(-|t - p|) for a point p: exp(-p) exp(t) on its left, and
+/// A proposal's weights are exp(-|t - p|) for a point p: exp(-p) exp(t) on its left, and
 /// exp(p) exp(-t) on its right. So the masses of the buckets (their members times a bound of their
 /// weights, from the edge that is nearest to p) need p only by two factors, and are summed up from
 /// the left and from the right whatever p is.
@@ -145,8 +145,8 @@ impl<'a> OrderedSelector<'a> {
         OrderedSelector { order, least: 0.0, centre: 0, total: 0.0 }
     }
 
-    /// Looks at the point from which the weights of the offer fall. If it is beyond all statistics
-    /// it is moved to the nearest, all weights changing by the same factor.
+    /// Looks at the point from which the weights of the proposal fall. If it is beyond all
+    /// statistics it is moved to the nearest, all weights changing by the same factor.
     #[inline(always)]
     fn look(&mut self, envelope: &Envelope) -> Sides {
         let wanted = -envelope.apart()[0];
@@ -201,12 +201,12 @@ impl Selector for OrderedSelector<'_> {
     #[inline(always)]
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        offer: &[f64],
+        proposal: &[f64],
         envelope: &mut Envelope,
         at: Turn<'_>,
     ) -> Selected {
         let Turn { records, evaluations, rng, .. } = at;
-        envelope.offer::<V, K>(records.residual(), offer);
+        envelope.propose::<V, K>(records.residual(), proposal);
         let sides = self.look(envelope);
         for _ in 0..most_trials(records.n()) {
             let Some(cell) = self.draw(&sides, rng.random()) else { continue };

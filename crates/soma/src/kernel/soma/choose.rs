@@ -11,9 +11,9 @@ use crate::records::Records;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// So many records stand in for offers, to see how many trials one would take.
-const OFFERS: usize = 32;
-/// One in so many of them is offered where the residual is as it stands.
+/// So many records stand in for proposals, to see how many trials one would take.
+const PROPOSALS: usize = 32;
+/// One in so many of them is proposed where the residual is as it stands.
 const STANDING: usize = 4;
 /// So many records, at most, are weighed against each of them.
 const WEIGHED: usize = 64;
@@ -23,8 +23,8 @@ const PERIOD: u64 = 256;
 const WRONG: f64 = 1.6;
 /// Counted trials are averaged over about so many sweeps.
 const LATELY: f64 = 8.0;
-/// What a move costs when places are drawn uniformly: whatever the trials are, and for each of them.
-/// The unit of this and of what follows is about ten nanoseconds.
+/// What a move costs when places are drawn uniformly: whatever the trials are, and for each of
+/// them. The unit of this and of what follows is about ten nanoseconds.
 const UNIFORM: [f64; 2] = [5.3, 0.8];
 /// Statistics of more bytes than this are far, and each trial costs so much more.
 const FAR: (usize, f64) = (1 << 19, 0.6);
@@ -33,8 +33,8 @@ const SCAN: [f64; 2] = [9.5, 0.0033];
 /// What a move costs by way of cells: whatever their number is, with the few trials that it takes
 /// where they suit; for each coordinate of each cell; and for each trial beyond [`USUAL`].
 const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
-/// What a move costs by way of sums along the line, and by a scan of the same, whatever n is and for
-/// each record.
+/// What a move costs by way of sums along the line, and by a scan of the same, whatever n is and
+/// for each record.
 const ORDERED: f64 = 16.0;
 const LINE_SCAN: [f64; 2] = [7.0, 0.024];
 /// The trials that a move takes by way of cells that suit.
@@ -118,10 +118,10 @@ impl Soma {
         }
     }
 
-    /// About how many trials a move takes by way of `parts`, or under one bound if there are none: the
-    /// mean of what bounds the weights over the mean weight, for some records in the place of offers.
-    /// Some of them are offered where the residual is as it stands, and most where it is as the noise
-    /// may well make it: in a sweep it changes many times.
+    /// About how many trials a move takes by way of `parts`, or under one bound if there are none:
+    /// the mean of what bounds the weights over the mean weight, for some records in the place of
+    /// proposals. Some of them are proposed where the residual is as it stands, and most where it
+    /// is as the noise may well make it: in a sweep it changes many times.
     #[inline(always)]
     fn trials<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -129,18 +129,18 @@ impl Soma {
         parts: &[LeafBox],
     ) -> f64 {
         let n = records.n();
-        let (offers, weighed) = (OFFERS, WEIGHED.min(n));
+        let (proposals, weighed) = (PROPOSALS, WEIGHED.min(n));
         let mut trials = 0.0;
         let mut residual = vec![0.0; records.k()];
-        for j in 0..offers {
-            let offer = records.statistic(j * n / offers);
+        for j in 0..proposals {
+            let proposal = records.statistic(j * n / proposals);
             residual.copy_from_slice(records.residual());
             if j % STANDING != 0 {
                 let part = |c: usize| ((j * residual.len() + c) as f64 * GOLDEN).fract();
                 let some: Vec<f64> = (0..residual.len()).map(|c| laplace(part(c))).collect();
                 residual.copy_from_slice(&some);
             }
-            self.envelope.offer::<V, K>(&residual, offer);
+            self.envelope.propose::<V, K>(&residual, proposal);
             let mut mean = 0.0;
             for i in 0..weighed {
                 let old = records.statistic(i * n / weighed);
@@ -149,10 +149,10 @@ impl Soma {
             let bound = if parts.is_empty() { 1.0 } else { self.bound::<S, V, K>(parts) };
             trials += (bound / mean.max(1e-300)).min(1e9);
         }
-        trials / offers as f64
+        trials / proposals as f64
     }
 
-    /// The mean of what bounds the weights of an offer by way of `parts`.
+    /// The mean of what bounds the weights of a proposal by way of `parts`.
     #[inline(always)]
     fn bound<S: Cost, V: Vector, const K: usize>(&self, parts: &[LeafBox]) -> f64 {
         let (mut mass, mut looked_at) = (0.0, 0);

@@ -50,7 +50,7 @@ impl Law for DiscreteGaussian {
         true
     }
 
-    fn norm(&self) -> Norm {
+    fn sensitivity_norm(&self) -> Norm {
         Norm::L2
     }
 

@@ -41,7 +41,7 @@ impl Law for DiscreteLaplace {
         true
     }
 
-    fn norm(&self) -> Norm {
+    fn sensitivity_norm(&self) -> Norm {
         Norm::L1
     }
 

@@ -35,7 +35,7 @@ impl Law for Gaussian {
         scale * scale
     }
 
-    fn norm(&self) -> Norm {
+    fn sensitivity_norm(&self) -> Norm {
         Norm::L2
     }
 

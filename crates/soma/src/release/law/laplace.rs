@@ -34,7 +34,7 @@ impl Law for Laplace {
         2.0 * scale * scale
     }
 
-    fn norm(&self) -> Norm {
+    fn sensitivity_norm(&self) -> Norm {
         Norm::L1
     }
 

@@ -58,7 +58,7 @@ pub trait Law: Debug + Sync {
 
     /// The norm of the sensitivity that the scale is a multiple of: L1 for pure differential privacy
     /// (epsilon), L2 for zero-concentrated (rho).
-    fn norm(&self) -> Norm;
+    fn sensitivity_norm(&self) -> Norm;
 
     /// The potential of one coordinate for which `published` was released: minus the log density as a
     /// function of the residual (published minus truth) / scale, up to a constant.
@@ -66,7 +66,7 @@ pub trait Law: Debug + Sync {
 
     /// About the probability that the noise exceeds `z` scales on one side, for large z.
     fn tail(&self, z: f64) -> f64 {
-        match self.norm() {
+        match self.sensitivity_norm() {
             Norm::L1 => 0.5 * (-z).exp(),
             Norm::L2 => 0.5 * erfc(z / std::f64::consts::SQRT_2),
         }

@@ -27,7 +27,7 @@ pub struct Ratio {
 }
 
 /// Noise beyond so many scales is left out of the sum over noisy counts.
-const REACH: f64 = 40.0;
+const REACH: f64 = 30.0;
 
 impl Ratio {
     fn denominator(&self, noisy: f64) -> f64 {
@@ -69,25 +69,23 @@ impl JointLaw for Ratio {
     fn log_density(&self, values: &[f64], sums: &[f64]) -> f64 {
         let (sums, n) = self.centred(sums);
         let ((above, scale), (below, count_scale)) = (self.numerator, self.denominator);
+        // The density of the sums' noise at the density's own top, which is left out of each term.
+        let top = above.log_density(scale, 0.0);
         let reach = (REACH * count_scale).ceil();
-        let (mut most, mut total) = (f64::NEG_INFINITY, 0.0);
+        let mut total = 0.0;
         let mut noise = -reach;
         while noise <= reach {
             let denominator = self.denominator(n + noise);
-            let terms = values.iter().zip(&self.middle).zip(&sums).map(|((y, middle), sum)| {
-                let noise = (y - middle) * denominator - sum;
-                denominator.abs().ln() + above.log_density(scale, noise)
-            });
-            let log = below.log_density(count_scale, noise) + terms.sum::<f64>();
-            if log > most {
-                total = total * (most - log).exp() + 1.0;
-                most = log;
-            } else if log > f64::NEG_INFINITY {
-                total += (log - most).exp();
+            let mut log = below.log_density(count_scale, noise);
+            let mut factor = 1.0;
+            for ((y, middle), sum) in values.iter().zip(&self.middle).zip(&sums) {
+                log += above.log_density(scale, (y - middle) * denominator - sum) - top;
+                factor *= denominator.abs();
             }
+            total += factor * log.exp();
             noise += 1.0;
         }
-        most + total.ln()
+        total.ln() + top * values.len() as f64
     }
 
     fn sample(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {

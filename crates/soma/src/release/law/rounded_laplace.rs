@@ -46,7 +46,7 @@ impl Law for RoundedLaplace {
         true
     }
 
-    fn norm(&self) -> Norm {
+    fn sensitivity_norm(&self) -> Norm {
         Norm::L1
     }
 

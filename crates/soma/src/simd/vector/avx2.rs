@@ -3,9 +3,12 @@
 //! The type [`Avx2`] cannot be named outside `simd`, and inside it only `specialise` does, with pulp's
 //! token for a machine that has these instructions in hand: so no safe code can reach them elsewhere.
 
+mod masses;
+mod prefix;
+
 use std::arch::x86_64::*;
 
-use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Spans, Stepping, Vector, Weighing};
+use super::{LANES, Points, Spans, Stepping, Vector, Weighing};
 use crate::numeric::exp::{HIGH_BITS, HIGH_RANGE};
 use crate::simd::cost::Cost;
 
@@ -35,45 +38,6 @@ static STEP_LANE: [[u16; 16]; 16] = {
     }
     masks
 };
-
-/// Eight numbers, each with those before it.
-///
-/// # Safety
-/// The machine has AVX2.
-#[inline(always)]
-unsafe fn with_those_before(of: __m256i) -> __m256i {
-    unsafe {
-        let of = _mm256_add_epi32(of, _mm256_slli_si256::<4>(of));
-        let of = _mm256_add_epi32(of, _mm256_slli_si256::<8>(of));
-        let low = _mm256_permute2x128_si256::<0x08>(of, of);
-        _mm256_add_epi32(of, _mm256_shuffle_epi32::<0xff>(low))
-    }
-}
-
-/// The same, one by one.
-///
-/// # Safety
-/// The machine has AVX2.
-#[inline(always)]
-unsafe fn ends(of: __m256i) -> [u32; 8] {
-    let mut ends = [0; 8];
-    unsafe { _mm256_storeu_si256(ends.as_mut_ptr().cast(), with_those_before(of)) }
-    ends
-}
-
-/// Spans of masses that have these sums.
-///
-/// # Safety
-/// The machine has AVX2.
-#[inline(always)]
-unsafe fn spans(sums: __m256i) -> Spans {
-    let mut starts = [0; 8];
-    unsafe {
-        let ends = with_those_before(sums);
-        _mm256_storeu_si256(starts.as_mut_ptr().cast(), _mm256_sub_epi32(ends, sums));
-        Spans { starts, total: _mm256_extract_epi32::<7>(ends) as u32 }
-    }
-}
 
 // SAFETY of all blocks: the machine has AVX2 (see above), and pointers come from slices whose
 // length has been checked.
@@ -286,237 +250,26 @@ impl Vector for Avx2 {
         starts: &[u32; 8],
         points: [u32; N],
     ) -> [usize; N] {
-        unsafe {
-            let starts = _mm256_loadu_si256(starts.as_ptr().cast());
-            // Loops and no closures: those may end up where there are no such instructions.
-            let mut left = [starts; N];
-            for j in 0..N {
-                left[j] = _mm256_sub_epi32(_mm256_set1_epi32(points[j] as i32), starts);
-            }
-            // Less one for each that is above.
-            let mut counts = [_mm256_setzero_si256(); N];
-            for row in sums.chunks_exact(8) {
-                let row = _mm256_loadu_si256(row.as_ptr().cast());
-                for j in 0..N {
-                    counts[j] = _mm256_add_epi32(counts[j], _mm256_cmpgt_epi32(row, left[j]));
-                }
-            }
-            let mut passed = [sums.len(); N];
-            for j in 0..N {
-                let high = _mm256_extracti128_si256::<1>(counts[j]);
-                let four = _mm_add_epi32(_mm256_castsi256_si128(counts[j]), high);
-                let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
-                let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
-                passed[j] -= (-_mm_cvtsi128_si32(one)) as usize;
-            }
-            passed
-        }
+        unsafe { prefix::count_up_to(sums, starts, points) }
     }
 
     #[inline(always)]
     fn find_four(sums: &[u32], spans: Spans, words: [u64; 4]) -> ([u32; 4], __m256d) {
-        let rows = sums.len() / 8 - 1;
-        assert!(rows.is_power_of_two());
-        unsafe {
-            let words = _mm256_loadu_si256(words.as_ptr().cast());
-            let total = _mm256_set1_epi64x(i64::from(spans.total));
-            let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(words, total));
-            let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(words), total);
-            // The whole numbers, and then the rests.
-            let parts = _mm256_setr_epi32(1, 3, 5, 7, 0, 2, 4, 6);
-            let places = _mm256_permutevar8x32_epi32(_mm256_add_epi64(low, high), parts);
-            let starts = _mm256_loadu_si256(spans.starts.as_ptr().cast());
-            // Loops and no closures: those may end up where there are no such instructions.
-            let mut left = [starts; 4];
-            for (j, left) in left.iter_mut().enumerate() {
-                let point = _mm256_permutevar8x32_epi32(places, _mm256_set1_epi32(j as i32));
-                *left = _mm256_sub_epi32(point, starts);
-            }
-            // Less one for each that is above.
-            let mut counts = [_mm256_setzero_si256(); 4];
-            for row in sums.chunks_exact(8).skip(1) {
-                let row = _mm256_loadu_si256(row.as_ptr().cast());
-                for j in 0..4 {
-                    counts[j] = _mm256_add_epi32(counts[j], _mm256_cmpgt_epi32(row, left[j]));
-                }
-            }
-            let two =
-                [_mm256_hadd_epi32(counts[0], counts[1]), _mm256_hadd_epi32(counts[2], counts[3])];
-            let halves = _mm256_hadd_epi32(two[0], two[1]);
-            let above = _mm_add_epi32(
-                _mm256_castsi256_si128(halves),
-                _mm256_extracti128_si256::<1>(halves),
-            );
-            let passed = _mm_add_epi32(above, _mm_set1_epi32(8 * rows as i32));
-            // Whatever the sums are, the place that is looked at is among them.
-            let shift = _mm_cvtsi32_si128(rows.trailing_zeros() as i32);
-            let column = _mm_and_si128(_mm_srl_epi32(passed, shift), _mm_set1_epi32(7));
-            let row = _mm_and_si128(passed, _mm_set1_epi32(rows as i32 - 1));
-            let index = _mm_or_si128(_mm_slli_epi32::<3>(row), column);
-            let before = _mm_i32gather_epi32::<4>(sums.as_ptr().cast(), index);
-            let start = _mm256_permutevar8x32_epi32(starts, _mm256_castsi128_si256(column));
-            let whole = _mm_sub_epi32(_mm256_castsi256_si128(places), before);
-            let whole = _mm_sub_epi32(whole, _mm256_castsi256_si128(start));
-            let rest = _mm_srli_epi32::<1>(_mm256_extracti128_si256::<1>(places));
-            let rest =
-                _mm256_mul_pd(_mm256_cvtepi32_pd(rest), _mm256_set1_pd(1.0 / (1u64 << 31) as f64));
-            let mut indices = [0; 4];
-            _mm_storeu_si128(indices.as_mut_ptr().cast(), index);
-            (indices, _mm256_add_pd(_mm256_cvtepi32_pd(whole), rest))
-        }
+        unsafe { prefix::find_four(sums, spans, words) }
     }
 
     #[inline(always)]
     fn weigh_points<S: Cost, const K: usize>(points: Points) -> [f64; 4] {
-        let Points { columns, apart, beyond, unit, masses, sums } = points;
-        let k = if K == 0 { apart.len() } else { K };
-        let (apart, beyond) = (&apart[..k], &beyond[..k]);
-        let blocks = masses.len() / LANES;
-        let columns = &columns[..blocks * k * LANES];
-        let sums = &mut sums[..blocks * LANES];
-        unsafe {
-            let mut part = _mm256_setzero_pd();
-            for block in 0..blocks {
-                let columns = columns.as_ptr().add(block * k * LANES);
-                // Two sums each, which need not wait for each other.
-                let (mut these, mut others) = ([_mm256_setzero_ps(); 2], [_mm256_setzero_ps(); 2]);
-                for c in 0..k {
-                    let apart = _mm256_set1_ps(apart[c]);
-                    for (h, sum) in these.iter_mut().enumerate() {
-                        let column = _mm256_loadu_ps(columns.add(c * LANES + h * 8));
-                        let distance = _mm256_add_ps(column, apart);
-                        let cost = if S::IS_CURVED {
-                            let half = _mm256_mul_ps(_mm256_set1_ps(0.5), distance);
-                            let slope = _mm256_add_ps(half, _mm256_set1_ps(beyond[c]));
-                            _mm256_mul_ps(distance, slope)
-                        } else {
-                            _mm256_andnot_ps(_mm256_set1_ps(-0.0), distance)
-                        };
-                        *sum = _mm256_add_ps(*sum, cost);
-                    }
-                    (these, others) = (others, these);
-                }
-                for h in 0..2 {
-                    let cost = _mm256_add_ps(these[h], others[h]);
-                    let bits = _mm256_mul_ps(cost, _mm256_set1_ps(BITS));
-                    let bits = _mm256_sub_ps(_mm256_set1_ps(unit), bits);
-                    let bits = _mm256_max_ps(bits, _mm256_set1_ps(MASS_BITS[0]));
-                    let bits = _mm256_min_ps(bits, _mm256_set1_ps(MASS_BITS[1]));
-                    let mass = _mm256_castsi256_ps(_mm256_cvttps_epi32(bits));
-                    let at = block * LANES + h * 8;
-                    _mm256_storeu_ps(masses.as_mut_ptr().add(at), mass);
-                    part = _mm256_add_pd(part, _mm256_cvtps_pd(_mm256_castps256_ps128(mass)));
-                    _mm256_storeu_pd(sums.as_mut_ptr().add(at), part);
-                    part = _mm256_add_pd(part, _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(mass)));
-                    _mm256_storeu_pd(sums.as_mut_ptr().add(at + 4), part);
-                }
-            }
-            let mut parts = [0.0; 4];
-            _mm256_storeu_pd(parts.as_mut_ptr(), part);
-            parts
-        }
+        unsafe { masses::weigh_points::<S, K>(points) }
     }
 
     #[inline(always)]
     fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8], u16) {
-        let Stepping { columns, aim, none, ones, sums } = stepping;
-        let blocks = none.len() / LANES;
-        let k = if K == 0 { columns.len() / none.len() } else { K };
-        let aim = &aim[..k];
-        let columns = &columns[..blocks * k * LANES];
-        let sums = &mut sums[..blocks * LANES];
-        unsafe {
-            // Held in registers, where their number is known.
-            let mut aims = [_mm256_setzero_si256(); K];
-            for c in 0..K {
-                aims[c] = _mm256_set1_epi16(aim[c]);
-            }
-            let (zero, ones) = (_mm256_setzero_si256(), _mm256_set1_epi16(ones as i16));
-            let (mut least, mut sum) = (_mm256_set1_epi16(-1), zero);
-            for block in 0..blocks {
-                let columns = columns.as_ptr().add(block * k * LANES);
-                let mut cost = _mm256_loadu_si256(none.as_ptr().add(block * LANES).cast());
-                for c in 0..k {
-                    let column = _mm256_loadu_si256(columns.add(c * LANES).cast());
-                    let aim = if K == 0 { _mm256_set1_epi16(aim[c]) } else { aims[c] };
-                    let distance = _mm256_abs_epi16(_mm256_adds_epi16(column, aim));
-                    cost = _mm256_adds_epu16(cost, distance);
-                }
-                least = _mm256_min_epu16(least, cost);
-                let bits = _mm256_subs_epu16(ones, cost);
-                let halves = [_mm256_unpacklo_epi16(zero, bits), _mm256_unpackhi_epi16(zero, bits)];
-                for (h, half) in halves.into_iter().enumerate() {
-                    let mass = _mm256_castsi256_ps(_mm256_srli_epi32::<1>(half));
-                    let mass = _mm256_cvttps_epi32(mass);
-                    // One more: the sum less -1.
-                    sum = _mm256_add_epi32(sum, _mm256_sub_epi32(mass, _mm256_set1_epi32(-1)));
-                    let to = sums.as_mut_ptr().add(block * LANES + h * 8);
-                    _mm256_storeu_si256(to.cast(), sum);
-                }
-            }
-            let (first, second) =
-                (_mm256_castsi256_si128(least), _mm256_extracti128_si256::<1>(least));
-            let least = _mm_extract_epi16::<0>(_mm_minpos_epu16(_mm_min_epu16(first, second)));
-            (ends(sum), least as u16)
-        }
+        unsafe { masses::weigh_steps::<K>(stepping) }
     }
 
     #[inline(always)]
     fn weigh<S: Cost, const K: usize>(weighing: Weighing) -> (Spans, u32) {
-        let Weighing { low, high, aim, paid, ones, counts, shrink, sums } = weighing;
-        let k = if K == 0 { aim.len() } else { K };
-        let (aim, paid) = (&aim[..k], if S::IS_CURVED { &paid[..k] } else { paid });
-        let blocks = sums.len() / LANES;
-        let (low, high) = (&low[..blocks * k * LANES], &high[..blocks * k * LANES]);
-        let (counts, shrink) = (&counts[..blocks * LANES], &shrink[..blocks * LANES]);
-        unsafe {
-            // Held in registers, where their number is known.
-            let mut aims = [_mm256_setzero_si256(); K];
-            for c in 0..K {
-                aims[c] = _mm256_set1_epi16(aim[c] as i16);
-            }
-            let (ones, zero) = (_mm256_set1_epi16(ones as i16), _mm256_setzero_si256());
-            let (mut sum, mut second) = (zero, zero);
-            for block in 0..blocks {
-                let boxes = block * k * LANES;
-                let mut costs = zero;
-                for c in 0..k {
-                    let at = boxes + c * LANES;
-                    let aim = if K == 0 { _mm256_set1_epi16(aim[c] as i16) } else { aims[c] };
-                    let low = _mm256_loadu_si256(low.as_ptr().add(at).cast());
-                    let high = _mm256_loadu_si256(high.as_ptr().add(at).cast());
-                    let short = _mm256_subs_epu16(low, aim);
-                    let distance = _mm256_or_si256(short, _mm256_subs_epu16(aim, high));
-                    let cost = if S::IS_CURVED {
-                        let paid = _mm256_set1_epi16(paid[c] as i16);
-                        _mm256_mulhi_epu16(distance, _mm256_adds_epu16(distance, paid))
-                    } else {
-                        distance
-                    };
-                    costs = _mm256_adds_epu16(costs, cost);
-                }
-                let bits = _mm256_subs_epu16(ones, costs);
-                let bits = _mm256_max_epu16(bits, _mm256_set1_epi16(SMALLEST as i16));
-                let halves = [_mm256_unpacklo_epi16(zero, bits), _mm256_unpackhi_epi16(zero, bits)];
-                for (h, half) in halves.into_iter().enumerate() {
-                    let at = block * LANES + h * 8;
-                    let counts = _mm256_loadu_ps(counts.as_ptr().add(at));
-                    let mass = _mm256_mul_ps(_mm256_castsi256_ps(half), counts);
-                    let mass = _mm256_cvttps_epi32(mass);
-                    let shrink = _mm256_loadu_ps(shrink.as_ptr().add(at));
-                    let shrunk = _mm256_mul_ps(_mm256_cvtepi32_ps(mass), shrink);
-                    second = _mm256_add_epi32(second, _mm256_cvttps_epi32(shrunk));
-                    // One more: the sum less -1.
-                    let above = _mm256_sub_epi32(mass, _mm256_set1_epi32(-1));
-                    sum = _mm256_add_epi32(sum, above);
-                    _mm256_storeu_si256(sums.as_mut_ptr().add(at).cast(), sum);
-                }
-            }
-            let halves = (_mm256_castsi256_si128(second), _mm256_extracti128_si256::<1>(second));
-            let four = _mm_add_epi32(halves.0, halves.1);
-            let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
-            let one = _mm_add_epi32(two, _mm_shuffle_epi32::<1>(two));
-            (spans(sum), _mm_cvtsi128_si32(one) as u32)
-        }
+        unsafe { masses::weigh::<S, K>(weighing) }
     }
 }

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::numeric::dense;
+use crate::numeric::cholesky;
 
 /// The mean of the noise and the lower Cholesky factor of its covariance, row after row.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -74,7 +74,7 @@ impl Bartlett {
             }
         }
         self.centre.iter_mut().zip(near).for_each(|(m, near)| *m += near);
-        dense::cholesky(&mut self.factor, d)
+        cholesky::lower(&mut self.factor, d)
     }
 
     /// The Bartlett factors of the noise e, where this is that of shift + factor e; the factor is
@@ -82,11 +82,11 @@ impl Bartlett {
     pub(in crate::chain) fn undo(&mut self, shift: &[f64], factor: &[f64]) {
         let d = self.centre.len();
         self.centre.iter_mut().zip(shift).for_each(|(m, shift)| *m -= shift);
-        dense::solve_lower(factor, &mut self.centre);
+        cholesky::solve_lower(factor, &mut self.centre);
         let mut column = vec![0.0; d];
         for j in 0..d {
             (0..d).for_each(|i| column[i] = if i < j { 0.0 } else { self.factor[i * d + j] });
-            dense::solve_lower(factor, &mut column);
+            cholesky::solve_lower(factor, &mut column);
             (j..d).for_each(|i| self.factor[i * d + j] = column[i]);
         }
     }

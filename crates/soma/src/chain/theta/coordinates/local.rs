@@ -9,8 +9,8 @@ use crate::chain::theta::coordinates::standardised::Standardised;
 use crate::chain::theta::coordinates::sums::{Scratch, Sums};
 use crate::chain::theta::coordinates::surrogate::Surrogate;
 use crate::error::Outcome;
+use crate::numeric::cholesky;
 use crate::numeric::dense;
-use crate::numeric::upper;
 
 /// The surrogate at one value of the standardised noise.
 pub(in crate::chain) struct Local<'a> {
@@ -109,18 +109,18 @@ impl Local<'_> {
             work.rows.clear();
             work.rows.extend(self.slope.iter().zip(&work.bend).map(|(s, b)| s + b));
             let (rows, prior) = (&work.rows, &self.surrogate.prior_precision);
-            upper::add_weighted_gram(rows, precisions, prior, &mut work.precision);
-            if !upper::factor(&mut work.precision, dim) {
+            cholesky::upper_gram(rows, precisions, prior, &mut work.precision);
+            if !cholesky::upper(&mut work.precision, dim) {
                 return None;
             }
-            upper::solve_transposed(&work.precision, &mut step);
-            upper::solve(&work.precision, &mut step);
+            cholesky::solve_upper_transposed(&work.precision, &mut step);
+            cholesky::solve_upper(&work.precision, &mut step);
             point.iter_mut().zip(&step).for_each(|(x, s)| *x += s);
         }
         let mut half = vec![0.0; p * dim];
         for (c, column) in half.chunks_exact_mut(dim).enumerate() {
             column[c] = 1.0;
-            upper::solve_transposed(&work.precision, column);
+            cholesky::solve_upper_transposed(&work.precision, column);
         }
         let mut lower = vec![0.0; p * p];
         for i in 0..p {
@@ -129,12 +129,12 @@ impl Local<'_> {
             }
         }
         point.truncate(p);
-        let exists = dense::cholesky(&mut lower, p) && point.iter().all(|x| x.is_finite());
+        let exists = cholesky::lower(&mut lower, p) && point.iter().all(|x| x.is_finite());
         exists.then_some(Law { centre: point, factor: lower })
     }
 
     /// A Gaussian stand-in for the law of the Bartlett factors given theta at this standardised
-    /// noise, given the noise's precisions: its centre and the [upper](crate::numeric::upper)
+    /// noise, given the noise's precisions: its centre and the [upper](crate::numeric::cholesky)
     /// factor of its precision. The last step towards the centre is by the residual itself, at the
     /// cost of one pass.
     pub(in crate::chain) fn factors_law(
@@ -189,16 +189,16 @@ impl Local<'_> {
             work.of_prior.resize(q, 0.0);
             bartlett::log_prior_precision(sums.n, sums.d, &point[p..], &mut work.of_prior);
             work.of_prior.iter().enumerate().for_each(|(i, x)| base[i * (q + 1)] = *x);
-            upper::add_weighted_gram(&work.rows, precisions, &base, &mut work.precision);
+            cholesky::upper_gram(&work.rows, precisions, &base, &mut work.precision);
             work.gradient.resize(q, 0.0);
             bartlett::log_prior_gradient(sums.n, sums.d, &point[p..], &mut work.gradient);
             work.residual.iter_mut().zip(precisions).for_each(|(r, w)| *r *= -w);
             dense::add_rows(&work.rows, &work.residual, &mut work.gradient);
-            if !upper::factor(&mut work.precision, q) {
+            if !cholesky::upper(&mut work.precision, q) {
                 return Ok(None);
             }
-            upper::solve_transposed(&work.precision, &mut work.gradient);
-            upper::solve(&work.precision, &mut work.gradient);
+            cholesky::solve_upper_transposed(&work.precision, &mut work.gradient);
+            cholesky::solve_upper(&work.precision, &mut work.gradient);
             point[p..].iter_mut().zip(&work.gradient).for_each(|(x, s)| *x += s);
         }
         let centre = point.split_off(p);

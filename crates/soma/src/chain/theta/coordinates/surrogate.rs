@@ -14,6 +14,7 @@ use crate::chain::theta::coordinates::standardised::Standardised;
 use crate::chain::theta::coordinates::sums::{Scratch, Sums};
 use crate::chain::theta::tuning::moments::Moments;
 use crate::error::Outcome;
+use crate::numeric::cholesky;
 use crate::numeric::dense;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure, finite};
@@ -85,8 +86,8 @@ impl Surrogate {
             sums.log_prior_gradient(&point, &mut step);
             residual.iter_mut().zip(&weights).for_each(|(r, w)| *r *= -w);
             dense::add_rows(&slope, &residual, &mut step);
-            dense::solve_lower(&lower, &mut step);
-            dense::solve_lower_transposed(&lower, &mut step);
+            cholesky::solve_lower(&lower, &mut step);
+            cholesky::solve_lower_transposed(&lower, &mut step);
             let mut gain = 0.0;
             for halving in 0..MOST_HALVINGS {
                 let mut next = point.clone();
@@ -108,7 +109,7 @@ impl Surrogate {
         let (mut noise, mut start) = (vec![0.0; dim], vec![0.0; dim]);
         fill_normals(&mut noise, rng);
         noise.iter_mut().for_each(|x| *x *= DISPERSION);
-        dense::times_lower(&surrogate.spread, &noise, &mut start);
+        cholesky::times_lower(&surrogate.spread, &noise, &mut start);
         dense::axpy(1.0, &surrogate.reference, &mut start);
         if sums.log_prior(&start).is_finite() {
             sums.place(&start, &standardised, &mut scratch, state)?;
@@ -230,7 +231,7 @@ impl Surrogate {
             let lower = DMatrix::from_row_slice(dim, dim, &surrogate.spread).lower_triangle();
             let all = self.learned.covariance(&(&lower * lower.transpose()));
             let mut of_theta: Vec<f64> = (0..p * p).map(|at| all[(at / p, at % p)]).collect();
-            let theta_spread = match dense::cholesky(&mut of_theta, p) {
+            let theta_spread = match cholesky::lower(&mut of_theta, p) {
                 true => of_theta,
                 false => surrogate.theta_spread,
             };
@@ -283,9 +284,9 @@ fn fresh_noise(sums: &Sums, rng: &mut Rng) -> Option<Standardised> {
 fn precision(sums: &Sums, prior: &[f64], slope: &[f64], weights: &[f64]) -> Option<Vec<f64>> {
     let dim = sums.dim();
     let mut matrix = Vec::new();
-    dense::add_weighted_gram(slope, weights, prior, &mut matrix);
+    cholesky::lower_gram(slope, weights, prior, &mut matrix);
     (0..dim).for_each(|i| matrix[i * (dim + 1)] *= 1.0 + 1e-9);
-    dense::cholesky(&mut matrix, dim).then_some(matrix)
+    cholesky::lower(&mut matrix, dim).then_some(matrix)
 }
 
 /// The lower Cholesky factor of the inverse of LL', given L.
@@ -293,8 +294,8 @@ fn factor_of_inverse(lower: &[f64], dim: usize) -> Option<Vec<f64>> {
     let mut columns = vec![0.0; dim * dim];
     for (c, column) in columns.chunks_exact_mut(dim).enumerate() {
         column[c] = 1.0;
-        dense::solve_lower(lower, column);
-        dense::solve_lower_transposed(lower, column);
+        cholesky::solve_lower(lower, column);
+        cholesky::solve_lower_transposed(lower, column);
     }
-    dense::cholesky(&mut columns, dim).then_some(columns)
+    cholesky::lower(&mut columns, dim).then_some(columns)
 }

@@ -123,10 +123,10 @@ fn sweep_keeps_the_joint_law() {
         ) -> Outcome<Tally> {
             let release = at.problem.release();
             let mut kernel = KernelChoice::SysImwg.build(release.n())?;
-            let mut offers = ModelOffers::new(at.problem.model(), &state.theta, release);
+            let mut proposals = ModelProposals::new(at.problem.model(), &state.theta, release);
             let counts = kernel.sweep(
                 &mut state.records,
-                &mut offers,
+                &mut proposals,
                 at.problem.release().potential(),
                 rng,
             )?;

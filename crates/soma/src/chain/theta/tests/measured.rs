@@ -92,9 +92,10 @@ fn gain_of_redrawing_what_is_hidden() {
             let (mut state, mut held) = (start.clone(), Held::default());
             let mut draws = vec![Vec::new(); 2];
             for _ in 0..40_000 {
-                let mut offers = ModelOffers::new(problem.model(), &state.theta, problem.release());
+                let mut proposals =
+                    ModelProposals::new(problem.model(), &state.theta, problem.release());
                 let potential = at.problem.release().potential();
-                kernel.sweep(&mut state.records, &mut offers, potential, &mut rng).unwrap();
+                kernel.sweep(&mut state.records, &mut proposals, potential, &mut rng).unwrap();
                 centred.step(&at, &mut state, &mut held, 1, &mut rng).unwrap();
                 draws.iter_mut().zip(&state.theta).for_each(|(all, x)| all.push(*x));
             }

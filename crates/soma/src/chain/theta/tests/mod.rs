@@ -14,7 +14,7 @@ use super::hamiltonian::{Force, Hamiltonian};
 use super::independence::Independence;
 use super::ridge::Ridge;
 use super::*;
-use crate::kernel::{KernelChoice, ModelOffers};
+use crate::kernel::{KernelChoice, ModelProposals};
 use crate::model::{Beta, Dirichlet, GammaPrior, Model, Normal, NormalInverseGamma, Regression};
 use crate::release::mechanism::{Mechanism, Noise};
 use crate::release::query::{Gram, LogSum, Mean};

@@ -10,8 +10,8 @@ use crate::records::{Batch, Records};
 use crate::rng::Rng;
 use crate::simd::prefetch::prefetch;
 
-/// Parts have room for so many standard deviations more than their mean: a part with more comes once
-/// in 10^27.
+/// Parts have room for so many standard deviations more than their mean: a part with more comes
+/// once in 10^27.
 const SPREAD: f64 = 11.0;
 
 /// What memory is asked for comes in pieces of so many bytes.
@@ -24,8 +24,8 @@ const BLOCK: usize = 256;
 /// Who has left which place is settled when the sweep is over, in one pass over the records.
 ///
 /// That it can be: a member of a bin is replaced uniformly, so that a permutation of the places of
-/// those who stood in a bin when the sweep began leaves the probability of every course of
-/// the sweep as it is: by exchangeability the placement is a uniform permutation, drawn once a sweep.
+/// those who stood in a bin when the sweep began leaves the probability of every course of the
+/// sweep as it is: by exchangeability the placement is a uniform permutation, drawn once a sweep.
 /// Given which newcomers are there at the end, with their origins, and how many places of each bin
 /// were never left, it is therefore a uniformly drawn subset of its places that was not left, and
 /// the newcomers of that origin stand in the others in an order that is uniform too.
@@ -148,13 +148,13 @@ impl Register for Far {
         // One more than can come, where nobody is taken from.
         let room = pending.len() + 1;
         self.newcomers.iter_mut().for_each(|newcomers| newcomers.reserve(room, width));
-        for Replacement { from, to, offer, member } in pending.drain(..) {
+        for Replacement { from, to, proposal, member } in pending.drain(..) {
             let newcomers = &mut self.newcomers[from as usize];
             let is_newcomer = (member as usize) < newcomers.count;
             let taken = newcomers.take(member as usize, width);
             let origin = if is_newcomer { taken } else { f64::from(from) };
             self.left[from as usize] -= u32::from(!is_newcomer);
-            self.newcomers[to as usize].push(batch.record(offer as usize), origin, width);
+            self.newcomers[to as usize].push(batch.record(proposal as usize), origin, width);
         }
     }
 
@@ -266,8 +266,8 @@ impl Far {
     }
 }
 
-/// A number below `count` from 64 random bits, uniform to 2^-64 times `count`, and what it leaves of
-/// them: bits that are random still, but for as many as the number took.
+/// A number below `count` from 64 random bits, uniform to 2^-64 times `count`, and what it leaves
+/// of them: bits that are random still, but for as many as the number took.
 #[inline(always)]
 fn below(count: usize, bits: u64) -> (usize, u64) {
     let product = u128::from(bits) * count as u128;

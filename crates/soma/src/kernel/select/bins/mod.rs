@@ -23,8 +23,8 @@ use crate::simd::vector::Vector;
 /// The records, bin by bin, and what their weights are made of.
 ///
 /// All records of a bin have the same weight: w_0 times what leaving the bin makes of it, times
-/// what arriving at the bin of the offer does; and w_0 itself in the bin of the offer. Two bins
-/// change with a move.
+/// what arriving at the bin of the proposal does; and w_0 itself in the bin of the proposal. Two
+/// bins change with a move.
 ///
 /// Nothing but the numbers of members decides about a move: who is replaced is left to a
 /// [`Register`], and found out later, when what that needs has come from memory.
@@ -37,7 +37,7 @@ pub(crate) struct Bins {
     counts: Vec<i64>,
     /// What to multiply the coordinates of a statistic by to have the sum say its bin.
     readers: Vec<f64>,
-    /// The bins of the offers of a batch.
+    /// The bins of the proposals of a batch.
     targets: Vec<u32>,
     pending: Vec<Replacement>,
     near: Near,
@@ -48,13 +48,13 @@ pub(crate) struct Bins {
     mild: bool,
 }
 
-/// What is still to be done to the records: an offer of the batch takes the place of a member of a
-/// bin, and belongs to another.
+/// What is still to be done to the records: a proposal of the batch takes the place of a member of
+/// a bin, and belongs to another.
 #[derive(Debug, Clone, Copy)]
 struct Replacement {
     from: u32,
     to: u32,
-    offer: u32,
+    proposal: u32,
     /// Which member it is, and, once that is known, its place.
     member: u32,
 }
@@ -67,7 +67,7 @@ trait Register {
     /// Asks for what will be needed to replace a member of a bin.
     fn ask(&self, bin: usize, member: usize);
 
-    /// Replaces members by offers of a batch.
+    /// Replaces members by proposals of a batch.
     fn replace(&mut self, pending: &mut Vec<Replacement>, batch: &Batch, records: &mut Records);
 
     /// Brings the records up to date.
@@ -75,7 +75,7 @@ trait Register {
 }
 
 /// So many records are far in memory.
-const FAR: usize = 2_000_000;
+pub(crate) const FAR: usize = 2_000_000;
 
 /// After so many moves the masses are summed up anew: shifted one by one, their sums drift.
 const DRIFT: usize = 64;
@@ -128,8 +128,8 @@ impl Bins {
         self.prefix.fit(self.bins.len(), self.bins.iter().map(Bin::mass));
     }
 
-    /// Makes a move with an offer in bin `to`. Returns the bin that a record is taken out of, and
-    /// which of its members, any one being as good as another; none if the offer is refused.
+    /// Makes a move with a proposal in bin `to`. Returns the bin that a record is taken out of, and
+    /// which of its members, any one being as good as another; none if the proposal is refused.
     #[inline(always)]
     fn advance<P: Evaluate, V: Vector>(
         &mut self,
@@ -163,7 +163,7 @@ impl Bins {
             return self.select_by_logarithms(potential, to, rng);
         }
         let (arrival, sum) = (&self.bins[to], self.prefix.height());
-        // In the bin of the offer the weight is w_0, and so at least what the cost, which is
+        // In the bin of the proposal the weight is w_0, and so at least what the cost, which is
         // convex, would have made of it: the mass that is missing is put last.
         let total = sum + arrival.count as f64 * (arrival.undone() - arrival.leaving()).max(0.0);
         for _ in 0..DRAWS {
@@ -297,7 +297,7 @@ impl Bins {
                 let Some((from, member)) = moved else { continue };
                 register.ask(from, member);
                 let (from, member) = (from as u32, member as u32);
-                self.pending.push(Replacement { from, to, offer: j as u32, member });
+                self.pending.push(Replacement { from, to, proposal: j as u32, member });
             }
             counts.accepted += self.pending.len() as u64;
             register.replace(&mut self.pending, batches.batch(), records);
@@ -307,7 +307,7 @@ impl Bins {
         Ok(counts)
     }
 
-    /// Counts the places that an offer would take in so many draws, the records staying as they
+    /// Counts the places that a proposal would take in so many draws, the records staying as they
     /// are, and, last, how often it would be refused.
     #[cfg(test)]
     pub(crate) fn frozen<P: Evaluate, V: Vector>(

@@ -37,8 +37,8 @@ impl Register for Near {
             records.prefetch_binned(place as usize);
             replacement.member = place;
         }
-        for Replacement { to, offer, member, .. } in pending.drain(..) {
-            records.put_in_bin(member as usize, batch.record(offer as usize), to as usize);
+        for Replacement { to, proposal, member, .. } in pending.drain(..) {
+            records.put_in_bin(member as usize, batch.record(proposal as usize), to as usize);
         }
     }
 

@@ -29,10 +29,10 @@ const MOST: i32 = 96;
 
 /// Cells of records, each with the box of its statistics in whole numbers.
 ///
-/// The mass of a cell is the number of its members times a bound of their weights, in parts of which
-/// there are so many that little is lost by rounding up. The bound comes from whole numbers that are
-/// rounded so that it can only be too large, and from 2^i (1 + f) >= 2^(i + f): the bits of a float
-/// are its logarithm, piecewise linear.
+/// The mass of a cell is the number of its members times a bound of their weights, in parts of
+/// which there are so many that little is lost by rounding up. The bound comes from whole numbers
+/// that are rounded so that it can only be too large, and from 2^i (1 + f) >= 2^(i + f): the bits
+/// of a float are its logarithm, piecewise linear.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cells {
     /// The cuts between them.
@@ -41,8 +41,8 @@ pub(crate) struct Cells {
     origin: Vec<f64>,
     /// Whether a value had to be moved onto the grid since the sweep began.
     off_grid: bool,
-    /// The boxes: LANES cells side by side, in the order of [`lane`], coordinate after coordinate. The
-    /// lower edges are one step lower still, since the aim is rounded down.
+    /// The boxes: LANES cells side by side, in the order of [`lane`], coordinate after coordinate.
+    /// The lower edges are one step lower still, since the aim is rounded down.
     low: Aligned<u16>,
     high: Aligned<u16>,
     /// The boxes again, not rounded: cell after cell, lower edges and then upper ones.
@@ -201,14 +201,15 @@ impl Cells {
         self.at_least = at_least;
     }
 
-    /// The same for an offer that is far from all cells.
+    /// The same for a proposal that is far from all cells.
     #[cold]
     #[inline(never)]
     fn refill<S: Cost, V: Vector, const K: usize>(&mut self, more: i32) {
         self.fill::<S, V, K>(more);
     }
 
-    /// Whether there is a lower bound of W: none where something is off the grid, or the cost bends.
+    /// Whether there is a lower bound of W: none where something is off the grid, or the cost
+    /// bends.
     #[inline(always)]
     pub(crate) fn have_least<S: Cost>(&self) -> bool {
         !S::IS_CURVED && !self.off_grid
@@ -267,7 +268,7 @@ impl Cells {
 
     /// Whether W is surely enough, by bounds from below: every member of a cell is taken to be at
     /// the far corner of its box. Sums of them, in parts (too small where these are more than
-    /// usual), are offered to `is_enough`, the cells around `first` before the others.
+    /// usual), are proposed to `is_enough`, the cells around `first` before the others.
     #[inline(always)]
     pub(crate) fn suffice<S: Cost, V: Vector, const K: usize>(
         &self,

@@ -30,8 +30,8 @@ pub(crate) struct CellSelector<'a> {
     ahead: Option<&'a mut Ahead>,
     /// The cost of which the weight is one part.
     unit: f64,
-    /// The cells of the offers of the batch.
-    offers: Vec<u16>,
+    /// The cells of the proposals of the batch.
+    proposals: Vec<u16>,
 }
 
 impl<'a> CellSelector<'a> {
@@ -50,7 +50,7 @@ impl<'a> CellSelector<'a> {
         } else {
             None
         };
-        CellSelector { cells, ahead, unit: 0.0, offers: Vec::new() }
+        CellSelector { cells, ahead, unit: 0.0, proposals: Vec::new() }
     }
 
     /// Draws four candidates: points on the line of all masses, and with them cells, and members of
@@ -75,8 +75,8 @@ impl<'a> CellSelector<'a> {
             }
             return Candidates { cells, slots, bars: into, times };
         }
-        // How far into the mass of the cell the point is, times the members, says which of them, and
-        // how far into its part of the mass.
+        // How far into the mass of the cell the point is, times the members, says which of them,
+        // and how far into its part of the mass.
         let mut masses = [0.0; FOUR];
         for j in 0..FOUR {
             masses[j] = f64::from(self.cells.masses.mass(cells[j] as usize));
@@ -93,14 +93,15 @@ impl<'a> CellSelector<'a> {
         Candidates { cells, slots, bars, times }
     }
 
-    /// Whether an offer is taken that costs more than the residual as it stands, by tossing a coin
-    /// that W itself biases.
+    /// Whether a proposal is taken that costs more than the residual as it stands, by tossing a
+    /// coin that W itself biases.
     ///
     /// The test by the bound L of W from below has failed, in which one part of it was taken for
-    /// `part` times w_0. What is left is to take the offer with odds of W - a L to w_0 - w_I + a L,
-    /// where a is `part` times w_0 - w_I, in parts. So a point is thrown onto the line of all masses,
-    /// made longer by w_0 - w_I: there, and in as much of the mass of a cell as is its part of a L, it
-    /// says no; under the weight of a member it says yes; elsewhere nothing, and it is thrown again.
+    /// `part` times w_0. What is left is to take the proposal with odds of W - a L to w_0 - w_I + a
+    /// L, where a is `part` times w_0 - w_I, in parts. So a point is thrown onto the line of all
+    /// masses, made longer by w_0 - w_I: there, and in as much of the mass of a cell as is its part
+    /// of a L, it says no; under the weight of a member it says yes; elsewhere nothing, and it is
+    /// thrown again.
     #[inline(always)]
     fn toss<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -142,7 +143,7 @@ impl<'a> CellSelector<'a> {
         rng.random::<f64>() * (weights + short) < weights - shown * self.cells.at_least()
     }
 
-    /// The costs of putting the offer in the place of four candidates.
+    /// The costs of putting the proposal in the place of four candidates.
     #[inline(always)]
     fn costs_of<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -157,8 +158,8 @@ impl<'a> CellSelector<'a> {
         costs_with::<S, V, K>(envelope.apart(), rows)
     }
 
-    /// The first `count` of four candidates have decided something. Those after them have not, and are
-    /// not used up.
+    /// The first `count` of four candidates have decided something. Those after them have not, and
+    /// are not used up.
     #[inline(always)]
     fn use_up<V: Vector>(&mut self, four: &Candidates<V>, count: usize, rng: &mut Rng) {
         if let Some(ahead) = &mut self.ahead {
@@ -168,7 +169,7 @@ impl<'a> CellSelector<'a> {
         }
     }
 
-    /// The first of four candidates that is kept, with the cost of putting the offer there.
+    /// The first of four candidates that is kept, with the cost of putting the proposal there.
     #[inline(always)]
     fn first_kept<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -194,8 +195,8 @@ impl<'a> CellSelector<'a> {
     }
 }
 
-/// Members that were drawn. One is kept if so many times its weight, in parts, as the cell has members
-/// is above the bar, which is uniform up to the mass of the cell.
+/// Members that were drawn. One is kept if so many times its weight, in parts, as the cell has
+/// members is above the bar, which is uniform up to the mass of the cell.
 struct Candidates<V: Vector> {
     cells: [u32; FOUR],
     slots: [u32; FOUR],
@@ -227,19 +228,19 @@ impl Selector for CellSelector<'_> {
         _: &mut Envelope,
         _: &Records,
     ) {
-        self.offers.clear();
-        self.cells.tree.cells_of_all::<K>(statistics, &mut self.offers);
+        self.proposals.clear();
+        self.cells.tree.cells_of_all::<K>(statistics, &mut self.proposals);
     }
 
     #[inline(always)]
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        offer: &[f64],
+        proposal: &[f64],
         envelope: &mut Envelope,
         at: Turn<'_>,
     ) -> Selected {
         let Turn { records, evaluations, rng, .. } = at;
-        envelope.offer::<V, K>(records.residual(), offer);
+        envelope.propose::<V, K>(records.residual(), proposal);
         self.unit = self.cells.weigh::<S, V, K>(envelope);
         // Four at a time: where one is kept half of the time, to look at each by itself would mean
         // to guess wrong, and to begin anew, about once a move.
@@ -301,7 +302,7 @@ impl Selector for CellSelector<'_> {
         rng: &mut Rng,
     ) {
         envelope.widen::<V, K>(new);
-        let (from, to) = ((choice.cell, choice.slot), usize::from(self.offers[j]));
+        let (from, to) = ((choice.cell, choice.slot), usize::from(self.proposals[j]));
         let place = self.cells.remove::<V, K>(from);
         if let Some(ahead) = &mut self.ahead {
             ahead.left(from, &self.cells.members, rng);

@@ -50,18 +50,18 @@ pub(crate) trait Scanned {
     /// The statistic of record `i` of these is now `statistic`.
     fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]);
 
-    /// Draws the record that an offer replaces with probability w_i / W; returns it and the cost of
-    /// the residual if it is replaced. `current` is the cost of the residual as it stands.
+    /// Draws the record that a proposal replaces with probability w_i / W; returns it and the cost
+    /// of the residual if it is replaced. `current` is the cost of the residual as it stands.
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
-        offer: &[f64],
+        proposal: &[f64],
         current: f64,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> (usize, f64);
 
-    /// Whether the offer is put in the place of the record that [`select`](Scanned::select) has
+    /// Whether the proposal is put in the place of the record that [`select`](Scanned::select) has
     /// drawn, at a cost of `cost`: with probability W / (W + w_0 - w_i), if that is less than 1.
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -80,7 +80,7 @@ impl Columns {
         self.places.len()
     }
 
-    /// Whether the offer is put in the place of a record, at a cost of `cost`; see
+    /// Whether the proposal is put in the place of a record, at a cost of `cost`; see
     /// [`Scanned::accepts`].
     #[inline(always)]
     pub(crate) fn is_taken<S: Cost, V: Vector, const K: usize>(
@@ -118,15 +118,15 @@ impl Columns {
         exp((self.unit - cost).min(600.0))
     }
 
-    /// Computes all masses for an offer.
+    /// Computes all masses for a proposal.
     #[inline(always)]
     pub(crate) fn weigh<S: Cost, V: Vector, const K: usize>(
         &mut self,
         residual: &[f64],
-        offer: &[f64],
+        proposal: &[f64],
         current: f64,
     ) {
-        let paid = self.rough.aim::<S, V, K>(residual, offer);
+        let paid = self.rough.aim::<S, V, K>(residual, proposal);
         self.unit = current;
         self.fill::<S, V, K>(current - paid);
         if !SOUND.contains(&self.masses.total()) {
@@ -264,12 +264,12 @@ impl Scanned for Columns {
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
-        offer: &[f64],
+        proposal: &[f64],
         current: f64,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> (usize, f64) {
-        self.weigh::<S, V, K>(records.residual(), offer, current);
+        self.weigh::<S, V, K>(records.residual(), proposal, current);
         if self.is_too_rough() {
             return self.select_in_full::<S, V, K>(records, evaluations, rng);
         }

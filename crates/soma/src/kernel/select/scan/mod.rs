@@ -29,13 +29,13 @@ impl<T: Scanned> Selector for ScanSelector<'_, T> {
     #[inline(always)]
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        offer: &[f64],
+        proposal: &[f64],
         _: &mut Envelope,
         at: Turn<'_>,
     ) -> Selected {
         let Turn { current, records, evaluations, rng } = at;
         let (place, cost) =
-            self.scanned.select::<S, V, K>(records, offer, current, evaluations, rng);
+            self.scanned.select::<S, V, K>(records, proposal, current, evaluations, rng);
         Selected::at(place, cost)
     }
 

@@ -47,7 +47,7 @@ pub(crate) struct Quantised {
     columns: Aligned<i16>,
     /// Zeros, and what no record can cost where there is none.
     none: Aligned<u16>,
-    /// Released minus sum minus the statistic of the offer.
+    /// Released minus sum minus the statistic of the proposal.
     apart: Aligned<f64>,
     /// The same plus the origin, brought within reach, in steps.
     aim: Aligned<i16>,
@@ -106,11 +106,16 @@ impl Quantised {
         (self.room, self.fewest) = (STEPS_OF_ONE + f64::from(256 * top), FEWEST * padded as u32);
     }
 
-    /// Computes all masses for an offer.
+    /// Computes all masses for a proposal.
     #[inline(always)]
-    fn weigh<V: Vector, const K: usize>(&mut self, residual: &[f64], offer: &[f64], current: f64) {
+    fn weigh<V: Vector, const K: usize>(
+        &mut self,
+        residual: &[f64],
+        proposal: &[f64],
+        current: f64,
+    ) {
         let Quantised { quantiser, apart, aim, .. } = self;
-        let paid = quantiser.aim::<V, K>(residual, offer, apart, aim);
+        let paid = quantiser.aim::<V, K>(residual, proposal, apart, aim);
         let ones = (current - paid) * (1.0 / STEP) + (STEPS_OF_ONE + 256.0 * STANDING);
         let mut ones = least(most(ones, 0.0), 65_535.0);
         // Twice, with the heaviest record as heavy as it may be, where masses relative to w_0
@@ -194,7 +199,7 @@ impl Quantised {
         draw_by_cost(&costs, rng)
     }
 
-    /// Whether the offer is put in the place of a record, where that is not plain.
+    /// Whether the proposal is put in the place of a record, where that is not plain.
     #[cold]
     #[inline(never)]
     fn is_taken<S: Cost, const K: usize>(
@@ -253,12 +258,12 @@ impl Scanned for Quantised {
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
-        offer: &[f64],
+        proposal: &[f64],
         current: f64,
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> (usize, f64) {
-        self.weigh::<V, K>(records.residual(), offer, current);
+        self.weigh::<V, K>(records.residual(), proposal, current);
         if self.quantiser.is_wide() {
             return self.select_in_full::<S, K>(records, evaluations, rng);
         }

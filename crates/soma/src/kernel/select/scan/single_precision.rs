@@ -17,7 +17,7 @@ const ROUNDING: f64 = 4e-5;
 pub(crate) struct SinglePrecision {
     origin: Vec<f64>,
     reach: Vec<f64>,
-    /// Released minus sum minus the statistic of the offer.
+    /// Released minus sum minus the statistic of the proposal.
     pub(crate) apart: Vec<f64>,
     /// The same plus the origin, brought within reach, and what that took away; zeros follow.
     pub(crate) within: Vec<f32>,
@@ -64,15 +64,15 @@ impl SinglePrecision {
         }
     }
 
-    /// Takes an offer; returns what all pay alike for the release being out of reach.
+    /// Takes a proposal; returns what all pay alike for the release being out of reach.
     #[inline(always)]
     pub(crate) fn aim<S: Cost, V: Vector, const K: usize>(
         &mut self,
         residual: &[f64],
-        offer: &[f64],
+        proposal: &[f64],
     ) -> f64 {
         let k = if K == 0 { self.apart.len() } else { K };
-        let (residual, offer) = (&residual[..k], &offer[..k]);
+        let (residual, proposal) = (&residual[..k], &proposal[..k]);
         let (origin, reach, apart) = (&self.origin[..k], &self.reach[..k], &mut self.apart[..k]);
         let padded = k.next_multiple_of(8);
         let (within, beyond) = (&mut self.within[..padded], &mut self.beyond[..padded]);
@@ -84,7 +84,7 @@ impl SinglePrecision {
             for h in 0..2 {
                 let at = c + 4 * h;
                 if at < k {
-                    let away = V::sub(V::load_some(&residual[at..]), V::load_some(&offer[at..]));
+                    let away = V::sub(V::load_some(&residual[at..]), V::load_some(&proposal[at..]));
                     V::store_some(&mut apart[at..], away);
                     let all = V::add(away, V::load_some(&origin[at..]));
                     let far = V::load_some(&reach[at..]);

@@ -81,8 +81,8 @@ impl<'a> UniformSelector<'a> {
         choice
     }
 
-    /// Uses up `count` candidates, four at most. Always prefetches four: a data-dependent trip count
-    /// mispredicts.
+    /// Uses up `count` candidates, four at most. Always prefetches four: a data-dependent trip
+    /// count mispredicts.
     #[inline(always)]
     fn use_up<const K: usize>(&mut self, count: usize, records: &Records, rng: &mut Rng) {
         self.candidates.use_up(count, rng);
@@ -109,16 +109,16 @@ impl Selector for UniformSelector<'_> {
     #[inline(always)]
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
-        offer: &[f64],
+        proposal: &[f64],
         envelope: &mut Envelope,
         at: Turn<'_>,
     ) -> Selected {
         let Turn { records, evaluations, rng, .. } = at;
-        envelope.offer::<V, K>(records.residual(), offer);
+        envelope.propose::<V, K>(records.residual(), proposal);
         // A copy of what a short statistic is compared with need not be read from memory.
         let mut copy = [0.0; K];
         for k in 0..K {
-            copy[k] = records.residual()[k] - offer[k];
+            copy[k] = records.residual()[k] - proposal[k];
         }
         let apart = if 0 < K && K < 4 { &copy[..] } else { envelope.apart() };
         self.one.least = envelope.least_cost_at::<S, V, K>(apart);
@@ -134,7 +134,8 @@ impl Selector for UniformSelector<'_> {
             let comes_later = self.candidates.come_later::<V>(at, split.mass);
             let mut all = [0.0; FOUR];
             V::store(&mut all, costs);
-            // Nearly always the first candidate that may be kept is, and no outlier trial precedes it.
+            // Nearly always the first candidate that may be kept is, and no outlier trial precedes
+            // it.
             let first = perhaps.trailing_zeros() as usize % FOUR;
             if (surely >> first) & 1 == 1 && comes_later & ((2 << first) - 1) == 0 {
                 return self.keep::<K>(at, first, all[first], records, evaluations, rng);
@@ -192,7 +193,7 @@ impl Selector for UniformSelector<'_> {
         _: &mut Envelope,
         _: &mut Rng,
     ) {
-        // The box of all holds the offer already.
+        // The box of all holds the proposal already.
         self.outliers.came::<V, K>(choice.place, new);
     }
 }

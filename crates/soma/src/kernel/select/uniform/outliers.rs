@@ -25,18 +25,19 @@ const MOST_APART: f64 = 30.0;
 ///
 /// Let b be a bound of the weights in the core, and w_up one of all. A weight w_i is the sum of
 /// min(w_i, b) and of max(w_i - b, 0), which is zero but for records of the list. A trial is of the
-/// first kind with a probability proportional to n b: any place, kept with probability
-/// min(w_i, b) / b. It is of the second with one proportional to w_up - b times the length of the
-/// list: a place of the list, kept with probability max(w_i - b, 0) / (w_up - b). So place i is kept
-/// with a probability proportional to w_i. It takes (n b + (w_up - b) listed) / W trials on average:
-/// few outliers cost little, wherever they are.
+/// first kind with a probability proportional to n b: any place, kept with probability min(w_i, b)
+/// / b. It is of the second with one proportional to w_up - b times the length of the list: a place
+/// of the list, kept with probability max(w_i - b, 0) / (w_up - b). So place i is kept with a
+/// probability proportional to w_i. It takes (n b + (w_up - b) listed) / W trials on average: few
+/// outliers cost little, wherever they are.
 ///
 /// A place stays in the list when a record of the core comes to it: it is never kept then.
 #[derive(Debug, Clone)]
 pub(crate) struct Outliers {
     /// Of fewer records none are set apart.
     fewest: usize,
-    /// By how much narrower, in noise units, the core has to be than the box of all, to be worth it.
+    /// By how much narrower, in noise units, the core has to be than the box of all, to be worth
+    /// it.
     gain: f64,
     core: Envelope,
     /// The edges of the core, coordinate after coordinate, four times.
@@ -68,7 +69,7 @@ impl Outliers {
     }
 }
 
-/// How trials are made for one offer.
+/// How trials are made for one proposal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Split {
     /// The cost of a weight b.
@@ -177,8 +178,8 @@ impl Outliers {
         }
     }
 
-    /// How trials are made for an offer that leaves the residual `apart` to a record with statistic
-    /// zero, where no record costs less than `least`.
+    /// How trials are made for a proposal that leaves the residual `apart` to a record with
+    /// statistic zero, where no record costs less than `least`.
     #[inline(always)]
     pub(crate) fn split<S: Cost, V: Vector, const K: usize>(
         &self,

@@ -13,7 +13,7 @@ fn histogram(noise: Noise, scale: f64, n: usize, values: Vec<f64>) -> Release {
     Release::new(Arc::new(query), mechanism, Aggregate::Sum, n, values).unwrap()
 }
 
-/// Records of a histogram, by way of bins: each bin is offered to, and the release is near, or so
+/// Records of a histogram, by way of bins: each bin is proposed to, and the release is near, or so
 /// far that weights can neither be multiplied nor summed up.
 #[test]
 fn bins_have_the_law_of_the_scan() {
@@ -31,12 +31,12 @@ fn bins_have_the_law_of_the_scan() {
                 let release = histogram(noise, 2.0 / epsilon, n, values);
                 let records = Records::new(&release, xs).unwrap();
                 for to in [2, 4, 7] {
-                    let mut offer = vec![0.0; 10];
-                    offer[to] = records.unit(to);
-                    let law = law_of(noise, &records, &offer);
-                    let norm = noise.law().norm();
+                    let mut proposal = vec![0.0; 10];
+                    proposal[to] = records.unit(to);
+                    let law = law_of(noise, &records, &proposal);
+                    let norm = noise.law().sensitivity_norm();
                     let (counts, _) =
-                        frozen(Strategy::Bins, false, norm, &records, &offer, 20_000, &mut rng);
+                        frozen(Strategy::Bins, false, norm, &records, &proposal, 20_000, &mut rng);
                     let off = distance(&counts, &law);
                     let case = (noise, epsilon, n, far, to);
                     assert!(off < 4.8, "{case:?}: {off} standard deviations off");
@@ -46,8 +46,8 @@ fn bins_have_the_law_of_the_scan() {
     }
 }
 
-/// Offers of uniform numbers for a histogram of equal bins, each a little beside the middle of its
-/// bin so that it tells which offer it was.
+/// Proposals of uniform numbers for a histogram of equal bins, each a little beside the middle of
+/// its bin so that it tells which proposal it was.
 struct Marked {
     bins: usize,
     unit: f64,
@@ -69,7 +69,7 @@ impl Marked {
     }
 }
 
-impl Offers for Marked {
+impl Proposals for Marked {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         batch.resize(size, 1, self.bins);
         let (records, statistics) = batch.parts_mut();
@@ -93,8 +93,8 @@ fn kernel(is_far: bool) -> Kernel {
     Kernel::Soma(soma)
 }
 
-/// In a sweep of several batches each record and each offer lasts as long as by the scan: whoever
-/// is replaced is any member of its bin, old or new, first or last.
+/// In a sweep of several batches each record and each proposal lasts as long as by the scan:
+/// whoever is replaced is any member of its bin, old or new, first or last.
 #[test]
 fn any_member_of_a_bin_is_replaced() {
     const N: usize = 180;
@@ -111,12 +111,12 @@ fn any_member_of_a_bin_is_replaced() {
             let (mut sums, mut squares) = ([0.0; GROUPS], [0.0; GROUPS]);
             for _ in 0..SWEEPS {
                 let mut records = start.clone();
-                let mut offers = Marked::new(&records);
+                let mut proposals = Marked::new(&records);
                 let potential = potential_of(noise, records.k());
-                kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
+                kernel.sweep(&mut records, &mut proposals, &potential, &mut rng).unwrap();
                 let mut kept = [0.0; GROUPS];
                 for &x in records.all() {
-                    kept[offers.marked(x) * GROUPS / (2 * N)] += 1.0;
+                    kept[proposals.marked(x) * GROUPS / (2 * N)] += 1.0;
                 }
                 for (g, count) in kept.into_iter().enumerate() {
                     sums[g] += count / SWEEPS as f64;
@@ -141,9 +141,9 @@ fn any_member_of_a_bin_is_replaced() {
 }
 
 /// Who stands where after two sweeps has the law of the scan: for each two places, by whom they
-/// are held, records of the beginning and offers, together.
+/// are held, records of the beginning and proposals, together.
 #[test]
-fn offers_go_to_the_places_that_they_go_to_by_the_scan() {
+fn proposals_go_to_the_places_that_they_go_to_by_the_scan() {
     const N: usize = 7;
     const SWEEPS: usize = 400_000;
     let release = histogram(Noise::Laplace, 2.0, N, vec![3.0, 2.5, 1.0]);
@@ -156,12 +156,12 @@ fn offers_go_to_the_places_that_they_go_to_by_the_scan() {
         let mut held = vec![0.0f64; N * N * kinds * kinds];
         for _ in 0..SWEEPS {
             let mut records = start.clone();
-            let mut offers = Marked::new(&records);
+            let mut proposals = Marked::new(&records);
             for _ in 0..2 {
                 let potential = l1(records.k());
-                kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
+                kernel.sweep(&mut records, &mut proposals, &potential, &mut rng).unwrap();
             }
-            let kind: Vec<usize> = records.all().iter().map(|&x| offers.marked(x) / 3).collect();
+            let kind: Vec<usize> = records.all().iter().map(|&x| proposals.marked(x) / 3).collect();
             for i in 0..N {
                 for j in 0..i {
                     held[((i * N + j) * kinds + kind[i]) * kinds + kind[j]] += 1.0;
@@ -194,14 +194,14 @@ fn bins_follow_the_records() {
         let rows = (0..300).map(|i| f64::from(i) / 300.0).collect();
         let mut records = Records::new(&release, rows).unwrap();
         let mut kernel = kernel(bins == 10);
-        let mut offers = Marked::new(&records);
+        let mut proposals = Marked::new(&records);
         let mut rng = rng::stream(13, 0);
         for _ in 0..3 {
             let potential = potential_of(noise, records.k());
-            kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
+            kernel.sweep(&mut records, &mut proposals, &potential, &mut rng).unwrap();
         }
         let Kernel::Soma(soma) = &kernel else { unreachable!() };
-        match noise.law().norm() {
+        match noise.law().sensitivity_norm() {
             Norm::L1 => soma.bins.check::<_, Portable>(&L1, &records),
             Norm::L2 => soma.bins.check::<_, Portable>(&L2, &records),
         }

@@ -33,7 +33,7 @@ fn boxes_have_the_law_of_the_scan() {
                 State::TwoGroups,
             ] {
                 for k in [1, 4] {
-                    let (records, offer) = problem(Noise::Laplace, n, k, epsilon, state);
+                    let (records, proposal) = problem(Noise::Laplace, n, k, epsilon, state);
                     let mixed = |c: usize| match c % 2 {
                         0 => Block::Coordinate(Coordinate::L1),
                         _ => Block::Coordinate(Coordinate::L2),
@@ -43,10 +43,10 @@ fn boxes_have_the_law_of_the_scan() {
                         Potential::of_norm(Norm::L2, k),
                         Potential::new((0..k).map(mixed).collect()),
                     ] {
-                        let law = law_under(&potential, &records, &offer);
+                        let law = law_under(&potential, &records, &proposal);
                         let mut separable = Separable::default();
                         let (counts, _) =
-                            separable.frozen(&potential, &records, &offer, 5_000, &mut rng);
+                            separable.frozen(&potential, &records, &proposal, 5_000, &mut rng);
                         let off = distance(&counts, &law);
                         let case = (epsilon, n, state, k, &potential);
                         assert!(off < 4.8, "{case:?}: {off} standard deviations off");
@@ -63,8 +63,8 @@ fn chains_by_boxes_agree_with_the_scan() {
     for (epsilon, k) in [(3.0, 2), (40.0, 2)] {
         let (start, _) = problem(Noise::Laplace, 40, k, epsilon, State::FarFromRelease);
         let run = |kernel, seed| {
-            let mut offers = Normals { k, unit: start.unit(0) };
-            summaries(kernel, start.clone(), &mut offers, seed)
+            let mut proposals = Normals { k, unit: start.unit(0) };
+            summaries(kernel, start.clone(), &mut proposals, seed)
         };
         let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
         let boxes = run(Kernel::Soma(Soma::with_strategy(Strategy::Boxes)), 2);

@@ -11,7 +11,7 @@ const BATCHES: usize = 100;
 pub(super) fn summaries(
     mut kernel: Kernel,
     mut records: Records,
-    offers: &mut dyn Offers,
+    proposals: &mut dyn Proposals,
     seed: u64,
 ) -> Vec<[f64; 3]> {
     let mut rng = rng::stream(seed, 3);
@@ -19,7 +19,7 @@ pub(super) fn summaries(
         let mut sums = [0.0; 3];
         for _ in 0..100 {
             let potential = l1(records.k());
-            let counts = kernel.sweep(&mut records, offers, &potential, &mut rng).unwrap();
+            let counts = kernel.sweep(&mut records, proposals, &potential, &mut rng).unwrap();
             let squares: f64 = records.all().iter().map(|x| x * x).sum();
             let terms = [counts.acceptance_rate(), records.residual()[0], squares];
             sums.iter_mut().zip(terms).for_each(|(s, t)| *s += t / 100.0);
@@ -56,8 +56,8 @@ fn chains_agree_with_the_scan() {
     {
         let (start, _) = problem(Noise::Laplace, 12, k, epsilon, State::FarFromRelease);
         let run = |kernel, seed| {
-            let mut offers = Normals { k, unit: start.unit(0) };
-            summaries(kernel, start.clone(), &mut offers, seed)
+            let mut proposals = Normals { k, unit: start.unit(0) };
+            summaries(kernel, start.clone(), &mut proposals, seed)
         };
         let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
         for &strategy in strategies {

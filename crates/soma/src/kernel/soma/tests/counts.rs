@@ -32,7 +32,7 @@ impl Lines {
     }
 }
 
-impl Offers for Lines {
+impl Proposals for Lines {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         batch.resize(size, 3, 9);
         let (records, statistics) = batch.parts_mut();
@@ -55,13 +55,13 @@ fn a_move_takes_few_weights_whatever_n_is() {
     ];
     for (epsilon, most) in most {
         for (n, most) in [100, 1_000, 20_000].into_iter().zip(most) {
-            let (mut offers, mut records) = Lines::new(n, epsilon);
+            let (mut proposals, mut records) = Lines::new(n, epsilon);
             let mut kernel = Kernel::Soma(Soma::new());
             let mut rng = rng::stream(12, 0);
             let mut counts = Counts::default();
             for _ in 0..5 {
                 let potential = l1(records.k());
-                counts += kernel.sweep(&mut records, &mut offers, &potential, &mut rng).unwrap();
+                counts += kernel.sweep(&mut records, &mut proposals, &potential, &mut rng).unwrap();
             }
             let each = counts.evaluations as f64 / counts.moves as f64;
             println!("epsilon {epsilon}, n = {n}: {each}");

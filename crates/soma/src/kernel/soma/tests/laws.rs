@@ -35,11 +35,11 @@ fn every_strategy_has_the_law_of_the_scan() {
                         if strategy == Strategy::Uniform && epsilon > 10.0 {
                             continue;
                         }
-                        let (records, offer) = problem(noise, n, k, epsilon, state);
-                        let law = law_of(noise, &records, &offer);
-                        let norm = noise.law().norm();
+                        let (records, proposal) = problem(noise, n, k, epsilon, state);
+                        let law = law_of(noise, &records, &proposal);
+                        let norm = noise.law().sensitivity_norm();
                         let (counts, _) =
-                            frozen(strategy, false, norm, &records, &offer, 10_000, &mut rng);
+                            frozen(strategy, false, norm, &records, &proposal, 10_000, &mut rng);
                         let off = distance(&counts, &law);
                         worst = worst.max(off);
                         let case = (noise, epsilon, n, state, k, strategy);
@@ -69,10 +69,10 @@ fn common_cases_have_the_law_of_the_scan_to_many_draws() {
     let common = common.map(|case| (case, 9)).into_iter().chain(line.map(|case| (case, 1)));
     let (n, mut bad) = (100, Vec::new());
     for ((noise, epsilon, strategy), k) in common {
-        let (records, offer) = problem(noise, n, k, epsilon, State::Typical);
-        let law = law_of(noise, &records, &offer);
-        let norm = noise.law().norm();
-        let (counts, _) = frozen(strategy, false, norm, &records, &offer, 1_000_000, &mut rng);
+        let (records, proposal) = problem(noise, n, k, epsilon, State::Typical);
+        let law = law_of(noise, &records, &proposal);
+        let norm = noise.law().sensitivity_norm();
+        let (counts, _) = frozen(strategy, false, norm, &records, &proposal, 1_000_000, &mut rng);
         let off = distance(&counts, &law);
         if off >= 5.0 {
             bad.push((noise, epsilon, strategy, n, off));
@@ -102,7 +102,7 @@ fn bounds_are_not_below_the_weights() {
             (9, Strategy::Cells(16)),
             (1, Strategy::Ordered),
         ] {
-            let step = match noise.law().norm() {
+            let step = match noise.law().sensitivity_norm() {
                 Norm::L1 => LOSS,
                 Norm::L2 => BEYOND - (BEYOND * BEYOND - 2.0 * LOSS).sqrt(),
             };
@@ -115,11 +115,12 @@ fn bounds_are_not_below_the_weights() {
             let mechanism = Mechanism::new(noise, vec![1.0; k]).unwrap();
             let release = Release::new(query, mechanism, Aggregate::Sum, 2, values).unwrap();
             let records = Records::new(&release, rows).unwrap();
-            // An offer like the first record: the release stays so far beyond.
-            let offer = vec![0.5; k];
-            let law = law_of(noise, &records, &offer);
-            let norm = noise.law().norm();
-            let (counts, _) = frozen(strategy, false, norm, &records, &offer, 2_000_000, &mut rng);
+            // A proposal like the first record: the release stays so far beyond.
+            let proposal = vec![0.5; k];
+            let law = law_of(noise, &records, &proposal);
+            let norm = noise.law().sensitivity_norm();
+            let (counts, _) =
+                frozen(strategy, false, norm, &records, &proposal, 2_000_000, &mut rng);
             let off = distance(&counts, &law);
             println!("{noise:?} {k} {strategy:?}: {off}");
             if off >= 5.0 {
@@ -143,10 +144,17 @@ fn many_records_have_the_law_of_the_scan() {
         (Noise::Laplace, 9_000, 1, Strategy::Ordered),
         (Noise::Laplace, 9_000, 9, Strategy::Uniform),
     ] {
-        let (records, offer) = problem(noise, n, k, 10.0, State::Typical);
-        let law = law_of(noise, &records, &offer);
-        let (counts, _) =
-            frozen(strategy, false, noise.law().norm(), &records, &offer, 600_000, &mut rng);
+        let (records, proposal) = problem(noise, n, k, 10.0, State::Typical);
+        let law = law_of(noise, &records, &proposal);
+        let (counts, _) = frozen(
+            strategy,
+            false,
+            noise.law().sensitivity_norm(),
+            &records,
+            &proposal,
+            600_000,
+            &mut rng,
+        );
         let sums = |all: &[f64]| all.chunks(32).map(|g| g.iter().sum()).collect::<Vec<f64>>();
         let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
         let (law, counts) = (sums(&law), sums(&counts));
@@ -156,19 +164,20 @@ fn many_records_have_the_law_of_the_scan() {
     }
 }
 
-/// An offer so far off that all weights together are about w_0 is refused as often as by the scan, also
-/// where members are drawn ahead: those that have helped to decide are not looked at again.
+/// A proposal so far off that all weights together are about w_0 is refused as often as by the
+/// scan, also where members are drawn ahead: those that have helped to decide are not looked at
+/// again.
 #[test]
-fn far_offers_are_refused_as_by_the_scan() {
+fn far_proposals_are_refused_as_by_the_scan() {
     const DRAWS: usize = 400_000;
     let mut rng = rng::stream(13, 0);
     for (noise, n, off) in [(Noise::Laplace, 9_000, 9.0), (Noise::Gaussian, 9_000, 4.8)] {
-        let (records, mut offer) = problem(noise, n, 9, 30.0, State::Typical);
-        offer[0] += off;
-        let law = law_of(noise, &records, &offer);
-        let norm = noise.law().norm();
+        let (records, mut proposal) = problem(noise, n, 9, 30.0, State::Typical);
+        proposal[0] += off;
+        let law = law_of(noise, &records, &proposal);
+        let norm = noise.law().sensitivity_norm();
         let (counts, _) =
-            frozen(Strategy::Cells(4), false, norm, &records, &offer, DRAWS, &mut rng);
+            frozen(Strategy::Cells(4), false, norm, &records, &proposal, DRAWS, &mut rng);
         let (refused, expected) = (counts[n] as f64 / DRAWS as f64, law[n]);
         assert!((0.1..0.9).contains(&expected), "{noise:?}: {expected}");
         let off = (refused - expected) / (expected * (1.0 - expected) / DRAWS as f64).sqrt();
@@ -222,10 +231,18 @@ fn vector_and_portable_paths_agree() {
             (9, Strategy::Cells(50)),
             (3, Strategy::Cells(16)),
         ] {
-            let (records, offer) = problem(noise, 500, k, 10.0, State::Typical);
+            let (records, proposal) = problem(noise, 500, k, 10.0, State::Typical);
             let draw = |portable| {
                 let mut rng = rng::stream(8, 0);
-                frozen(strategy, portable, noise.law().norm(), &records, &offer, 20_000, &mut rng)
+                frozen(
+                    strategy,
+                    portable,
+                    noise.law().sensitivity_norm(),
+                    &records,
+                    &proposal,
+                    20_000,
+                    &mut rng,
+                )
             };
             assert_eq!(draw(false), draw(true), "{noise:?} {strategy:?}");
         }

@@ -20,13 +20,13 @@ use crate::release::{Aggregate, Release};
 use crate::rng;
 use crate::simd::cost::{L1, L2, log_density_with, log_weight_with};
 
-/// Many draws of the place that one offer takes, the records staying as they are.
+/// Many draws of the place that one proposal takes, the records staying as they are.
 struct Frozen<'a> {
     soma: &'a mut Soma,
     records: &'a Records,
     statistic: &'a [f64],
     draws: usize,
-    /// How often each place was taken, and, last, how often the offer was refused.
+    /// How often each place was taken, and, last, how often the proposal was refused.
     taken: Vec<u64>,
     evaluations: u64,
     rng: &'a mut Rng,
@@ -118,7 +118,7 @@ impl Frozen<'_> {
     }
 }
 
-/// The exact probabilities that each place is taken, and, last, that the offer is refused.
+/// The exact probabilities that each place is taken, and, last, that the proposal is refused.
 fn law<S: Cost>(records: &Records, statistic: &[f64]) -> Vec<f64> {
     let log = |i: usize| {
         log_weight_with::<S, Portable, 0>(records.residual(), records.statistic(i), statistic)
@@ -169,7 +169,7 @@ enum State {
     AllEqual,
     OneOutlier,
     FarFromRelease,
-    /// Two groups, and an offer that would best replace a record between them.
+    /// Two groups, and a proposal that would best replace a record between them.
     TwoGroups,
 }
 
@@ -200,11 +200,11 @@ fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Rec
     let query = Arc::new(Mean::new(vec![(-1.0, 1.0); k]).unwrap());
     let mechanism = Mechanism::new(noise, vec![scale; k]).unwrap();
     let release = Release::new(query, mechanism, Aggregate::Sum, n, values).unwrap();
-    let offer = match state {
+    let proposal = match state {
         State::TwoGroups => vec![0.9 / scale - 4.0 / k as f64; k],
         _ => (0..k).map(|_| normal() / scale).collect(),
     };
-    (Records::new(&release, rows).unwrap(), offer)
+    (Records::new(&release, rows).unwrap(), proposal)
 }
 
 /// SOMA that sets records apart wherever there are a few.
@@ -239,23 +239,23 @@ fn l1(k: usize) -> Potential {
 }
 
 fn potential_of(noise: Noise, k: usize) -> Potential {
-    Potential::of_norm(noise.law().norm(), k)
+    Potential::of_norm(noise.law().sensitivity_norm(), k)
 }
 
 fn law_of(noise: Noise, records: &Records, statistic: &[f64]) -> Vec<f64> {
-    match noise.law().norm() {
+    match noise.law().sensitivity_norm() {
         Norm::L1 => law::<L1>(records, statistic),
         Norm::L2 => law::<L2>(records, statistic),
     }
 }
 
-/// Offers of independent coordinates, the statistic being the record.
+/// Proposals of independent coordinates, the statistic being the record.
 struct Normals {
     k: usize,
     unit: f64,
 }
 
-impl Offers for Normals {
+impl Proposals for Normals {
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome {
         batch.resize(size, self.k, self.k);
         let (records, statistics) = batch.parts_mut();
@@ -269,10 +269,10 @@ impl Offers for Normals {
 
 fn sweep(kernel: &mut Kernel, records: &mut Records, sweeps: usize, seed: u64) -> Counts {
     let mut rng = rng::stream(seed, 0);
-    let mut offers = Normals { k: records.k(), unit: records.unit(0) };
+    let mut proposals = Normals { k: records.k(), unit: records.unit(0) };
     let mut counts = Counts::default();
     for _ in 0..sweeps {
-        counts += kernel.sweep(records, &mut offers, &l1(records.k()), &mut rng).unwrap();
+        counts += kernel.sweep(records, &mut proposals, &l1(records.k()), &mut rng).unwrap();
     }
     counts
 }

@@ -1,4 +1,4 @@
-//! Records that are tried apart from the others, and offers that are nearly always taken.
+//! Records that are tried apart from the others, and proposals that are nearly always taken.
 
 use crate::kernel::soma::tests::*;
 
@@ -19,14 +19,14 @@ fn outliers_follow_the_records() {
 /// How far the draws of groups of places are from the law, and the refusals, which come last.
 fn groups_off(
     records: &Records,
-    offer: &[f64],
+    proposal: &[f64],
     group: impl Fn(usize) -> usize,
     draws: usize,
 ) -> f64 {
     let mut rng = rng::stream(21, 0);
-    let law = law_of(Noise::Laplace, records, offer);
+    let law = law_of(Noise::Laplace, records, proposal);
     let strategy = Strategy::Uniform;
-    let (counts, _) = frozen(strategy, false, Norm::L1, records, offer, draws, &mut rng);
+    let (counts, _) = frozen(strategy, false, Norm::L1, records, proposal, draws, &mut rng);
     let groups = (0..records.n()).map(&group).max().unwrap() + 2;
     let (mut sums, mut seen) = (vec![0.0; groups], vec![0; groups]);
     for (i, (part, count)) in law.iter().zip(&counts).enumerate() {
@@ -37,9 +37,9 @@ fn groups_off(
     distance(&seen, &sums)
 }
 
-/// Some records are at the edge of the core that is nearest to where they should be, others farther,
-/// and a few are beyond it, with about as much weight together: a bound of the core that is a little
-/// too low, or trials of either kind that are a little too many, are seen.
+/// Some records are at the edge of the core that is nearest to where they should be, others
+/// farther, and a few are beyond it, with about as much weight together: a bound of the core that
+/// is a little too low, or trials of either kind that are a little too many, are seen.
 #[test]
 fn outliers_have_the_law_of_the_scan() {
     let n = 192;
@@ -48,7 +48,7 @@ fn outliers_have_the_law_of_the_scan() {
     let row = |i: usize| [[0.0, -0.7, 2.0][group(i)], if i % 16 == 8 { -0.2 } else { 0.0 }, 0.0];
     let rows: Vec<f64> = (0..n).flat_map(row).collect();
     let sums: Vec<f64> = (0..3).map(|c| rows.iter().skip(c).step_by(3).sum()).collect();
-    // An offer like the middle of all; the release wants the sum to fall by what an outlier has.
+    // A proposal like the middle of all; the release wants the sum to fall by what an outlier has.
     let values = vec![sums[0] - 2.0, sums[1], sums[2]];
     let query = Arc::new(Mean::new(vec![(-3.0, 3.0); 3]).unwrap());
     let mechanism = Mechanism::new(Noise::Laplace, vec![1.0; 3]).unwrap();
@@ -58,14 +58,14 @@ fn outliers_have_the_law_of_the_scan() {
     assert!(off < 4.5, "{off} standard deviations off");
 }
 
-/// An offer that is beyond all records is mostly refused, by sums of bounds of the weights
+/// A proposal that is beyond all records is mostly refused, by sums of bounds of the weights
 /// or, where these do not decide, of the weights.
 #[test]
-fn offers_from_afar_are_refused_as_by_the_scan() {
+fn proposals_from_afar_are_refused_as_by_the_scan() {
     for (n, afar) in [(40, 2.0), (300, 4.0)] {
-        let (records, mut offer) = problem(Noise::Laplace, n, 3, 20.0, State::Typical);
-        offer[0] -= afar;
-        let off = groups_off(&records, &offer, |_| 0, 300_000);
+        let (records, mut proposal) = problem(Noise::Laplace, n, 3, 20.0, State::Typical);
+        proposal[0] -= afar;
+        let off = groups_off(&records, &proposal, |_| 0, 300_000);
         assert!(off < 4.5, "{n} records: {off} standard deviations off");
     }
 }

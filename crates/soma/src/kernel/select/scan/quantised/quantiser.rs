@@ -152,25 +152,26 @@ impl Quantiser {
         &self.entry[..statistic.len()]
     }
 
-    /// Takes an offer: `apart` is to be the residual less its statistic, and `aim` the same plus the
-    /// origin, brought within reach, in steps. Returns what all pay alike for being out of reach.
+    /// Takes a proposal: `apart` is to be the residual less its statistic, and `aim` the same plus
+    /// the origin, brought within reach, in steps. Returns what all pay alike for being out of
+    /// reach.
     #[inline(always)]
     pub(crate) fn aim<V: Vector, const K: usize>(
         &self,
         residual: &[f64],
-        offer: &[f64],
+        proposal: &[f64],
         apart: &mut [f64],
         aim: &mut [i16],
     ) -> f64 {
         let residual = known::<K>(residual);
         let k = residual.len();
-        let (offer, padded) = (&offer[..k], k.next_multiple_of(4));
+        let (proposal, padded) = (&proposal[..k], k.next_multiple_of(4));
         let (origin, reach) = (&self.origin[..padded], &self.reach[..padded]);
         let (apart, aim) = (&mut apart[..padded], &mut aim[..padded]);
         let zero = V::load(&[0.0; 4]);
         let (mut paid, mut c) = (zero, 0);
         while c < k {
-            let away = V::sub(V::load_some(&residual[c..]), V::load_some(&offer[c..]));
+            let away = V::sub(V::load_some(&residual[c..]), V::load_some(&proposal[c..]));
             V::store(&mut apart[c..], away);
             let all = V::add(away, V::load(&origin[c..]));
             let far = V::load(&reach[c..]);

@@ -24,7 +24,7 @@ fn problem(n: usize, k: usize, scale: f64, far: f64, rng: &mut Rng) -> Records {
     Records::new(&release, rows).unwrap()
 }
 
-/// Offers are weighed, and put in places, one after the other.
+/// Proposals are weighed, and put in places, one after the other.
 struct Weighed<'a> {
     records: Records,
     /// Whether all records are looked at before it is known how far they reach.
@@ -33,7 +33,7 @@ struct Weighed<'a> {
 }
 
 impl Work for Weighed<'_> {
-    /// How many offers could be weighed in steps.
+    /// How many proposals could be weighed in steps.
     type Output = usize;
 
     #[inline(always)]
@@ -49,23 +49,23 @@ impl Work for Weighed<'_> {
         }
         for i in 0..n.min(40) {
             let unit = records.unit(0);
-            let offer: Vec<f64> =
+            let proposal: Vec<f64> =
                 (0..k).map(|_| unit * rng.sample::<f64, _>(StandardNormal)).collect();
             let current: f64 = records.residual().iter().map(|r| r.abs()).sum();
-            steps.weigh::<V, K>(records.residual(), &offer, current);
+            steps.weigh::<V, K>(records.residual(), &proposal, current);
             if !steps.quantiser.is_wide() {
-                check::<S>(&steps, &records, &offer);
+                check::<S>(&steps, &records, &proposal);
                 weighed += 1;
             }
-            records.replace(i, &vec![0.0; k], &offer);
-            steps.replace::<V, K>(i, &offer);
+            records.replace(i, &vec![0.0; k], &proposal);
+            steps.replace::<V, K>(i, &proposal);
         }
         weighed
     }
 }
 
 /// The masses stand above the weights, and not far; the line of all masses is complete.
-fn check<S: Cost>(steps: &Quantised, records: &Records, offer: &[f64]) {
+fn check<S: Cost>(steps: &Quantised, records: &Records, proposal: &[f64]) {
     let k = records.k();
     let surely = (1.0 - 2.0 * slack(k) * STEP) / LOOSE;
     let mut total = steps.none.len() - records.n();
@@ -74,7 +74,7 @@ fn check<S: Cost>(steps: &Quantised, records: &Records, offer: &[f64]) {
         let at = i / LANES * LANES + row * 8 + column;
         let (start, mass) = (steps.sums[at], steps.sums[at + 8] - steps.sums[at]);
         total += mass as usize;
-        let apart = records.residual().iter().zip(offer).map(|(r, y)| r - y);
+        let apart = records.residual().iter().zip(proposal).map(|(r, y)| r - y);
         let cost: f64 = apart.zip(records.statistic(i)).map(|(apart, t)| S::cost(apart + t)).sum();
         let weight = steps.parts(cost);
         assert!(weight <= f64::from(mass), "{i}: mass {mass}, weight {weight}");

@@ -1,4 +1,5 @@
-//! The parameters of a Dirichlet given records: where their density is, and a move that mixes.
+//! The conditional law of the parameters alpha of a Dirichlet given records: its density, a normal
+//! approximation, and an update. The beta law is the case of two.
 
 use nalgebra::DVector;
 use rand::RngExt;
@@ -18,7 +19,7 @@ use crate::rng::{self, Rng};
 ///
 /// n (ln Gamma(sum alpha) - sum ln Gamma(alpha_k)) + sum_k (alpha_k (log_sums_k - rate_k) +
 /// shape_k phi_k).
-pub(super) struct Shapes<'a> {
+pub(super) struct DirichletConditional<'a> {
     pub priors: &'a [GammaPrior],
     pub n: f64,
     pub log_sums: &'a [f64],
@@ -43,7 +44,7 @@ const PASSES: usize = 2;
 /// The width of a slice, in standard deviations of the approximation.
 const WIDTH: f64 = 3.0;
 
-impl Shapes<'_> {
+impl DirichletConditional<'_> {
     fn log_density(&self, phi: impl Iterator<Item = f64>) -> f64 {
         let (mut total, mut sum) = (0.0, 0.0);
         for ((phi, prior), log_sum) in phi.zip(self.priors).zip(self.log_sums) {
@@ -133,27 +134,27 @@ impl Shapes<'_> {
     }
 }
 
-impl independence::Target for Shapes<'_> {
+impl independence::Target for DirichletConditional<'_> {
     fn log_density(&self, phi: &DVector<f64>) -> f64 {
-        Shapes::log_density(self, phi.iter().copied())
+        DirichletConditional::log_density(self, phi.iter().copied())
     }
 }
 
-/// Updates alpha in both chains of a pair, each by the law of [`Shapes::update`]: the slices with
+/// Updates alpha in both chains of a pair, each by the law of [`DirichletConditional::update`]: the slices with
 /// the same random numbers, which brings the chains near each other, and the independent
 /// Metropolis steps so that they can meet.
 pub(super) fn update_pair(
-    shapes: [&Shapes<'_>; 2],
+    laws: [&DirichletConditional<'_>; 2],
     [first, second]: [&mut [f64]; 2],
     rng: &mut Rng,
 ) -> Outcome {
-    let near = [shapes[0].approximate()?, shapes[1].approximate()?];
+    let near = [laws[0].approximate()?, laws[1].approximate()?];
     let (mut x, mut y) = (logarithms(first), logarithms(second));
     let seed = rng.random();
-    shapes[0].slice(&near[0], &mut x, &mut rng::stream(seed, 0))?;
-    shapes[1].slice(&near[1], &mut y, &mut rng::stream(seed, 0))?;
-    let laws = [near[0].student()?, near[1].student()?];
-    independence::update_pair(shapes, &laws, [&mut x, &mut y], rng)?;
+    laws[0].slice(&near[0], &mut x, &mut rng::stream(seed, 0))?;
+    laws[1].slice(&near[1], &mut y, &mut rng::stream(seed, 0))?;
+    let students = [near[0].student()?, near[1].student()?];
+    independence::update_pair(laws, &students, [&mut x, &mut y], rng)?;
     set_exponentials(first, &x);
     set_exponentials(second, &y);
     Ok(())

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use rand::RngExt;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::kernel::CoupledKernel;
-use super::offers::CoupledOffers;
-use super::pair::Pair;
 use crate::chain::{Problem, Summary};
+use crate::coupling::kernel::CoupledKernel;
+use crate::coupling::pair::Pair;
+use crate::coupling::proposals::CoupledProposals;
 use crate::error::Outcome;
 use crate::kernel::{KernelChoice, Strategy, Subset};
 use crate::model::Model;
@@ -193,8 +193,8 @@ impl Joint for Distance {
     }
 }
 
-/// Fails unless, from frozen pairs of states, each chain alone has the law of the plain kernel under
-/// `potential`, and what is stored beside the records fits them after every sweep.
+/// Fails unless, from frozen pairs of states, each chain alone has the law of the plain kernel
+/// under `potential`, and what is stored beside the records fits them after every sweep.
 fn assert_plain_laws(
     kernel: KernelChoice,
     (way, coupled): (&str, &CoupledKernel),
@@ -215,8 +215,8 @@ fn assert_plain_laws(
             for _ in 0..repetitions {
                 let mut pair = Pair::new(begin[0].clone(), begin[1].clone());
                 let mut coupled = coupled.clone();
-                let mut offers = CoupledOffers::new(problem.model(), thetas, release);
-                coupled.sweep(&mut pair, &mut offers, potential, &mut rng).unwrap();
+                let mut proposals = CoupledProposals::new(problem.model(), thetas, release);
+                coupled.sweep(&mut pair, &mut proposals, potential, &mut rng).unwrap();
                 check_bookkeeping(&pair, release);
                 for (seen, records) in seen.iter_mut().zip(pair.records()) {
                     *seen.entry(read(records)).or_default() += 1.0;
@@ -314,8 +314,8 @@ fn equal_chains_stay_equal() {
             let mut rng = rng::stream(22, case as u64);
             for _ in 0..2_000 {
                 let thetas = [&THETAS[0][..], &THETAS[0][..]];
-                let mut offers = CoupledOffers::new(problem.model(), thetas, release);
-                coupled.sweep(&mut pair, &mut offers, release.potential(), &mut rng).unwrap();
+                let mut proposals = CoupledProposals::new(problem.model(), thetas, release);
+                coupled.sweep(&mut pair, &mut proposals, release.potential(), &mut rng).unwrap();
                 assert_eq!(pair.distance(), 0, "{kernel:?}, {way}");
             }
         }

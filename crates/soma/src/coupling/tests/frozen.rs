@@ -1,16 +1,17 @@
-//! Frozen pairs of states: where the ways of choosing places take an offer, and where they should.
+//! Frozen pairs of states: where the ways of choosing places take a proposal, and where they
+//! should.
 
 use std::ops::Range;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::offers::CoupledOffers;
-use super::pair::Pair;
-use super::select::by_bounds::{Bounded, Bounds};
-use super::select::by_cells::{AllByCells, CellDarts};
-use super::select::by_darts::Darts;
-use super::select::by_scan::{All, Weights};
-use super::select::places::{Move, Places, currents, taken};
+use crate::coupling::pair::Pair;
+use crate::coupling::proposals::CoupledProposals;
+use crate::coupling::select::by_bounds::{Bounded, Bounds};
+use crate::coupling::select::by_cells::{AllByCells, CellDarts};
+use crate::coupling::select::by_darts::Darts;
+use crate::coupling::select::by_scan::{All, Weights};
+use crate::coupling::select::places::{Move, Places, currents, taken};
 use crate::error::Outcome;
 use crate::kernel::{Soma, Strategy};
 use crate::model::Model;
@@ -48,7 +49,7 @@ impl Way {
     }
 }
 
-/// All records are theta, so that the offer is the one that a test wants.
+/// All records are theta, so that the proposal is the one that a test wants.
 #[derive(Debug)]
 struct Point(usize);
 
@@ -87,25 +88,26 @@ impl Model for Point {
     }
 }
 
-/// Two chains and an offer to each, which is the same one or not.
+/// Two chains and a proposal to each, which is the same one or not.
 pub(super) struct Frozen {
     release: Release,
     pub pair: Pair,
-    offers: [Vec<f64>; 2],
+    proposals: [Vec<f64>; 2],
 }
 
 impl Frozen {
-    pub fn new(release: &Release, rows: [Vec<f64>; 2], offers: [Vec<f64>; 2]) -> Self {
+    pub fn new(release: &Release, rows: [Vec<f64>; 2], proposals: [Vec<f64>; 2]) -> Self {
         let [first, second] = rows.map(|rows| Records::new(release, rows).unwrap());
-        Frozen { release: release.clone(), pair: Pair::new(first, second), offers }
+        Frozen { release: release.clone(), pair: Pair::new(first, second), proposals }
     }
 
-    /// The weights of the offer at some places of one chain, and w_0, both relative to the largest.
+    /// The weights of the proposal at some places of one chain, and w_0, both relative to the
+    /// largest.
     pub fn weights<S: Cost>(&self, side: usize, places: Range<usize>) -> (Vec<f64>, f64) {
         let records = self.pair.records()[side];
         let residual = records.residual();
-        let d = self.offers[side].len();
-        let with = [&self.offers[side][..], &records.all()[d..]].concat();
+        let d = self.proposals[side].len();
+        let with = [&self.proposals[side][..], &records.all()[d..]].concat();
         let new = Records::new(&self.release, with).unwrap().statistic(0).to_vec();
         let log = |i| log_weight_with::<S, Portable, 0>(residual, records.statistic(i), &new);
         let logs: Vec<f64> = places.map(log).collect();
@@ -114,7 +116,7 @@ impl Frozen {
         (weights, (log_density_with::<S, Portable, 0>(residual) - top).exp())
     }
 
-    /// The law of the place where a chain takes its offer; the last entry is for nowhere.
+    /// The law of the place where a chain takes its proposal; the last entry is for nowhere.
     fn law<S: Cost>(&self, way: Way, side: usize) -> Vec<f64> {
         let n = self.pair.n();
         let places = way.places(n);
@@ -140,8 +142,8 @@ impl Frozen {
         f64::min(chances[0], chances[1])
     }
 
-    /// Where the offer was taken in each of so many moves from here. A chain that has `ease` added
-    /// to its cost as it stands takes everything.
+    /// Where the proposal was taken in each of so many moves from here. A chain that has `ease`
+    /// added to its cost as it stands takes everything.
     pub fn moves<S: Cost>(
         &self,
         way: Way,
@@ -181,14 +183,20 @@ impl Frozen {
     ) -> Vec<[usize; 2]> {
         let (pair, n) = (&self.pair, self.pair.n());
         let turn = way.places(n).start;
-        let point = Point(self.offers[0].len());
-        let thetas = self.offers.each_ref().map(|offer| &offer[..]);
-        let mut offers = CoupledOffers::new(&point, thetas, &self.release);
-        offers.draw(1, rng).unwrap();
-        places.prepare::<Portable, 0>(pair, &offers, 1);
+        let point = Point(self.proposals[0].len());
+        let thetas = self.proposals.each_ref().map(|proposal| &proposal[..]);
+        let mut proposals = CoupledProposals::new(&point, thetas, &self.release);
+        proposals.draw(1, rng).unwrap();
+        places.prepare::<Portable, 0>(pair, &proposals, 1);
         let currents =
             currents::<S, Portable, 0>(&S::default(), pair).map(|current| current + ease);
-        let at = Move { potential: &S::default(), pair, currents, turn, offer: offers.offer(0) };
+        let at = Move {
+            potential: &S::default(),
+            pair,
+            currents,
+            turn,
+            proposal: proposals.proposal(0),
+        };
         let one = |_| {
             taken::<S, Portable, 0>(&mut places, &at, &mut 0, rng)
                 .map(|taken| taken.map_or(n, |(place, _)| place))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use nalgebra::DMatrix;
 use rand::RngExt;
 
-use super::chains::CoupledChains;
 use super::frozen::{Frozen, WAYS, Way};
 use crate::chain::{Chain, Problem};
+use crate::coupling::chains::CoupledChains;
 use crate::kernel::KernelChoice;
 use crate::model::{NormalInverseGamma, Regression};
 use crate::release::mechanism::{Mechanism, Noise};
@@ -60,14 +60,14 @@ fn frozen(problem: &Problem, apart: usize, is_common: bool, rng: &mut Rng) -> Fr
 
 /// Numbers under a noise of scale 1 whose sum is released, with the residual as it is wanted in
 /// the first chain.
-fn numbers(noise: Noise, rows: [Vec<f64>; 2], residual: f64, offers: [f64; 2]) -> Frozen {
-    let all = rows.iter().flatten().copied().chain(offers);
+fn numbers(noise: Noise, rows: [Vec<f64>; 2], residual: f64, proposals: [f64; 2]) -> Frozen {
+    let all = rows.iter().flatten().copied().chain(proposals);
     let (low, high) = all.fold((0.0, 1.0), |(a, b), x| (f64::min(a, x), f64::max(b, x)));
     let query = Arc::new(query::Mean::new(vec![(low, high)]).unwrap());
     let mechanism = Mechanism::new(noise, vec![1.0]).unwrap();
     let released = vec![rows[0].iter().sum::<f64>() + residual];
     let release = Release::new(query, mechanism, Aggregate::Sum, rows[0].len(), released).unwrap();
-    Frozen::new(&release, rows, offers.map(|offer| vec![offer]))
+    Frozen::new(&release, rows, proposals.map(|proposal| vec![proposal]))
 }
 
 /// One record at the bound of all weights, and `n - 1` that cost `dear` more. The second chain has
@@ -82,10 +82,10 @@ fn one_heavy(noise: Noise, n: usize, dear: f64) -> Frozen {
     numbers(noise, [first, second], 1.0, [1.0, 1.0])
 }
 
-/// All records at one end of the box and the offer at the other, so that the bound of W from below
-/// that holds for all offers is nearly W.
-fn far(noise: Noise, residual: f64, offers: [f64; 2]) -> Frozen {
-    numbers(noise, [vec![0.0, 0.1, 0.2], vec![0.0, 0.15, 0.15]], residual, offers)
+/// All records at one end of the box and the proposal at the other, so that the bound of W from
+/// below that holds for all proposals is nearly W.
+fn far(noise: Noise, residual: f64, proposals: [f64; 2]) -> Frozen {
+    numbers(noise, [vec![0.0, 0.1, 0.2], vec![0.0, 0.15, 0.15]], residual, proposals)
 }
 
 /// Two clusters so far apart that single precision leaves much (90,000) or all (2,000,000) of a
@@ -102,7 +102,7 @@ fn two_clusters(apart: f64) -> Frozen {
     numbers(Noise::Laplace, [first, second], 0.5, [1.5, 1.5])
 }
 
-/// From frozen pairs of states, each chain alone takes its offer where the plain kernel does, as
+/// From frozen pairs of states, each chain alone takes its proposal where the plain kernel does, as
 /// often as that does.
 #[test]
 fn places_follow_the_law_of_the_plain_kernel() {

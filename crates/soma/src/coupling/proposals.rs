@@ -1,43 +1,43 @@
-//! Offers to two chains at once.
+//! Proposals to two chains at once.
 
 use pulp::Arch;
 use rand::RngExt;
 
-use super::pair::Offer;
+use super::pair::Proposal;
 use crate::error::Outcome;
 use crate::interrupt;
 use crate::model::Model;
 use crate::numeric::exp::exp;
 use crate::records::imputed::copy_short;
-use crate::records::{Batch, ModelOffers, Offers};
+use crate::records::{Batch, ModelProposals, Proposals};
 use crate::release::Release;
 use crate::release::query::BATCH;
 use crate::rng::Rng;
 
-/// Offers to two chains: the same ones where their thetas are equal, and otherwise a maximal
+/// Proposals to two chains: the same ones where their thetas are equal, and otherwise a maximal
 /// coupling of the two laws f, drawn by rejection with their densities.
 ///
-/// The offers to the first chain are drawn as the plain kernel draws them, and each is kept for
+/// The proposals to the first chain are drawn as the plain kernel draws them, and each is kept for
 /// the second with probability min(1, f2 / f1). In the place of the others come draws from what
 /// f2 has beyond f1: draws from f2 that are kept with probability 1 - min(1, f1 / f2). As many
 /// candidates are drawn at a time as it is likely to take, and what is left over serves the next
-/// batch; there is no cap on them, and their expected number is one for each offer.
+/// batch; there is no cap on them, and their expected number is one for each proposal.
 #[derive(Debug)]
-pub(super) struct CoupledOffers<'a> {
+pub(super) struct CoupledProposals<'a> {
     model: &'a dyn Model,
     theta: [&'a [f64]; 2],
-    source: ModelOffers<'a>,
+    source: ModelProposals<'a>,
     size: usize,
     shares: bool,
     buffers: Buffers,
 }
 
-/// Memory for offers, to be kept from one sweep to the next.
+/// Memory for proposals, to be kept from one sweep to the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Buffers {
-    /// The offers to the first chain, and those to the second that are not the same.
+    /// The proposals to the first chain, and those to the second that are not the same.
     batches: [Batch; 2],
-    /// For each offer where that to the second chain is among those, or [`COMMON`].
+    /// For each proposal where that to the second chain is among those, or [`COMMON`].
     rows: Vec<u32>,
     shares: Vec<f64>,
     uniforms: Vec<f64>,
@@ -46,25 +46,25 @@ pub(super) struct Buffers {
     pool: Vec<f64>,
 }
 
-/// The same offer to both chains.
+/// The same proposal to both chains.
 const COMMON: u32 = u32::MAX;
 
 /// The fewest candidates that are drawn at a time.
 const FEWEST: usize = 4;
 
-impl<'a> CoupledOffers<'a> {
+impl<'a> CoupledProposals<'a> {
     pub fn new(model: &'a dyn Model, theta: [&'a [f64]; 2], release: &'a Release) -> Self {
-        CoupledOffers {
+        CoupledProposals {
             model,
             theta,
-            source: ModelOffers::new(model, theta[0], release),
+            source: ModelProposals::new(model, theta[0], release),
             size: BATCH.max(model.batch_size()).max(release.query().batch_size()),
             shares: false,
             buffers: Buffers::default(),
         }
     }
 
-    /// The same; offers that differ have those parts in common whose law is the same at every
+    /// The same; proposals that differ have those parts in common whose law is the same at every
     /// theta, if `shares`.
     pub fn sharing(mut self, shares: bool) -> Self {
         self.shares = shares;
@@ -83,9 +83,9 @@ impl<'a> CoupledOffers<'a> {
         self.buffers
     }
 
-    /// Offer j of the batch that was drawn last.
+    /// Proposal j of the batch that was drawn last.
     #[inline(always)]
-    pub fn offer(&self, j: usize) -> Offer<'_> {
+    pub fn proposal(&self, j: usize) -> Proposal<'_> {
         let Buffers { batches: [first, second], rows, .. } = &self.buffers;
         let (record, statistic) = (first.record(j), first.statistic(j));
         let is_common = rows[j] == COMMON;
@@ -94,10 +94,10 @@ impl<'a> CoupledOffers<'a> {
         } else {
             (second.record(rows[j] as usize), second.statistic(rows[j] as usize))
         };
-        Offer { records: [record, other], statistics: [statistic, same], is_common }
+        Proposal { records: [record, other], statistics: [statistic, same], is_common }
     }
 
-    /// Draws a batch of at most `left` offers. Returns how many there are in it.
+    /// Draws a batch of at most `left` proposals. Returns how many there are in it.
     pub fn draw(&mut self, left: usize, rng: &mut Rng) -> Outcome<usize> {
         let size = self.size.min(left);
         self.source.fill(size, &mut self.buffers.batches[0], rng)?;
@@ -122,7 +122,7 @@ impl<'a> CoupledOffers<'a> {
         Ok(size)
     }
 
-    /// Says which offers to the first chain are not for the second too. Returns how many.
+    /// Says which proposals to the first chain are not for the second too. Returns how many.
     fn compare(&mut self, rng: &mut Rng) -> Outcome<usize> {
         let Buffers { batches, rows, shares, uniforms, .. } = &mut self.buffers;
         let [from, to] = self.theta;
@@ -136,13 +136,13 @@ impl<'a> CoupledOffers<'a> {
         Ok(open as usize)
     }
 
-    /// Draws the `open` offers to the second chain from what its law has beyond the other.
+    /// Draws the `open` proposals to the second chain from what its law has beyond the other.
     fn draw_beyond(&mut self, open: usize, d: usize, rng: &mut Rng) -> Outcome {
-        let CoupledOffers { model, theta, .. } = *self;
+        let CoupledProposals { model, theta, .. } = *self;
         let Buffers { batches, rows, shares, uniforms, candidates, pool } = &mut self.buffers;
         while pool.len() < open * d {
             interrupt::check()?;
-            // Candidates are kept about as often as offers were not.
+            // Candidates are kept about as often as proposals were not.
             let wanted = (open - pool.len() / d) * rows.len() / open;
             candidates.resize(wanted.clamp(FEWEST, rows.len().max(FEWEST)) * d, 0.0);
             model.propose(theta[1], candidates, rng)?;
@@ -164,10 +164,10 @@ impl<'a> CoupledOffers<'a> {
         Ok(())
     }
 
-    /// The same, with parts in common with the offers to the first chain: candidates for one offer
-    /// are of no use to another.
+    /// The same, with parts in common with the proposals to the first chain: candidates for one
+    /// proposal are of no use to another.
     fn redraw(&mut self, d: usize, rng: &mut Rng) -> Outcome {
-        let CoupledOffers { model, theta, .. } = *self;
+        let CoupledProposals { model, theta, .. } = *self;
         let Buffers { batches: [first, second], rows, shares, uniforms, candidates, .. } =
             &mut self.buffers;
         let mut open: Vec<usize> = (0..rows.len()).filter(|&j| rows[j] != COMMON).collect();
@@ -226,10 +226,10 @@ mod tests {
     use crate::release::{Aggregate, query};
     use crate::rng;
 
-    /// Offers to each chain follow the model at its own theta, with the statistics that belong to
-    /// them, and are the same as often as they can be.
+    /// Proposals to each chain follow the model at its own theta, with the statistics that belong
+    /// to them, and are the same as often as they can be.
     #[test]
-    fn each_chain_is_offered_records_of_its_own_law() {
+    fn each_chain_is_proposed_records_of_its_own_law() {
         let prior =
             NormalInverseGamma::new(vec![0.0; 2], &DMatrix::identity(2, 2), 2.0, 2.0).unwrap();
         let model = Regression::new(vec![0.5], None, prior).unwrap();
@@ -242,8 +242,8 @@ mod tests {
         }
     }
 
-    /// Each sweep draws with the memory of one at other thetas, as in a chain whose theta moves; few
-    /// at a time, so that what is left over of one would be much of the next.
+    /// Each sweep draws with the memory of one at other thetas, as in a chain whose theta moves;
+    /// few at a time, so that what is left over of one would be much of the next.
     fn check(model: &Regression, thetas: [&[f64]; 2], release: &Release, shares: bool) {
         let before: [&[f64]; 2] = [&[0.5, -1.0, 1.0], &[2.0, 0.6, 1.5]];
         let mut buffers = Buffers::default();
@@ -252,29 +252,29 @@ mod tests {
         let mut predictors = [Vec::new(), Vec::new()];
         let (mut met, mut overlap) = (Vec::new(), Vec::new());
         for _ in 0..3_200 {
-            let at = |thetas| CoupledOffers::new(model, thetas, release).sharing(shares);
+            let at = |thetas| CoupledProposals::new(model, thetas, release).sharing(shares);
             let mut other = at(before).within(buffers);
             other.draw(8, &mut rng).unwrap();
-            let mut offers = at(thetas).within(other.into_buffers());
-            let size = offers.draw(8, &mut rng).unwrap();
-            for offer in (0..size).map(|j| offers.offer(j)) {
+            let mut proposals = at(thetas).within(other.into_buffers());
+            let size = proposals.draw(8, &mut rng).unwrap();
+            for proposal in (0..size).map(|j| proposals.proposal(j)) {
                 for (side, theta) in thetas.into_iter().enumerate() {
-                    let [x, y] = offer.records[side] else { panic!("two coordinates") };
+                    let [x, y] = proposal.records[side] else { panic!("two coordinates") };
                     noises[side].push((y - theta[0] - theta[1] * x) / theta[2].sqrt());
                     predictors[side].push(x - 0.5);
                     let mut statistic = [0.0; 5];
-                    release.query().statistics(offer.records[side], &mut statistic).unwrap();
+                    release.query().statistics(proposal.records[side], &mut statistic).unwrap();
                     let close = |(a, b): (&f64, &f64)| (a / 0.5 - b).abs() < 1e-12;
-                    assert!(statistic.iter().zip(offer.statistics[side]).all(close));
+                    assert!(statistic.iter().zip(proposal.statistics[side]).all(close));
                 }
-                assert_eq!(offer.is_common, offer.records[0] == offer.records[1]);
-                let same = offer.records[0][0] == offer.records[1][0];
-                assert_eq!(same, shares || offer.is_common);
-                met.push(f64::from(u8::from(offer.is_common)));
-                let [p, q] = thetas.map(|t| model.log_density(t, offer.records[0]).unwrap());
+                assert_eq!(proposal.is_common, proposal.records[0] == proposal.records[1]);
+                let same = proposal.records[0][0] == proposal.records[1][0];
+                assert_eq!(same, shares || proposal.is_common);
+                met.push(f64::from(u8::from(proposal.is_common)));
+                let [p, q] = thetas.map(|t| model.log_density(t, proposal.records[0]).unwrap());
                 overlap.push((q - p).exp().min(1.0) - met[met.len() - 1]);
             }
-            buffers = offers.into_buffers();
+            buffers = proposals.into_buffers();
         }
         for side in 0..2 {
             let products = noises[side].iter().zip(&predictors[side]).map(|(e, x)| e * x);
