@@ -28,7 +28,7 @@ fn check_says_which_engine_and_why() {
 /// The verdict, the moves and the counts are in what is printed, whatever the kernel.
 #[test]
 fn a_fit_reports_counts() {
-    let short = ["--draws", "400", "--warmup", "200"];
+    let short = ["--draws", "1000", "--warmup", "300"];
     let found = json(soma().arg("fit").arg(example("category-counts")).args(short).arg("--json"));
     let names: Vec<&str> = found["parameters"]
         .as_array()

@@ -156,6 +156,16 @@ EVERY = {
         soma.Categories(labels=["a", "b", "c"]), soma.DiscreteLaplace(epsilon=1.0), "sum", 20,
         [10, 5, 6], soma.Categorical(prior=soma.DirichletPrior([1.0, 2.0, 3.0])),
     ),
+    "table": one(
+        soma.CrossTable(axes=[["a", "b"], 3]), soma.DiscreteLaplace(scale=2.0), "sum", "unknown",
+        [10, 5, 6, 1, 0, 4],
+        soma.LogLinear(interactions=[[0, 1]], prior=soma.NormalPrior([1.0, 1.0, 0.5])),
+    ),
+    "margin": one(
+        soma.CrossTable(axes=[2, 3], margin=[1]), soma.DiscreteGaussian(rho=0.5), "sum",
+        {"prior": "poisson", "mean": 20.0}, [10, 5, 6],
+        soma.Categorical(prior=soma.DirichletPrior(1.0)),
+    ),
     "uniform": one(
         soma.Histogram(range=(0.0, 1.0), bins=3), soma.DiscreteGaussian(rho=0.5), "sum", 20,
         [10, 5, 6], soma.Uniform(range=(0.0, 1.0), summaries=["mean", 0.5]),

@@ -277,7 +277,12 @@ fn meant<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let synonyms = SYNONYMS.iter().filter(|(word, _)| *word == lower).map(|(_, name)| *name);
     let another = synonyms.filter_map(|name| names.iter().find(|known| **known == name)).next();
     let inside = |name: &str| lower.len() > name.len() + 1 && lower.contains(name);
-    let like = names.iter().filter(|name| !inside(name));
+    // lognormal is like log-linear by its first letters, but not in most of the others.
+    let near = |name: &str| {
+        let edits = strsim::levenshtein(&lower, name);
+        2 * edits <= lower.len().max(name.len()) || name.starts_with(&lower)
+    };
+    let like = names.iter().filter(|name| !inside(name) && near(name));
     let like = like.map(|name| (strsim::jaro_winkler(&lower, name), name));
     let like = like.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
     another.or(like.map(|(_, name)| name)).copied()
