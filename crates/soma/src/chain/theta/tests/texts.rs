@@ -47,8 +47,7 @@ fn surrogate(case: &Case) -> Surrogate {
     let begin = |seed: u64| {
         let mut rng = rng::stream(seed, 0);
         let (problem, mut state) = case.draw(&mut rng);
-        let shape = case.mechanism.noise().shape();
-        Surrogate::begin(&Sums::new(&problem)?, shape, &mut state, &mut rng).unwrap()
+        Surrogate::begin(&Sums::new(&problem)?, &mut state, &mut rng).unwrap()
     };
     (0..50).find_map(begin).unwrap()
 }
