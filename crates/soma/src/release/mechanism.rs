@@ -96,10 +96,9 @@ impl Mechanism {
 
     /// The potential of a release of `values`.
     pub(super) fn blocks(&self, values: &[f64]) -> Vec<Block> {
-        let coordinate = |(&scale, &value): (&f64, &f64)| {
-            Block::Coordinate(self.publishing.coordinate(self.noise, scale, value))
-        };
-        self.scales.iter().zip(values).map(coordinate).collect()
+        let block =
+            |(&scale, &value): (&f64, &f64)| self.publishing.block(self.noise, scale, value);
+        self.scales.iter().zip(values).map(block).collect()
     }
 
     /// Published values for the true answers `truth`, for simulation only.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Noise;
 use crate::error::{Invalid, interval, positive};
-use crate::release::potential::{Coordinate, Curve};
+use crate::release::potential::{Block, Coordinate, Curve, Joint, Norm};
 use crate::rng::Rng;
 
 /// How a noisy answer became what was published: on a lattice, rounded, and then clamped.
@@ -160,8 +160,18 @@ impl Publishing {
         rounded.clamp(self.low, self.high)
     }
 
-    /// The potential of one coordinate of which `published` was released.
-    pub(crate) fn coordinate(&self, noise: Noise, scale: f64, published: f64) -> Coordinate {
+    /// The potential of one coordinate of which `published` was released, as a block.
+    pub(crate) fn block(&self, noise: Noise, scale: f64, published: f64) -> Block {
+        // On a bounded domain the likeliest truth is not the published value, unless the noise is
+        // Laplace's: then nothing is known of the cost but its value.
+        if self.within.is_some() && noise.law().sensitivity_norm() == Norm::L2 {
+            return Block::Joint(1, Arc::new(Processed::new(*self, noise, scale, published)));
+        }
+        Block::Coordinate(self.coordinate(noise, scale, published))
+    }
+
+    /// The same as a coordinate.
+    fn coordinate(&self, noise: Noise, scale: f64, published: f64) -> Coordinate {
         let is_shown = self.low < published && published < self.high;
         let is_plain = self.rounding.or(self.granularity).is_none() && self.within.is_none();
         if is_shown && is_plain {
@@ -226,6 +236,12 @@ impl Processed {
 
     fn computed(&self, truth: f64) -> f64 {
         -self.publishing.log_density(self.noise, self.scale, self.published, truth)
+    }
+}
+
+impl Joint for Processed {
+    fn cost(&self, residual: &[f64]) -> f64 {
+        Curve::cost(self, residual[0])
     }
 }
 
@@ -337,12 +353,16 @@ mod tests {
     fn costs_have_one_valley() {
         for (noise, publishing) in all() {
             for published in [-1.0, 0.5, 4.0] {
-                if publishing.granularity.is_none() && noise.is_discrete() && published == 0.5 {
+                let is_between = noise.is_discrete() && published == 0.5;
+                if publishing.granularity.is_none() && is_between {
+                    continue;
+                }
+                if let Block::Joint(..) = publishing.block(noise, 1.5, published) {
                     continue;
                 }
                 let curve = Processed::new(publishing, noise, 1.5, published);
                 let costs: Vec<f64> =
-                    (-200..=200).map(|i| curve.cost(f64::from(i) * 0.05)).collect();
+                    (-200..=200).map(|i| Curve::cost(&curve, f64::from(i) * 0.05)).collect();
                 let mode = curve.mode();
                 for (i, pair) in costs.windows(2).enumerate() {
                     let middle = (i as f64 - 199.5) * 0.05;
