@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use soma::error::listed;
-use soma::release::mechanism::Publishing;
-use soma::release::{Aggregate, Mechanism, Part, PartLaw, Release};
+use soma::release::mechanism::{Neighbours, Publishing};
+use soma::release::potential::Norm;
+use soma::release::{Aggregate, Mechanism, Part, PartLaw, Release, SizePrior, Total};
 use soma::spec::Spec;
 
 use crate::args::ThreadArgs;
@@ -39,16 +40,13 @@ pub fn run(args: Args) -> Outcome {
 }
 
 fn release(release: &Release) -> String {
-    let records = match release.slotted() {
-        Some(slotted) => format!("an unknown number of records, at most {},", slotted.slots()),
-        None => format!("n = {} records", release.n()),
-    };
-    let parts = release.parts();
+    let parts = release.published_parts();
     let said: Vec<String> = match parts {
-        [part] => vec![self::part(part, &records)],
+        [part] => vec![self::part(part, release, &format!("{} records", size(release)))],
         _ => {
-            let named = |part: &Part| format!("  {}: {}", part.name(), self::part(part, "them"));
-            let head = format!("{} parts about {records}", parts.len());
+            let named =
+                |part: &Part| format!("  {}: {}", part.name(), self::part(part, release, "them"));
+            let head = format!("{} parts about {} records", parts.len(), size(release));
             std::iter::once(head).chain(parts.iter().map(named)).collect()
         }
     };
@@ -56,7 +54,7 @@ fn release(release: &Release) -> String {
 }
 
 /// What a part is, in a sentence.
-fn part(part: &Part, records: &str) -> String {
+fn part(part: &Part, release: &Release, records: &str) -> String {
     let query = part.query();
     let of = format!("of a {} query ({})", query.kind(), listed(&query.labels()));
     let aggregate = match part.aggregate() {
@@ -64,10 +62,40 @@ fn part(part: &Part, records: &str) -> String {
         Aggregate::Mean => "mean",
     };
     let law = match part.law() {
-        PartLaw::Independent(mechanism) => noise(mechanism),
+        PartLaw::Independent(mechanism) => {
+            format!("{}{}", noise(mechanism), guarantee(part, mechanism, release))
+        }
         PartLaw::Joint(law) => law.name().to_string(),
     };
     format!("the {aggregate} over {records} {of}, {law}")
+}
+
+/// The epsilon or rho that the scale implies, with the sensitivity of the query, where all values have
+/// the same scale.
+fn guarantee(part: &Part, mechanism: &Mechanism, release: &Release) -> String {
+    let (query, scales) = (part.query(), mechanism.scales());
+    let n = release.total().known();
+    let unit = match part.aggregate() {
+        Aggregate::Sum => 1.0,
+        Aggregate::Mean => n.map_or(f64::NAN, |n| n as f64),
+    };
+    let spent = |neighbours: Neighbours, words: &str| {
+        let sensitivity = neighbours.sensitivity(query.as_ref());
+        let (name, amount) = match mechanism.noise().law().sensitivity_norm() {
+            Norm::L1 => ("epsilon", sensitivity.l1 / (scales[0] * unit)),
+            Norm::L2 => ("rho", 0.5 * (sensitivity.l2 / (scales[0] * unit)).powi(2)),
+        };
+        let amount = (amount.is_finite() && amount > 0.0).then_some(amount)?;
+        Some(format!("{name} {amount:.4} if a record is {words}"))
+    };
+    if scales.windows(2).any(|pair| pair[0] != pair[1]) {
+        return String::new();
+    }
+    let replaced = n.and_then(|_| spent(Neighbours::Replace, "replaced"));
+    let is_sum = part.aggregate() == Aggregate::Sum;
+    let added = spent(Neighbours::AddRemove, "added or removed").filter(|_| is_sum);
+    let said: Vec<String> = [replaced, added].into_iter().flatten().collect();
+    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
 }
 
 /// The noise, its scale and what was done to the noisy values.
@@ -96,6 +124,23 @@ fn noise(mechanism: &Mechanism) -> String {
         (false, false) => (),
     }
     said
+}
+
+/// The number of records, or that it is unknown.
+fn size(release: &Release) -> String {
+    match release.total() {
+        Total::Known(n) => format!("n = {n}"),
+        Total::Unknown(SizePrior::Flat) => "an unknown number of".into(),
+        Total::Unknown(SizePrior::Uniform { low, high }) => {
+            format!("an unknown number (prior uniform, {low} to {high}) of")
+        }
+        Total::Unknown(SizePrior::Poisson { mean }) => {
+            format!("an unknown number (prior Poisson, mean {mean}) of")
+        }
+        Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+            format!("an unknown number (prior Poisson-gamma, shape {shape}, rate {rate}) of")
+        }
+    }
 }
 
 fn rest(spec: &Spec) -> String {

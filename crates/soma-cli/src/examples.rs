@@ -5,7 +5,7 @@ use crate::exit::{self, Failed, Outcome};
 #[path = "../../../examples/shipped.rs"]
 mod shipped;
 
-use shipped::SHIPPED;
+use shipped::{GROUPS, SHIPPED};
 
 /// Lists the shipped specs, or prints one.
 #[derive(clap::Args)]
@@ -18,11 +18,16 @@ pub struct Args {
 pub fn run(args: Args) -> Outcome {
     let Some(name) = args.name else {
         let width = SHIPPED.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let line = |(name, text): &(&str, &str)| {
-            let about = text.lines().next().unwrap_or("").trim_start_matches(['#', ' ']);
-            format!("{name:width$}  {about}")
+        let about = |name: &str| {
+            let text =
+                SHIPPED.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
+            text.lines().next().unwrap_or("").trim_start_matches(['#', ' '])
         };
-        let list: Vec<String> = SHIPPED.iter().map(line).collect();
+        let group = |(hand, names): &(&str, &[&str])| {
+            let lines = names.iter().map(|name| format!("  {name:width$}  {}", about(name)));
+            format!("You have {hand}:\n{}", lines.collect::<Vec<_>>().join("\n"))
+        };
+        let list: Vec<String> = GROUPS.iter().map(group).collect();
         return exit::print(&list.join("\n"));
     };
     let name = name.strip_suffix(".toml").unwrap_or(&name);

@@ -1,7 +1,6 @@
 //! How the program ends.
 
 use std::io::ErrorKind;
-use std::process::ExitCode;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use soma_store::StoreError;
@@ -16,6 +15,20 @@ pub enum Failed {
     Spec(Box<BadSpec>),
     /// The run failed: a message.
     Run(String),
+    /// The draws are not to be trusted, and that was to be an error.
+    Untrusted(String),
+}
+
+impl Failed {
+    /// What went wrong, in a sentence.
+    pub fn message(&self) -> String {
+        match self {
+            Failed::Input(message) | Failed::Run(message) | Failed::Untrusted(message) => {
+                message.clone()
+            }
+            Failed::Spec(bad) => bad.in_full(),
+        }
+    }
 }
 
 /// The outcome of a subcommand.
@@ -39,21 +52,25 @@ impl From<StoreError> for Failed {
     }
 }
 
-/// Says on standard error what went wrong, and gives the exit code: 0, 1 or 2.
-pub fn code(outcome: Outcome) -> ExitCode {
+/// Says on standard error what went wrong, and gives the exit code: 0, 1, 2 or 3.
+pub fn code(outcome: Outcome) -> u8 {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(Failed::Run(message)) => {
             eprintln!("error: {message}");
-            ExitCode::from(1)
+            1
         }
         Err(Failed::Input(message)) => {
             eprintln!("error: {message}");
-            ExitCode::from(2)
+            2
+        }
+        Err(Failed::Untrusted(message)) => {
+            eprintln!("error: {message}");
+            3
         }
         Err(Failed::Spec(bad)) => {
             eprint!("{}", shown(&bad));
-            ExitCode::from(2)
+            2
         }
     }
 }

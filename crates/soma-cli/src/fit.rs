@@ -1,45 +1,51 @@
 //! `soma fit`: draws from the posterior.
 
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use soma::chain::{Collected, MovesChoice, Problem, Settings};
-use soma::spec::Spec;
-use soma_store::{Options, Run, Store, Watch};
+use soma::chain::{MovesChoice, Problem, Settings};
+use soma::spec::{MOST_CHAINS, Sampler, Spec};
+use soma_store::{Batch, Manifest, Options, Store};
 
 use crate::args::{SamplerArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::session::{End, Session, Sink};
-use crate::{couple, interrupt, memory, spec_file};
+use crate::progress::{Progress, Shown};
+use crate::session::{Session, Sink};
+use crate::{batch, couple, interrupt, memory, spec_file, trust};
 
-/// Draws from the posterior of a spec. Options override the spec.
+/// Draws from the posterior of a spec, or of many. Options override the specs.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The spec.
-    #[arg(value_name = "SPEC.toml")]
-    spec: PathBuf,
+    /// The spec. Several of them, or a folder of them, are fitted as a batch: all chains share one
+    /// pool of threads. None is needed to resume what is in a folder.
+    #[arg(value_name = "SPEC.toml", required_unless_present = "resume")]
+    pub specs: Vec<PathBuf>,
     #[command(flatten)]
-    sampler: SamplerArgs,
+    pub sampler: SamplerArgs,
+    /// The number of the first chain: for array jobs, of which each runs some of the chains into a
+    /// folder of its own. `soma merge` joins the folders.
+    #[arg(long, value_name = "I", requires = "out", value_parser = clap::value_parser!(u64).range(0..MOST_CHAINS))]
+    pub chains_from: Option<u64>,
     #[command(flatten)]
-    threads: ThreadArgs,
-    /// Write the draws to this folder as they are made.
+    pub threads: ThreadArgs,
+    /// Write the draws to this folder as they are made; of a batch, to a folder in it for each fit.
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Continue the run in the folder from its last checkpoints.
+    pub out: Option<PathBuf>,
+    /// Continue the run in the folder from its last checkpoints; of a batch, do what is missing.
     #[arg(long, requires = "out")]
-    resume: bool,
+    pub resume: bool,
     /// The longest time between two checkpoints of a chain: a kill loses at most this much.
     #[arg(long, value_name = "SECONDS", requires = "out", default_value = "10", value_parser = pause)]
-    checkpoint: Duration,
+    pub checkpoint: Duration,
+    /// End with exit code 3 if draws are not to be trusted.
+    #[arg(long)]
+    pub strict: bool,
     /// Print one JSON object instead of the table.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// Show no progress and no notes.
     #[arg(long)]
-    quiet: bool,
+    pub quiet: bool,
 }
 
 fn pause(text: &str) -> Result<Duration, String> {
@@ -49,19 +55,56 @@ fn pause(text: &str) -> Result<Duration, String> {
 
 /// The subcommand.
 pub fn run(args: Args) -> Outcome {
-    let text = spec_file::text(&args.spec)?;
-    let spec = spec_file::parse(&args.spec, &text)?;
     interrupt::watch();
-    let (sink, settings) = open(&args, &spec, &text)?;
-    let session = Session { sink, progress: Progress::new(&settings, args.quiet) };
-    let outcome = session.run(&spec.problem, &settings, args.threads.count());
-    let report = close(session.sink, &args, &spec.problem, &settings, outcome)?;
+    match &args.specs[..] {
+        [] if holds(&args, Batch::FILE) => batch::run(&args),
+        [] if holds(&args, Manifest::FILE) => {
+            let folder = args.out.as_deref().unwrap_or(Path::new(""));
+            let text = Manifest::read(folder)?.spec;
+            one(&args, &folder.join(Manifest::FILE), &text)
+        }
+        [] => Err(Failed::Input(format!(
+            "--resume: {} holds neither a run nor a batch. Allowed: the folder of one, or a spec to \
+             start from.",
+            args.out.as_deref().unwrap_or(Path::new("")).display()
+        ))),
+        [path] if !path.is_dir() => one(&args, path, &spec_file::text(path)?),
+        _ => batch::run(&args),
+    }
+}
+
+fn holds(args: &Args, file: &str) -> bool {
+    args.out.as_ref().is_some_and(|folder| folder.join(file).exists())
+}
+
+/// Fits the spec `text`, which is that of the file at `path`.
+fn one(args: &Args, path: &Path, text: &str) -> Outcome {
+    let spec = spec_file::parse(path, text)?;
+    let (sink, settings) = open(args, &spec, text)?;
+    let progress = Progress::new(&settings, args.quiet);
+    let session = Session::new(sink, progress.as_ref().map(|bar| bar as &dyn Shown));
+    let chains = session.first..session.first + settings.chains;
+    let outcome = Progress::during(progress.as_ref(), || {
+        session.run(&spec.problem, &settings, chains, args.threads.count())
+    });
+    let report = session.sink.close(args.out.as_deref(), &spec.problem, &settings, outcome)?;
     if interrupt::seen() && !args.quiet {
         let resume = " The same command with --resume continues the run.";
         let resume = if args.out.is_some() { resume } else { "" };
         eprintln!("Stopped: the table has the draws so far.{resume}");
     }
-    exit::print(&if args.json { report.json() } else { report.text() })
+    exit::print(&if args.json { report.json() } else { report.text() })?;
+    trust::strict(args.strict, &report)
+}
+
+/// The settings of a spec with what the command line says in their place.
+pub fn settings(spec: &Spec, given: Sampler) -> Result<Settings, Failed> {
+    let problem = &spec.problem;
+    let settings = spec.sampler.overridden_by(given).settings(problem.release().n());
+    settings.and_then(|s| s.check(problem).map(|()| s)).map_err(|invalid| {
+        let option = invalid.field.trim_start_matches("sampler.").to_string();
+        Failed::Input(format!("--{}", soma::Invalid { field: option, ..invalid }))
+    })
 }
 
 /// Where the draws go, and the settings of the run: those of the spec and the command line, or
@@ -69,16 +112,12 @@ pub fn run(args: Args) -> Outcome {
 fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed> {
     let given = args.sampler.sampler();
     let problem = &spec.problem;
-    let sampler = spec.sampler.overridden_by(given);
-    let settings = sampler.settings(problem.release().n());
-    let settings = settings.and_then(|s| s.check(problem).map(|()| s)).map_err(|invalid| {
-        let option = invalid.field.trim_start_matches("sampler.").to_string();
-        Failed::Input(format!("--{}", soma::Invalid { field: option, ..invalid }))
-    })?;
+    let settings = settings(spec, given)?;
     memory::check(problem, &settings, args.threads.count(), args.out.is_some())?;
     if let Some(folder) = args.out.as_ref().filter(|_| args.resume) {
-        if folder.join("manifest.json").exists() {
+        if folder.join(Manifest::FILE).exists() {
             let store = Store::resume(folder, problem, text, given, args.checkpoint)?;
+            check_first(args, store.chains().start)?;
             let settings = store.settings().clone();
             return Ok((Sink::Disk(Box::new(store)), settings));
         }
@@ -89,16 +128,13 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
     let settings =
         if args.sampler.is_certified() { certified(args, problem, settings)? } else { settings };
     let sink = match &args.out {
-        None => Sink::Memory {
-            collected: Collected::new(settings.chains),
-            ends: Mutex::new(vec![End::default(); settings.chains]),
-            watch: Watch::start(settings.chains, settings.warmup),
-        },
+        None => Sink::memory(&settings),
         Some(folder) => {
             let options = Options {
                 spec: text.to_string(),
                 records_thin: spec.output.records_thin,
                 checkpoint_every: args.checkpoint,
+                first_chain: args.chains_from.unwrap_or(0) as usize,
             };
             Sink::Disk(Box::new(Store::create(folder, problem, &settings, options)?))
         }
@@ -107,6 +143,17 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
         eprintln!("note: the imputed records are stored only with --out DIR");
     }
     Ok((sink, settings))
+}
+
+/// An error if a run that is resumed has other chains than the command line says.
+fn check_first(args: &Args, first: usize) -> Outcome {
+    match args.chains_from {
+        Some(given) if given as usize != first => Err(Failed::Input(format!(
+            "--chains-from: the run in the folder has chains from {first} on (given: {given}). \
+             Allowed: {first}, or another folder."
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The settings with a warm-up computed from meeting times.
@@ -124,29 +171,4 @@ fn certified(args: &Args, problem: &Problem, settings: Settings) -> Result<Setti
     }
     // The kernel is the one that the pairs were run with.
     Ok(Settings { warmup, kernel: settings.kernel.settled(), ..settings })
-}
-
-/// Ends the run and reports on it.
-fn close(
-    sink: Sink,
-    args: &Args,
-    problem: &Problem,
-    settings: &Settings,
-    outcome: soma::Outcome,
-) -> Result<Report, Failed> {
-    match sink {
-        Sink::Memory { collected, ends, watch } => {
-            outcome?;
-            let ends = ends.into_inner().unwrap_or_else(|e| e.into_inner());
-            let draws = collected.into_draws();
-            Report::of_draws(problem, settings, &draws, ends, watch.seconds())
-        }
-        Sink::Disk(store) => {
-            let finished = store.finish(outcome.is_err());
-            outcome?;
-            finished?;
-            let folder = args.out.as_ref().expect("a disk sink has a folder");
-            Report::of_run(&Run::open(folder)?)
-        }
-    }
 }

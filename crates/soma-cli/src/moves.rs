@@ -6,7 +6,7 @@ use soma::chain::{MoveReport, Tally};
 /// proposals that was accepted. Empty if nothing was done after warm-up.
 pub fn line(chains: &[Vec<MoveReport>]) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for made in chains.iter().flatten() {
+    for made in chains.iter().flatten().filter(|made| made.repeats > 0) {
         if !names.contains(&made.name.as_str()) {
             names.push(&made.name);
         }
@@ -60,5 +60,7 @@ mod tests {
             "Work: sweep 45%, centred 25%, hamiltonian 30% (accepted 75%) in 1 of 2 chains.\n";
         assert_eq!(line(&both), right);
         assert_eq!(line(&[]), "");
+        let never = MoveReport { repeats: 0, ..made("swap", 0, 0, 0) };
+        assert_eq!(line(&[vec![made("sweep", 9, 9, 30), never]]), "Work: sweep 100%.\n");
     }
 }

@@ -1,8 +1,8 @@
 //! What is reported of a run.
 
 use serde::Serialize;
-use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings};
-use soma::diagnostics::{Column, Summary, Verdict};
+use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings, crossing};
+use soma::diagnostics::{Advice, Column, RunFigures, Summary, Verdict, rhat};
 use soma::kernel::{Counts, KernelChoice};
 use soma_store::Run;
 
@@ -27,6 +27,8 @@ pub struct Report {
     pub parameters: Vec<Row>,
     /// Whether the draws can be trusted, and every reason why they cannot.
     pub verdict: Verdict,
+    /// What to try where they cannot, in numbers.
+    pub advice: Advice,
     /// The kernel that was asked for.
     pub kernel: &'static str,
     /// Which kernel each chain took and why, where it was to find one.
@@ -76,12 +78,16 @@ impl Report {
         }
         let n = problem.release().n();
         let names = problem.outputs();
-        let swept = (counts, acceptance);
+        let log_density =
+            draws.iter().map(|chain| chain.iter().map(|draw| draw.log_density).collect());
+        let (chosen, moves): (_, Vec<_>) =
+            ends.into_iter().map(|end| (end.chosen, end.theta_moves)).unzip();
+        let figures = figures(acceptance, &moves, log_density.collect());
+        let swept = (counts, figures);
         let report = Report::new(settings, n, names, &lengths, swept, seconds, |k, _| {
             let column = |chain: &Vec<Draw>| chain.iter().map(|draw| draw.values[k]).collect();
             Ok(draws.iter().map(column).collect())
         })?;
-        let (chosen, moves) = ends.into_iter().map(|end| (end.chosen, end.theta_moves)).unzip();
         Ok(report.with_ends(chosen, moves))
     }
 
@@ -90,10 +96,14 @@ impl Report {
         let manifest = run.manifest();
         let counts =
             Counts { moves: manifest.moves, accepted: manifest.accepted, ..Counts::default() };
-        let acceptance = run.column("acceptance")?;
         let mean = |chain: &Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
-        let begun = acceptance.iter().filter(|chain| !chain.is_empty());
-        let swept = (counts, begun.map(mean).collect());
+        // Dropped before the next column is read.
+        let of_chains = |rates: Vec<Vec<f64>>| {
+            rates.iter().filter(|chain| !chain.is_empty()).map(mean).collect()
+        };
+        let acceptance = of_chains(run.column("acceptance")?);
+        let figures = figures(acceptance, &manifest.theta_moves, run.column("log_density")?);
+        let swept = (counts, figures);
         let seconds = (manifest.seconds_warmup, manifest.seconds_sampling);
         let names = manifest.parameters.clone();
         let (settings, n) = (&manifest.settings, manifest.n);
@@ -113,7 +123,7 @@ impl Report {
         n: usize,
         names: Vec<String>,
         lengths: &[u64],
-        (counts, acceptance): (Counts, Vec<f64>),
+        (counts, figures): (Counts, RunFigures),
         (seconds_warmup, seconds_sampling): (f64, f64),
         column: impl Fn(usize, &str) -> Result<Vec<Vec<f64>>, Failed>,
     ) -> Result<Self, Failed> {
@@ -130,10 +140,11 @@ impl Report {
         };
         let columns: Vec<Column> =
             names.into_iter().enumerate().map(column_of).collect::<Result<_, Failed>>()?;
-        let verdict = Verdict::of(&columns, &acceptance);
+        let verdict = Verdict::of(&columns, &figures);
         let row = |Column { name, summary, .. }| Row { name, summary };
         Ok(Report {
             parameters: columns.into_iter().map(row).collect(),
+            advice: Advice::of(&verdict, settings.warmup, draws),
             verdict,
             kernel: settings.kernel.name(),
             chosen: Vec::new(),
@@ -178,6 +189,18 @@ impl Report {
             trust::sentence(self),
         )
     }
+}
+
+/// What the verdict looks at beside the parameters, of the chains that have draws.
+fn figures(
+    acceptance: Vec<f64>,
+    moves: &[Vec<MoveReport>],
+    mut log_density: Vec<Vec<f64>>,
+) -> RunFigures {
+    let begun = log_density.iter().zip(moves).filter(|(draws, _)| !draws.is_empty());
+    let crossings = begun.map(|(_, moves)| crossing(moves)).collect();
+    log_density.retain(|draws| !draws.is_empty());
+    RunFigures { acceptance, crossings, log_density_rhat: rhat(&log_density) }
 }
 
 /// Which kernels the chains chose, with the mean merits of all that were tried; empty if they had

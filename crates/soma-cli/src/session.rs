@@ -1,13 +1,20 @@
 //! A run as the program watches it: where draws go, what the bar shows, when to stop.
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Mutex;
 
-use soma::chain::{Chosen, Collected, Draw, Engine, EngineSnapshot, MoveReport, Observer};
+use soma::chain::{
+    Chosen, Collected, Draw, Engine, EngineSnapshot, MoveReport, Observer, Problem, Settings,
+};
 use soma::{Outcome, chain};
-use soma_store::{Store, Watch};
+use soma_store::{Run, Store, Watch};
 
+use crate::exit::Failed;
 use crate::interrupt;
-use crate::progress::Progress;
+use crate::progress::Shown;
+use crate::report::Report;
 
 /// Where the draws go.
 pub enum Sink {
@@ -15,6 +22,42 @@ pub enum Sink {
     Memory { collected: Collected, ends: Mutex<Vec<End>>, watch: Watch },
     /// Into a folder.
     Disk(Box<Store>),
+}
+
+impl Sink {
+    /// Memory for a run.
+    pub fn memory(settings: &Settings) -> Self {
+        Sink::Memory {
+            collected: Collected::new(settings.chains),
+            ends: Mutex::new(vec![End::default(); settings.chains]),
+            watch: Watch::start(settings.chains, settings.warmup),
+        }
+    }
+
+    /// Ends the run and reports on it. `folder` is that of a run that is stored.
+    pub fn close(
+        self,
+        folder: Option<&Path>,
+        problem: &Problem,
+        settings: &Settings,
+        outcome: Outcome,
+    ) -> Result<Report, Failed> {
+        match (self, folder) {
+            (Sink::Memory { collected, ends, watch }, _) => {
+                outcome?;
+                let ends = ends.into_inner().unwrap_or_else(|e| e.into_inner());
+                let draws = collected.into_draws();
+                Report::of_draws(problem, settings, &draws, ends, watch.seconds())
+            }
+            (Sink::Disk(store), folder) => {
+                let finished = store.finish(outcome.is_err());
+                outcome?;
+                finished?;
+                let folder = folder.expect("a stored run has a folder");
+                Report::of_run(&Run::open(folder)?)
+            }
+        }
+    }
 }
 
 /// What a chain says of itself at its end.
@@ -27,34 +70,38 @@ pub struct End {
 }
 
 /// An observer of a run.
-pub struct Session {
+pub struct Session<'a> {
     /// Where the draws go.
     pub sink: Sink,
-    /// How far it is, where that is shown.
-    pub progress: Option<Progress>,
+    /// The number of the first chain.
+    pub first: usize,
+    /// Where it is shown how far the run is.
+    pub shown: Option<&'a dyn Shown>,
 }
 
-impl Session {
-    /// Runs the chains while the bar is shown.
+impl<'a> Session<'a> {
+    /// A run whose draws go there.
+    pub fn new(sink: Sink, shown: Option<&'a dyn Shown>) -> Self {
+        let first = match &sink {
+            Sink::Memory { .. } => 0,
+            Sink::Disk(store) => store.chains().start,
+        };
+        Session { sink, first, shown }
+    }
+
+    /// Runs some of the chains.
     pub fn run(
         &self,
-        problem: &chain::Problem,
-        settings: &chain::Settings,
-        threads: std::num::NonZeroUsize,
+        problem: &Problem,
+        settings: &Settings,
+        chains: Range<usize>,
+        threads: NonZeroUsize,
     ) -> Outcome {
-        std::thread::scope(|scope| {
-            let bar = self.progress.as_ref().map(|bar| (bar, scope.spawn(|| bar.show())));
-            let outcome = chain::run(problem, settings, threads, self);
-            if let Some((bar, shown)) = bar {
-                bar.end();
-                shown.thread().unpark();
-            }
-            outcome
-        })
+        chain::run_chains(problem, settings, chains, threads, self)
     }
 }
 
-impl Observer for Session {
+impl Observer for Session<'_> {
     fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let snapshot = match &self.sink {
             Sink::Memory { watch, .. } => {
@@ -63,15 +110,15 @@ impl Observer for Session {
             }
             Sink::Disk(store) => store.begin(chain)?,
         };
-        if let (Some(bar), Some(snapshot)) = (&self.progress, &snapshot) {
-            bar.advance(snapshot.iteration());
+        if let (Some(shown), Some(snapshot)) = (self.shown, &snapshot) {
+            shown.advance(snapshot.iteration());
         }
         Ok(snapshot)
     }
 
     fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
-        if let Some(bar) = &self.progress {
-            bar.draw(chain, &draw.values);
+        if let Some(shown) = self.shown {
+            shown.draw(chain - self.first, &draw.values);
         }
         match &self.sink {
             Sink::Memory { collected, .. } => collected.draw(chain, draw, state),
@@ -80,8 +127,8 @@ impl Observer for Session {
     }
 
     fn step(&self, chain: usize, state: &Engine) -> Outcome {
-        if let Some(bar) = &self.progress {
-            bar.advance(1);
+        if let Some(shown) = self.shown {
+            shown.advance(1);
         }
         match &self.sink {
             Sink::Memory { watch, .. } => watch.step(chain, state.iteration()),

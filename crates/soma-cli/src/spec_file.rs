@@ -8,8 +8,16 @@ use soma::spec::{Spec, SpecError};
 
 use crate::exit::Failed;
 
-/// The text of the file at `path`.
+/// The text of the spec at `path`, with the release in it that it names a file of.
 pub fn text(path: &Path) -> Result<String, Failed> {
+    let text = contents(path)?;
+    let Some(file) = soma::spec::release_file(&text) else { return Ok(text) };
+    let published = contents(&path.parent().unwrap_or(Path::new("")).join(file))?;
+    soma::spec::with_release(&text, &published).map_err(|error| bad(path, &text, error))
+}
+
+/// The text of the file at `path`.
+fn contents(path: &Path) -> Result<String, Failed> {
     std::fs::read_to_string(path).map_err(|error| {
         let path = path.display();
         Failed::Input(match error.kind() {

@@ -36,8 +36,28 @@ pub fn of(rows: &[Row]) -> String {
     framed(&header, cells)
 }
 
+/// The table of a batch: name, verdict, chains, draws, largest R-hat, fewest effective draws and
+/// seconds of each fit.
+pub fn of_fits<'a>(
+    fits: impl Iterator<Item = (&'a str, &'a str, usize, u64, f64, f64, f64)>,
+) -> String {
+    let header = ["fit", "verdict", "chains", "draws", "R-hat", "ESS", "time"];
+    let cells = fits.map(|(name, verdict, chains, draws, rhat, ess, time)| {
+        vec![
+            name.to_string(),
+            verdict.to_string(),
+            chains.to_string(),
+            draws.to_string(),
+            figure(rhat, 3),
+            figure(ess, 0),
+            seconds(time),
+        ]
+    });
+    framed(&header, cells)
+}
+
 /// A table with names in the first column and numbers in the others.
-fn framed(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub fn framed(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_header(header);

@@ -51,6 +51,53 @@ fn json_says_all_and_does_not_depend_on_threads_or_interruptions() {
     soma(&other).assert().failure().code(2);
 }
 
+/// Pairs that were changed, are of another run, stand there twice or have lost their `couple.json`
+/// are refused, and nothing of the folder is touched.
+#[test]
+fn pairs_that_do_not_fit_are_refused() {
+    let spec = example("regression-n10-eps30.toml");
+    let base = ["couple", spec.to_str().unwrap(), "--lag", "5", "--pairs", "4", "--seed", "4"];
+    let folder = tempfile::tempdir().unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let with = |options: &[&str]| soma(&[&base[..], options].concat()).output().unwrap();
+    assert!(with(&["--out", folder.path().to_str().unwrap()]).status.success());
+    let mut second = base.to_vec();
+    second[7] = "5";
+    second.extend(["--out", other.path().to_str().unwrap()]);
+    assert!(soma(&second).output().unwrap().status.success());
+    let [manifest, pairs] = ["couple.json", "pairs.jsonl"];
+    let read = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
+    let write = |file: &str, text: &str| std::fs::write(folder.path().join(file), text).unwrap();
+    let whole = [read(manifest), read(pairs)];
+    let foreign = std::fs::read_to_string(other.path().join(pairs)).unwrap();
+    let first = whole[1].lines().next().unwrap();
+    let cost = whole[1].find("\"cost\":").unwrap() + 7;
+    let mut changed = whole[1].clone();
+    let digit = if &changed[cost..=cost] == "1" { "2" } else { "1" };
+    changed.replace_range(cost..=cost, digit);
+    let damaged = [
+        (pairs, changed, "checksum"),
+        (pairs, foreign, "checksum"),
+        (pairs, format!("{}{first}\n", whole[1]), "twice"),
+        (manifest, whole[0].replace("\"seed\":4", "\"seed\":5"), "checksum"),
+    ];
+    let refused = |problem: &str| {
+        let output = with(&["--out", folder.path().to_str().unwrap()]);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && message.contains(problem), "{message}");
+    };
+    for (file, text, problem) in damaged {
+        write(file, &text);
+        refused(problem);
+        assert_eq!(read(file), text);
+        write(manifest, &whole[0]);
+        write(pairs, &whole[1]);
+    }
+    std::fs::remove_file(folder.path().join(manifest)).unwrap();
+    refused("no couple.json");
+    assert_eq!(read(pairs), whole[1]);
+}
+
 #[test]
 fn pairs_that_have_not_met_are_reported() {
     let limit = ["--pairs", "20", "--lag", "1", "--max-iterations", "20"];

@@ -139,6 +139,45 @@ fn a_frozen_chain_is_not_trusted() {
     }
 }
 
+/// The posterior of a sharp release of few records may be in pieces. With a ladder the chains cross
+/// between them; without one the table, `--json` and `diagnose` say that it cannot be known.
+#[test]
+fn what_cannot_be_known_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = folder.path().join("sharp.toml");
+    let text = r#"
+        [release]
+        n = 4
+        statistic = "mean"
+        values = [0.5]
+        query = { kind = "mean", clamp = [0.0, 1.0] }
+        mechanism = { kind = "laplace", epsilon = 50.0 }
+        [model]
+        kind = "uniform"
+        range = [0.0, 1.0]
+        summaries = ["mean", "sd"]
+    "#;
+    std::fs::write(&spec, text).unwrap();
+    let fit = |moves: &str, out: &str| {
+        let mut command = soma();
+        let out = folder.path().join(out);
+        command.arg("fit").arg(&spec).args(["--warmup", "500", "--draws", "4000", "--moves"]);
+        command.arg(moves).arg("--out").arg(out).output().unwrap()
+    };
+    let diagnosed = |out: &str| {
+        let run = folder.path().join(out);
+        json(soma().arg("diagnose").arg(run).arg("--json"))["verdict"].clone()
+    };
+    let table = String::from_utf8(fit("centred", "without").stdout).unwrap();
+    assert!(table.contains("It cannot be known") && table.contains("no ladder"), "{table}");
+    let verdict = diagnosed("without");
+    assert_eq!((&verdict["trusted"], &verdict["unknown"]), (&false.into(), &true.into()));
+    assert_eq!(verdict["reasons"][0]["kind"], "no_ladder");
+    let table = String::from_utf8(fit("auto", "with").stdout).unwrap();
+    assert!(table.contains("The chains agree") && table.contains("swap"), "{table}");
+    assert_eq!(diagnosed("with")["trusted"], true);
+}
+
 /// Without the times, which differ from run to run.
 fn timeless(mut report: Value) -> Value {
     let fields = report.as_object_mut().unwrap();

@@ -282,3 +282,45 @@ fn models_and_statistics_are_described() {
         insta::assert_snapshot!("describe", text);
     });
 }
+
+/// The factors of a cube are multiplied in another order than the ends of its interval.
+#[test]
+fn cubes_stay_inside_their_interval() {
+    let (mut w, mut rng) = (Workspace::new(), rng(5));
+    for (scale, low, high) in [(0.1, -2.0, 3.0), (0.7, 0.3, 1.9), (-1.3, -0.7, 5.1)] {
+        let text = format!("({scale} * clamp(x, {low}, {high})) ^ 3");
+        let statistics = statistics(&[&text]);
+        let (least, most) = statistics.bounds()[0];
+        let mut records = vec![0.0; 6 * 3000];
+        for (i, record) in records.chunks_exact_mut(6).enumerate() {
+            record[0] = match i % 3 {
+                0 => low,
+                1 => high,
+                _ => high - (high - low) * rng.random::<f64>() * 1e-15,
+            };
+        }
+        let mut out = vec![0.0; 3000];
+        statistics.evaluate(&records, &mut out, &mut w);
+        assert!(out.iter().all(|x| (least..=most).contains(x)), "{text}: {least} {most} {out:?}");
+    }
+}
+
+/// Bounds follow from clamps and types; what only the model bounds is marked.
+#[test]
+fn supports_of_the_model_are_marked() {
+    for (text, bounds) in [
+        ("voted", (0.0, 1.0)),
+        ("k", (1.0, 3.0)),
+        ("clamp(y, -1, 2)", (-1.0, 2.0)),
+        ("clamp(c, 0, 5)", (0.0, 5.0)),
+        ("min(c, 4)", (0.0, 4.0)),
+        ("y > 0.5", (0.0, 1.0)),
+    ] {
+        let found = statistics(&[text]);
+        assert!(!found.is_model_bounded() && !found.describe().contains("model-bounded"), "{text}");
+        assert_eq!(found.bounds(), [bounds], "{text}");
+    }
+    let found = statistics(&["y", "voted"]);
+    assert!(found.is_model_bounded() && found.describe().contains("model-bounded"));
+    assert_eq!(found.bounds(), [(0.0, 1.0), (0.0, 1.0)]);
+}

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use pyo3::Python;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use soma::Outcome;
-use soma::chain::{Chosen, Draw, Engine, EngineSnapshot, Observer};
+use soma::chain::{Chosen, Draw, Engine, EngineSnapshot, MoveReport, Observer};
 use soma_store::Store;
 
 use crate::control::Control;
+use crate::draws::crossing;
 
 /// How often a chain looks for signals: seldom enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(50);
@@ -17,26 +18,40 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Collector<'a> {
     control: &'a Control,
     store: Option<&'a Store>,
+    /// Of how many draws one has its imputed records kept; none, without it.
+    records_thin: Option<u64>,
     inner: Mutex<Inner>,
 }
 
+/// What a chain gave.
+#[derive(Default)]
+pub struct Collected {
+    /// The draws, but for those that went into a folder.
+    pub draws: Vec<Draw>,
+    /// The imputed records that were to be kept, one draw after the other.
+    pub records: Vec<f64>,
+    /// Which kernel the chain took, where it was to find one.
+    pub chosen: Option<Chosen>,
+    /// How it crosses between pieces, see [`crossing`].
+    pub crossing: Option<f64>,
+    /// What its sweeps and theta updates did after warm-up.
+    pub moves: Vec<MoveReport>,
+}
+
 struct Inner {
-    draws: Vec<Draw>,
-    chosen: Option<Chosen>,
+    collected: Collected,
     looked: Instant,
 }
 
 impl<'a> Collector<'a> {
-    pub fn new(control: &'a Control, store: Option<&'a Store>) -> Self {
-        let inner = Inner { draws: Vec::new(), chosen: None, looked: Instant::now() };
-        Collector { control, store, inner: Mutex::new(inner) }
+    pub fn new(control: &'a Control, store: Option<&'a Store>, records_thin: Option<u64>) -> Self {
+        let inner = Inner { collected: Collected::default(), looked: Instant::now() };
+        Collector { control, store, records_thin, inner: Mutex::new(inner) }
     }
 
-    /// The draws, but for those that went into a folder, and which kernel the chain took, where it
-    /// was to find one.
-    pub fn into_parts(self) -> (Vec<Draw>, Option<Chosen>) {
-        let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (inner.draws, inner.chosen)
+    /// What the chain gave.
+    pub fn into_collected(self) -> Collected {
+        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).collected
     }
 }
 
@@ -72,7 +87,14 @@ impl Observer for Collector<'_> {
         if let Some(store) = self.store {
             return store.draw(chain, draw, state);
         }
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).draws.push(draw);
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = inner.collected.draws.len() as u64;
+        if self.records_thin.is_some_and(|thin| index.is_multiple_of(thin)) {
+            if let Some(records) = state.records() {
+                inner.collected.records.extend_from_slice(records.all());
+            }
+        }
+        inner.collected.draws.push(draw);
         Ok(())
     }
 
@@ -81,7 +103,9 @@ impl Observer for Collector<'_> {
             store.end(chain, state)?;
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.chosen = state.chosen();
+        inner.collected.chosen = state.chosen();
+        inner.collected.crossing = crossing(&state.moves());
+        inner.collected.moves = state.moves();
         Ok(())
     }
 

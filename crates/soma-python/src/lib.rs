@@ -14,6 +14,7 @@ mod custom_query;
 mod draws;
 mod errors;
 mod problem;
+mod program;
 mod release;
 mod run;
 mod spec;
@@ -38,6 +39,8 @@ mod _soma {
     use super::draws::{arrow_stream, judge, summarise};
     #[pymodule_export]
     use super::problem::{Problem, Settings};
+    #[pymodule_export]
+    use super::program::run_program;
     #[pymodule_export]
     use super::release::Release;
     #[pymodule_export]

@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 
 use numpy::ndarray::Array2;
-use numpy::{PyArray1, PyArray2};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use soma::chain;
 use soma::spec::{Sampler, Spec};
-use soma_store::check_memory;
+use soma_store::{available_memory, check_memory, in_words};
 
-use crate::collector::Collector;
+use crate::collector::{Collected, Collector};
 use crate::control::Control;
 use crate::custom_model::CustomModel;
 use crate::errors::{failed, invalid, unreadable};
@@ -67,13 +67,30 @@ impl Settings {
 }
 
 /// The draws of a chain, one row for each; the acceptance rate since the draw before; the log
-/// density of the release; and the kernel that the chain took, where it was to find one.
+/// density of the release; the kernel that the chain took, where it was to find one; what its moves
+/// did; and the imputed records that were kept, one after the other.
 type Draws<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
     Option<Chosen>,
+    Option<f64>,
+    Vec<Made>,
+    Bound<'py, PyArray1<f64>>,
 );
+
+/// What a move did after warm-up: its name, how often it is made in one of how many iterations,
+/// proposals, acceptances, work and share of all work.
+pub type Made = (String, u64, u64, u64, u64, u64, f64);
+
+/// The same from the engine's own.
+pub fn made(moves: Vec<chain::MoveReport>) -> Vec<Made> {
+    let made = |one: chain::MoveReport| {
+        let chain::Tally { proposed, accepted, work } = one.tally;
+        (one.name, one.repeats as u64, one.every, proposed, accepted, work, one.share)
+    };
+    moves.into_iter().map(made).collect()
+}
 
 /// The kernel that a chain took; and for each that it tried, the name, effective draws per sweep
 /// and per iteration, work of an iteration, and merit.
@@ -134,6 +151,28 @@ impl Problem {
         self.0.model().record_dim()
     }
 
+    /// A name for each released value.
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.0.release().query().labels()
+    }
+
+    /// A replicated release at each theta, without the GIL: a row for each.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        thetas: PyReadonlyArray2<'py, f64>,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let thetas: Vec<Vec<f64>> =
+            thetas.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
+        let rows = py.detach(|| soma::predictive::releases(&self.0, &thetas, seed));
+        let rows = rows.map_err(failed)?;
+        let (count, k) = (rows.len(), self.0.release().query().dim());
+        let values = Array2::from_shape_vec((count, k), rows.into_iter().flatten().collect());
+        Ok(PyArray2::from_owned_array(py, values.expect("a value for each statistic")))
+    }
+
     /// Reads the table `[sampler]` of a spec, with defaults for what it leaves out.
     fn settings(&self, text: &str) -> PyResult<Settings> {
         let sampler = Sampler::parse(text).map_err(unreadable)?;
@@ -142,14 +181,36 @@ impl Problem {
         Ok(Settings(settings))
     }
 
-    /// A `MemoryError` if a run on so many threads cannot fit.
-    fn check_memory(&self, settings: &Settings, threads: usize, stored: bool) -> PyResult<()> {
+    /// A `MemoryError` if a run on so many threads cannot fit, or the records of one of
+    /// `records_thin` draws cannot be kept.
+    #[pyo3(signature = (settings, threads, stored, records_thin=None))]
+    fn check_memory(
+        &self,
+        settings: &Settings,
+        threads: usize,
+        stored: bool,
+        records_thin: Option<u64>,
+    ) -> PyResult<()> {
         let need = chain::MemoryNeed::of(&self.0, &settings.0, threads, stored);
-        check_memory(need).map_err(|error| PyMemoryError::new_err(error.to_string()))
+        check_memory(need).map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+        let (Some(thin), Some(there)) = (records_thin, available_memory()) else { return Ok(()) };
+        let numbers = (self.0.release().n() * self.0.model().record_dim()) as u64;
+        let kept = settings.0.draws.div_ceil(thin).saturating_mul(settings.0.chains as u64);
+        let bytes = numbers.saturating_mul(kept).saturating_mul(8);
+        if bytes > there.bytes {
+            return Err(PyMemoryError::new_err(format!(
+                "records: the imputed records of {kept} draws do not fit (given: about {}). Allowed: \
+                 at most {}; a larger records_thin, or out=, a folder.",
+                in_words(bytes),
+                in_words(there.bytes)
+            )));
+        }
+        Ok(())
     }
 
-    /// Runs chain number `chain` alone, without the GIL. With a store its draws go there.
-    #[pyo3(signature = (settings, chain, control, store=None))]
+    /// Runs chain number `chain` alone, without the GIL. With a store its draws go there; without
+    /// one, the records of one of `records_thin` draws are kept.
+    #[pyo3(signature = (settings, chain, control, store=None, records_thin=None))]
     fn run_chain<'py>(
         &self,
         py: Python<'py>,
@@ -157,15 +218,19 @@ impl Problem {
         chain: usize,
         control: &Control,
         store: Option<&Store>,
+        records_thin: Option<u64>,
     ) -> PyResult<Draws<'py>> {
         let open = store.map(|store| store.0.read().unwrap_or_else(PoisonError::into_inner));
-        let collector = Collector::new(control, open.as_ref().and_then(|store| store.as_ref()));
+        let open = open.as_ref().and_then(|store| store.as_ref());
+        let collector = Collector::new(control, open, records_thin);
         py.detach(|| {
             let only = chain..chain + 1;
             chain::run_chains(&self.0, &settings.0, only, NonZeroUsize::MIN, &collector)
         })
         .map_err(failed)?;
-        let (draws, taken) = collector.into_parts();
+        let Collected { draws, mut records, chosen: taken, crossing, moves } =
+            collector.into_collected();
+        self.0.model().show(&mut records);
         let values = draws.iter().flat_map(|draw| draw.values.iter().copied()).collect();
         let values = Array2::from_shape_vec((draws.len(), self.0.outputs().len()), values);
         let values = values.expect("each draw holds a value for each output");
@@ -176,6 +241,9 @@ impl Problem {
             PyArray1::from_iter(py, acceptance),
             PyArray1::from_iter(py, log_density),
             taken.map(chosen),
+            crossing,
+            made(moves),
+            PyArray1::from_vec(py, records),
         ))
     }
 }

@@ -6,7 +6,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use soma_store::Status;
 
-use crate::problem::{Chosen, Settings, chosen};
+use crate::draws::crossing;
+use crate::problem::{Chosen, Made, Settings, chosen, made};
 use crate::store::unstored;
 
 /// A run that `soma.fit` or `soma fit --out` stored.
@@ -47,6 +48,47 @@ impl Run {
         let manifest = self.0.manifest();
         let of = |chain: usize| manifest.chosen.get(chain).cloned().flatten().map(chosen);
         (0..manifest.draws.len()).map(of).collect()
+    }
+
+    /// How each chain crosses between pieces of the posterior, see [`crossing`].
+    #[getter]
+    fn crossings(&self) -> Vec<Option<f64>> {
+        self.0.manifest().theta_moves.iter().map(|moves| crossing(moves)).collect()
+    }
+
+    /// What the moves of each chain did after warm-up.
+    #[getter]
+    fn moves(&self) -> Vec<Vec<Made>> {
+        self.0.manifest().theta_moves.iter().cloned().map(made).collect()
+    }
+
+    /// The number of the first chain.
+    #[getter]
+    fn first_chain(&self) -> usize {
+        self.0.manifest().first_chain
+    }
+
+    /// Of how many draws one has its imputed records stored; None, where none are.
+    #[getter]
+    fn records_thin(&self) -> Option<u64> {
+        self.0.manifest().records_thin
+    }
+
+    /// The number of records.
+    #[getter]
+    fn n(&self) -> usize {
+        self.0.manifest().n
+    }
+
+    /// Column number `column` of the stored records, which are `dim` wide, by chain.
+    fn records<'py>(
+        &self,
+        py: Python<'py>,
+        dim: usize,
+        column: usize,
+    ) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
+        let chains = py.detach(|| self.0.records(dim, column)).map_err(unstored)?;
+        Ok(chains.into_iter().map(|chain| PyArray1::from_vec(py, chain)).collect())
     }
 
     /// Whether all draws were made.

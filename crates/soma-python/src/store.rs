@@ -38,7 +38,7 @@ impl Store {
         spec: String,
         records_thin: Option<u64>,
     ) -> PyResult<Store> {
-        let options = Options { spec, records_thin, checkpoint_every: CHECKPOINT };
+        let options = Options { spec, records_thin, checkpoint_every: CHECKPOINT, first_chain: 0 };
         let store = soma_store::Store::create(folder, &problem.0, &settings.0, options);
         store.map(Store::of).map_err(unstored)
     }

@@ -40,18 +40,25 @@ def test_python_page(capsys, tmp_path, monkeypatch):
     assert np.array_equal(names["same"].draws, names["posterior"].draws)
 
 
-def test_distributed_page(release, model, tmp_path):
+def test_distributed_page(release, model, tmp_path, monkeypatch):
     """With a process pool as on the page, and a cluster of this machine for the address."""
-    pool, dask = blocks("distributed.md")
+    pool, dask, many = blocks("distributed.md")[:3]
     local = "Client(n_workers=2, dashboard_address=None)"
     dask = dask.replace('Client("scheduler-address:8786")', local).replace("chains=64", "chains=4")
     script = tmp_path / "page.py"
-    body = textwrap.indent(pool + dask + "client.shutdown()\n", "    ")
+    many = "\n".join(line for line in many.splitlines() if "lient" not in line or "fit_many" in line)
+    body = textwrap.indent(pool + dask + many + "\nclient.shutdown()\n", "    ")
+    spec = (ROOT / "examples" / "private-mean-n2.toml").read_text(encoding="utf-8")
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "one.toml").write_text(spec)
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("pyarrow")
     script.write_text("import soma\nif __name__ == '__main__':\n" + body)
     names = runpy.run_path(
         str(script), init_globals={"release": release, "model": model}, run_name="__main__"
     )
     assert names["posterior"].draws.shape == (4, 1000, 2)
+    assert (tmp_path / "results.parquet").exists()
 
 
 @pytest.mark.parametrize("name", ["own_model", "dask_cluster", "opendp_mean"])
@@ -64,6 +71,13 @@ def test_example(name, capsys):
         shown = re.search(r"secret ages was ([\d.]+)", capsys.readouterr().out)
         summary = posterior.summary().loc["mu"]
         assert abs(summary["mean"] - float(shown[1])) < 5 * summary["sd"]
+
+
+def test_many_fits_on_a_cluster():
+    """The example of the book, with a real cluster of two processes."""
+    many = runpy.run_path(str(ROOT / "examples" / "dask_many.py"))["main"](4)
+    assert len(many.results) == 4 * 24 and not many.errors
+    assert many.results["rhat"].max() < 1.05
 
 
 def test_notebook(tmp_path):

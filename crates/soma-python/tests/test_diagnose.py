@@ -46,6 +46,25 @@ def test_chains_that_do_not_move():
     assert "accepted 0.00%" in reason and reason in repr(frozen)
 
 
+def test_what_cannot_be_known(model, tmp_path):
+    """A sharp release of few records needs a ladder, in memory and on disk."""
+    release = soma.Release(
+        query=soma.Mean(clamp=(0.0, 1.0)),
+        statistic="mean",
+        n=4,
+        mechanism=soma.Laplace(epsilon=50.0),
+        values=[0.5],
+    )
+    options = dict(chains=2, warmup=200, draws=200, moves="centred", seed=1)
+    without = soma.fit(release, model, **options)
+    stored = soma.fit(release, model, out=tmp_path / "run", **options)
+    for source in (without, stored, tmp_path / "run"):
+        assert any("no ladder" in reason for reason in soma.diagnose(source).reasons)
+    assert "no ladder" in repr(without)
+    ladder = soma.fit(release, model, **{**options, "moves": "auto"})
+    assert not any("ladder" in reason for reason in soma.diagnose(ladder).reasons)
+
+
 def test_of_a_table(posterior):
     pa = pytest.importorskip("pyarrow")
     assert soma.diagnose(pa.table(posterior)).table.equals(posterior.summary())

@@ -108,10 +108,12 @@ def test_the_output_table_is_obeyed(tmp_path, output, stored):
     assert longer.draws.shape[1] == 15
 
 
-def test_records_need_a_folder():
-    spec = soma.parse_spec(OUTPUT + "records = true")
-    with pytest.warns(UserWarning, match="records_thin: .* only with out="):
-        spec.fit(progress=False, **SHORT)
+def test_records_are_kept_without_a_folder(tmp_path):
+    spec = soma.parse_spec(OUTPUT + "records = true\nrecords_thin = 4")
+    here = spec.fit(progress=False, **SHORT).records
+    stored = spec.fit(progress=False, out=tmp_path / "run", **SHORT).records
+    assert here.array.shape == (2, 3, 12, 1)
+    assert np.array_equal(here.array, stored.array)
     with pytest.raises(ValueError, match="records_thin: must be a positive whole number"):
         spec.fit(progress=False, records_thin=0, **SHORT)
 

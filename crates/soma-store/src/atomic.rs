@@ -1,6 +1,7 @@
 //! Files that are either there as a whole or not at all, and that last through a power cut.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
@@ -30,6 +31,12 @@ pub(crate) fn write(
         let _ = fs::remove_file(&unfinished);
         StoreError::io(path)(error)
     })
+}
+
+/// Writes `contents` to `path` so that it is there as a whole or, after a failure, as it was before;
+/// and on the disk when this returns.
+pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
+    write(path, |file| file.write_all(contents))
 }
 
 /// Makes a folder, whose name is then on the disk.
@@ -77,7 +84,6 @@ fn sync_folder(folder: Option<&Path>) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     /// Neither a failure while the file is filled nor one when it is named leaves anything.
     #[test]

@@ -104,10 +104,10 @@ impl Checkpoint {
         }
         let settings = &manifest.settings;
         let iteration = self.snapshot.iteration();
-        if iteration < manifest.iterations[chain] {
+        let come = manifest.place(chain).map_or(0, |place| manifest.iterations[place]);
+        if iteration < come {
             return Err(format!(
-                "it is from iteration {iteration}, and the run had come to {}",
-                manifest.iterations[chain]
+                "it is from iteration {iteration}, and the run had come to {come}"
             ));
         }
         if self.draws != settings.draws_after(iteration) {

@@ -18,12 +18,17 @@
 //! program out while one writes.
 
 mod atomic;
+mod batch;
 mod checkpoint;
+mod columns;
 mod error;
 mod lock;
 mod manifest;
 mod memory;
+mod merge;
+mod object;
 mod part;
+mod results;
 mod run;
 mod seal;
 mod store;
@@ -33,10 +38,15 @@ pub mod testing;
 mod watch;
 mod writer;
 
+pub use atomic::write_whole;
+pub use batch::{Batch, PlannedFit};
 pub use error::StoreError;
 pub use lock::FolderLock;
 pub use manifest::{Manifest, Status};
 pub use memory::{Available, DoesNotFit, Limit, available_memory, check_memory, in_words};
+pub use merge::merge;
+pub use object::{is_sealed_object, seal_object};
+pub use results::{ResultRow, write_results};
 pub use run::Run;
 pub use store::{Options, Store};
 pub use watch::Watch;

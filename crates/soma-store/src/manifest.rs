@@ -35,8 +35,10 @@ pub struct Manifest {
     pub status: Status,
     /// The text of the spec.
     pub spec: String,
-    /// How the run is made, with what the command line said.
+    /// How the run is made, with what the command line said. Its chains are those in this folder.
     pub settings: Settings,
+    /// The number of the first chain: not 0 in a part of a run whose chains are spread over folders.
+    pub first_chain: usize,
     /// Which kernel each chain took and why, where it was to find one and has.
     pub chosen: Vec<Option<Chosen>>,
     /// What the sweeps and the moves of theta of each chain did after warm-up.
@@ -65,20 +67,31 @@ pub struct Manifest {
 
 impl Manifest {
     /// The version of the layout that this program reads and writes.
-    pub const FORMAT: u32 = 2;
-    pub(crate) const FILE: &str = "manifest.json";
+    pub const FORMAT: u32 = 3;
+    /// The name of the file.
+    pub const FILE: &str = "manifest.json";
     /// What comes before the checksum.
     pub(crate) const CHECKSUM: &str = ",\n  \"checksum\": \"";
 
-    /// What the run is, but not how long it is or how far it has come: every file of the run
-    /// carries it, and one that carries another is refused.
+    /// What the run is, but not how long it is, how many chains are in this folder or how far it has
+    /// come: every file of the run carries it, and one that carries another is refused.
     pub(crate) fn fingerprint(&self) -> String {
-        let settings = Settings { draws: 0, ..self.settings.clone() };
+        let settings = Settings { draws: 0, chains: 0, ..self.settings.clone() };
         let run = (&self.spec, settings, self.n, &self.parameters, self.records_thin);
         let text = serde_json::to_vec(&run).unwrap_or_else(|e| unreachable!("plain data: {e}"));
         // 64-bit FNV-1a: it tells runs apart, and guards against nothing else.
         let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, mix))
+    }
+
+    /// The chains in this folder, by their numbers.
+    pub fn chains(&self) -> std::ops::Range<usize> {
+        self.first_chain..self.first_chain + self.settings.chains
+    }
+
+    /// The place of a chain among those in this folder.
+    pub(crate) fn place(&self, chain: usize) -> Option<usize> {
+        chain.checked_sub(self.first_chain).filter(|&place| place < self.settings.chains)
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), StoreError> {
@@ -98,7 +111,8 @@ impl Manifest {
         format!("{body}{}{:08x}{END}", Self::CHECKSUM, crc32fast::hash(body.as_bytes()))
     }
 
-    pub(crate) fn read(folder: &Path) -> Result<Self, StoreError> {
+    /// The manifest of the run in `folder`.
+    pub fn read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(Self::FILE);
         let text = std::fs::read(&path).map_err(|error| {
             if !folder.exists() {
@@ -141,6 +155,9 @@ impl Manifest {
             return Err("it has no records".into());
         }
         settings.check_for(self.n).map_err(|invalid| invalid.to_string())?;
+        if self.first_chain.checked_add(settings.chains).is_none() {
+            return Err(format!("there is no chain number {}", self.first_chain));
+        }
         let lengths = [
             ("draws", self.draws.len()),
             ("iterations", self.iterations.len()),

@@ -4,11 +4,9 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{DataType, DoubleType, Int64Type};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::table::Table;
 use crate::{StoreError, seal};
@@ -49,8 +47,10 @@ fn guarded<T, E: ToString>(
     }
 }
 
+/// The most rows that are decoded at a time.
+const BATCH: usize = 8192;
+
 /// The first rows of a file of a table.
-#[derive(Debug)]
 pub(crate) struct PartReader<'a> {
     table: &'a Table,
     chain: usize,
@@ -59,8 +59,7 @@ pub(crate) struct PartReader<'a> {
     /// Rows that are wanted of this one.
     needed: u64,
     path: PathBuf,
-    file: File,
-    metadata: ArrowReaderMetadata,
+    reader: SerializedFileReader<File>,
 }
 
 impl<'a> PartReader<'a> {
@@ -74,19 +73,20 @@ impl<'a> PartReader<'a> {
     ) -> Result<Self, StoreError> {
         let path = table.path(chain, part);
         let file = open(&path)?;
-        let metadata = guarded(&path, || ArrowReaderMetadata::load(&file, Default::default()))?;
+        let reader = guarded(&path, || SerializedFileReader::new(file))?;
         let before = part * table.capacity;
-        let reader = PartReader { table, chain, before, needed, path, file, metadata };
+        let reader = PartReader { table, chain, before, needed, path, reader };
         reader.check_metadata()?;
         Ok(reader)
     }
 
     fn check_metadata(&self) -> Result<(), StoreError> {
-        let (wanted, found) = (self.table.schema(), self.metadata.schema());
-        if wanted.fields() != found.fields() {
+        let file = self.reader.metadata().file_metadata();
+        let wanted = self.table.schema().map_err(|error| damaged(&self.path, error))?;
+        let found = file.schema();
+        if !found.is_group() || wanted.get_fields() != found.get_fields() {
             return Err(damaged(&self.path, "its columns are not those of the run"));
         }
-        let file = self.metadata.metadata().file_metadata();
         let run = file.key_value_metadata().into_iter().flatten().find(|pair| pair.key == RUN);
         if run.and_then(|pair| pair.value.as_ref()) != Some(&self.table.run) {
             return Err(damaged(&self.path, "it belongs to another run"));
@@ -104,68 +104,56 @@ impl<'a> PartReader<'a> {
     /// Whether the keys of all rows are what they should be: a file of another chain, or another
     /// file of this one, is refused.
     pub(crate) fn check_keys(&self) -> Result<(), StoreError> {
-        let keys = self.table.counts().0;
-        let mut row = self.before;
-        for batch in self.batches(0..keys)? {
-            let batch = batch?;
-            for place in 0..keys {
-                let column = batch.column(place).as_primitive::<UInt64Type>();
-                let expected = (row..).map(|row| self.table.key(place, self.chain, row));
-                if !column.values().iter().copied().eq(expected.take(column.len())) {
+        (0..self.table.counts().0).try_for_each(|place| {
+            let mut row = self.before;
+            self.batches::<Int64Type>(place, |keys| {
+                let expected = (row..).map(|row| self.table.key(place, self.chain, row) as i64);
+                if !keys.iter().copied().eq(expected.take(keys.len())) {
                     return Err(damaged(&self.path, "its rows are not those of this chain"));
                 }
-            }
-            row += batch.num_rows() as u64;
-        }
-        Ok(())
+                row += keys.len() as u64;
+                Ok(())
+            })
+        })
     }
 
     /// Adds the values of the column at `place` among all columns to `values`.
     pub(crate) fn read(&self, place: usize, values: &mut Vec<f64>) -> Result<(), StoreError> {
-        for batch in self.batches(place..place + 1)? {
-            let batch = batch?;
-            values.extend_from_slice(batch.column(0).as_primitive::<Float64Type>().values());
-        }
-        Ok(())
+        self.batches::<DoubleType>(place, |batch| {
+            values.extend_from_slice(batch);
+            Ok(())
+        })
     }
 
-    /// The rows that are wanted, in batches with some of the columns.
-    fn batches(
+    /// Hands over the rows that are wanted of a column, in batches. The column is of this type:
+    /// that was checked when the file was opened.
+    fn batches<T: DataType>(
         &self,
-        columns: std::ops::Range<usize>,
-    ) -> Result<impl Iterator<Item = Result<RecordBatch, StoreError>>, StoreError> {
-        let file = self.file.try_clone().map_err(StoreError::io(&self.path))?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
-        // By place and not by name: a dot in a name would stand for nested columns.
-        let mask = ProjectionMask::leaves(builder.parquet_schema(), columns.clone());
-        let builder = builder.with_projection(mask);
-        let mut reader = guarded(&self.path, || builder.build())?;
+        place: usize,
+        mut take: impl FnMut(&[T::T]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let mut left = usize::try_from(self.needed).unwrap_or(usize::MAX);
-        Ok(std::iter::from_fn(move || {
-            if left == 0 {
-                return None;
-            }
-            let next = guarded(&self.path, || reader.next().transpose());
-            let batch = match next.transpose() {
-                Some(Ok(batch)) if batch.num_rows() > 0 => batch,
-                Some(Err(error)) => {
-                    left = 0;
-                    return Some(Err(error));
+        for group in 0..self.reader.num_row_groups() {
+            let column =
+                guarded(&self.path, || self.reader.get_row_group(group)?.get_column_reader(place))?;
+            let mut column =
+                guarded(&self.path, || Ok::<_, String>(get_typed_column_reader::<T>(column)))?;
+            while left > 0 {
+                let mut batch = Vec::new();
+                let wanted = left.min(BATCH);
+                guarded(&self.path, || column.read_records(wanted, None, None, &mut batch))?;
+                if batch.is_empty() {
+                    break;
                 }
-                _ => {
-                    left = 0;
-                    return Some(Err(damaged(&self.path, "rows are missing")));
-                }
-            };
-            let is_whole = |column| Array::null_count(column) == 0;
-            if batch.num_columns() != columns.len() || !batch.columns().iter().all(is_whole) {
-                left = 0;
-                return Some(Err(damaged(&self.path, "its columns are not those of the run")));
+                // A file that was made to harm may hold more than it was asked for.
+                batch.truncate(left);
+                take(&batch)?;
+                left -= batch.len();
             }
-            let batch = batch.slice(0, left.min(batch.num_rows()));
-            left -= batch.num_rows();
-            Some(Ok(batch))
-        }))
+        }
+        if left > 0 {
+            return Err(damaged(&self.path, "rows are missing"));
+        }
+        Ok(())
     }
 }

@@ -21,7 +21,7 @@ impl Run {
         let folder = folder.as_ref().to_path_buf();
         let manifest = Manifest::read(&folder)?;
         let draws = Table::draws(&folder, &manifest);
-        for (chain, &count) in manifest.draws.iter().enumerate() {
+        for (chain, &count) in manifest.chains().zip(&manifest.draws) {
             draws.check(chain, draws.rows(count))?;
         }
         Ok(Run { folder, manifest, draws })
@@ -44,10 +44,30 @@ impl Run {
             })?;
             Ok(all)
         };
-        (0..self.manifest.draws.len()).map(read).collect()
+        self.manifest.chains().map(read).collect()
     }
 
-    /// The same of one chain, a file at a time: at most 32,768 values are in memory.
+    /// Column number `column` of the stored imputed records, which are `dim` wide, by chain: the
+    /// records of one stored draw after those of another. All of the files are checked first.
+    pub fn records(&self, dim: usize, column: usize) -> Result<Vec<Vec<f64>>, StoreError> {
+        let table = Table::records(&self.folder, &self.manifest, dim).filter(|_| column < dim);
+        let table = table.ok_or_else(|| {
+            StoreError::unfit(&self.folder, format!("has no column {column} of imputed records"))
+        })?;
+        let read = |(chain, &draws): (usize, &u64)| {
+            let mut all = Vec::new();
+            let rows = table.rows(draws);
+            table.check(chain, rows)?;
+            for (part, needed) in table.parts(rows) {
+                let reader = PartReader::open(&table, chain, part, needed)?;
+                reader.read(table.counts().0 + column, &mut all)?;
+            }
+            Ok(all)
+        };
+        self.manifest.chains().zip(&self.manifest.draws).map(read).collect()
+    }
+
+    /// The same of the chain with this number, a file at a time: at most 32,768 values are in memory.
     pub fn column_parts(
         &self,
         name: &str,
@@ -56,7 +76,7 @@ impl Run {
         let place = self.draws.place(name).ok_or_else(|| {
             StoreError::unfit(&self.folder, format!("has no column of draws named {name}"))
         })?;
-        let count = self.manifest.draws.get(chain).copied().unwrap_or(0);
+        let count = self.manifest.place(chain).map_or(0, |place| self.manifest.draws[place]);
         Ok(self.draws.parts(count).map(move |(part, needed)| {
             let mut values = Vec::new();
             PartReader::open(&self.draws, chain, part, needed)?.read(place, &mut values)?;

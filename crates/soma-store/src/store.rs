@@ -1,5 +1,6 @@
 //! Writes a run to disk while its chains run.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use crate::table::{DRAWS, RECORDS, RESERVED, Table};
 use crate::writer::PartWriter;
 use crate::{FolderLock, Manifest, Status, StoreError, Watch, atomic};
 
-const CHECKPOINTS: &str = "checkpoints";
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
 
 /// What the end of a run may take of the disk besides a manifest as long as the first.
 const RESERVE: usize = 1 << 16;
@@ -28,6 +29,8 @@ pub struct Options {
     pub records_thin: Option<u64>,
     /// The longest time between two checkpoints of a chain.
     pub checkpoint_every: Duration,
+    /// The number of the first chain; not 0, where others are run elsewhere.
+    pub first_chain: usize,
 }
 
 /// An [`Observer`] that stores what it sees.
@@ -37,8 +40,10 @@ pub struct Options {
 pub struct Store {
     folder: PathBuf,
     settings: Settings,
+    first_chain: usize,
     every: Duration,
     problem: Problem,
+    /// By the place of a chain among those in this folder.
     chains: Vec<Mutex<ChainStore>>,
     manifest: Mutex<Manifest>,
     /// Seconds of warm-up and sampling before this run was resumed.
@@ -105,6 +110,7 @@ impl Store {
             status: Status::Running,
             spec: options.spec,
             settings: settings.clone(),
+            first_chain: options.first_chain,
             chosen: vec![None; settings.chains],
             theta_moves: vec![Vec::new(); settings.chains],
             n: problem.release().n(),
@@ -153,7 +159,7 @@ impl Store {
             .and_then(|s| s.check(problem).map(|()| s).map_err(|invalid| invalid.to_string()))
             .map_err(|problem| StoreError::unfit(folder, problem))?;
         let store = Store::open(lock, folder, problem, manifest, checkpoint_every);
-        (0..store.chains.len()).try_for_each(|chain| store.check(chain))?;
+        store.chains().try_for_each(|chain| store.check(chain))?;
         Ok(store)
     }
 
@@ -169,12 +175,12 @@ impl Store {
         let draws = Table::draws(folder, &manifest);
         let records = Table::records(folder, &manifest, dim);
         let chain = |c: usize| {
-            let records = records
-                .clone()
-                .zip(manifest.records_thin)
-                .map(|(table, thin)| RecordsStore { writer: PartWriter::new(table, c), thin, dim });
+            let number = manifest.first_chain + c;
+            let records = records.clone().zip(manifest.records_thin).map(|(table, thin)| {
+                RecordsStore { writer: PartWriter::new(table, number), thin, dim }
+            });
             Mutex::new(ChainStore {
-                draws: PartWriter::new(draws.clone(), c),
+                draws: PartWriter::new(draws.clone(), number),
                 records,
                 chosen: manifest.chosen[c].clone(),
                 theta_moves: manifest.theta_moves[c].clone(),
@@ -194,6 +200,7 @@ impl Store {
             chains: (0..settings.chains).map(chain).collect(),
             earlier: (manifest.seconds_warmup, manifest.seconds_sampling),
             watch: Watch::start(settings.chains, settings.warmup),
+            first_chain: manifest.first_chain,
             manifest: Mutex::new(manifest),
             settings,
             begun: Once::new(),
@@ -204,6 +211,16 @@ impl Store {
     /// How the run is made: for a resumed run, as it was begun.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The numbers of the chains that are stored here.
+    pub fn chains(&self) -> Range<usize> {
+        self.first_chain..self.first_chain + self.chains.len()
+    }
+
+    /// The open files of the chain with this number.
+    fn chain(&self, chain: usize) -> MutexGuard<'_, ChainStore> {
+        lock(&self.chains[chain - self.first_chain])
     }
 
     /// Ends the run. After a failure, what the last checkpoints hold remains.
@@ -222,7 +239,7 @@ impl Store {
     }
 
     fn checkpoint_path(&self, chain: usize) -> PathBuf {
-        self.folder.join(CHECKPOINTS).join(format!("chain-{chain:04}.checkpoint"))
+        self.folder.join(checkpoint_name(chain))
     }
 
     /// The last checkpoint of a chain, which must be one of this run; none, if the chain has not
@@ -235,7 +252,7 @@ impl Store {
             Some(found) => found
                 .check(&self.problem, &manifest, chain)
                 .map_err(|problem| Checkpoint::damaged(&path, problem))?,
-            None if manifest.iterations[chain] > 0 => {
+            None if manifest.iterations[chain - self.first_chain] > 0 => {
                 return Err(Checkpoint::damaged(&path, "it is missing"));
             }
             None => {}
@@ -246,7 +263,7 @@ impl Store {
     /// Whether a chain can be taken up: its checkpoint is good, and the rows before it are there.
     fn check(&self, chain: usize) -> Result<(), StoreError> {
         let found = self.last_checkpoint(chain)?;
-        let mut store = lock(&self.chains[chain]);
+        let mut store = self.chain(chain);
         store.at(found.as_ref());
         let rows = |table: &Table| table.check(chain, table.rows(store.saved));
         rows(store.draws.table())?;
@@ -256,7 +273,7 @@ impl Store {
     /// Takes up a chain at its last checkpoint, and removes what was written after that.
     fn load(&self, chain: usize) -> Result<Option<EngineSnapshot>, StoreError> {
         let found = self.last_checkpoint(chain)?;
-        let mut store = lock(&self.chains[chain]);
+        let mut store = self.chain(chain);
         store.at(found.as_ref());
         let saved = store.saved;
         store.draws.restore(saved)?;
@@ -279,7 +296,7 @@ impl Store {
     fn checkpoint(&self, chain: usize, state: &Engine) -> Result<(), StoreError> {
         let begun = Instant::now();
         let run = lock(&self.manifest).fingerprint();
-        let mut store = lock(&self.chains[chain]);
+        let mut store = self.chain(chain);
         store.draws.flush()?;
         if let Some(records) = &mut store.records {
             records.writer.flush()?;
@@ -292,7 +309,7 @@ impl Store {
         store.theta_moves = state.moves();
         drop(store);
         self.write_manifest(Status::Running)?;
-        let mut store = lock(&self.chains[chain]);
+        let mut store = self.chain(chain);
         (store.cost, store.last_checkpoint) = (begun.elapsed(), Instant::now());
         Ok(())
     }
@@ -329,9 +346,14 @@ impl ChainStore {
     }
 }
 
+/// The file of the state of a chain, in the folder of a run.
+pub(crate) fn checkpoint_name(chain: usize) -> PathBuf {
+    Path::new(CHECKPOINTS).join(format!("chain-{chain:04}.checkpoint"))
+}
+
 /// Refuses a folder that holds anything of a run: what an earlier one left would be taken for
 /// part of a new one.
-fn refuse_a_run(folder: &Path) -> Result<(), StoreError> {
+pub(crate) fn refuse_a_run(folder: &Path) -> Result<(), StoreError> {
     if folder.join(Manifest::FILE).exists() {
         let problem = "holds a run already; resume it (--resume), or choose another folder";
         return Err(StoreError::unfit(folder, problem));
@@ -393,13 +415,14 @@ impl Observer for Store {
         self.begun.call_once(|| begun = self.begin_run());
         begun?;
         let snapshot = self.load(chain)?;
-        self.watch.begin(chain, snapshot.as_ref().map_or(0, EngineSnapshot::iteration));
-        lock(&self.chains[chain]).last_checkpoint = Instant::now();
+        let place = chain - self.first_chain;
+        self.watch.begin(place, snapshot.as_ref().map_or(0, EngineSnapshot::iteration));
+        self.chain(chain).last_checkpoint = Instant::now();
         Ok(snapshot)
     }
 
     fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome {
-        let mut store = lock(&self.chains[chain]);
+        let mut store = self.chain(chain);
         let index = store.kept;
         let mut row = draw.values;
         row.extend([draw.acceptance, draw.log_density]);
@@ -408,7 +431,9 @@ impl Observer for Store {
             && index.is_multiple_of(records.thin)
         {
             let imputed = state.records().map(|records| records.all()).unwrap_or_default();
-            for record in imputed.chunks_exact(records.dim) {
+            let mut shown = imputed.to_vec();
+            self.problem.model().show(&mut shown);
+            for record in shown.chunks_exact(records.dim) {
                 records.writer.push(record)?;
             }
         }
@@ -418,8 +443,8 @@ impl Observer for Store {
     }
 
     fn step(&self, chain: usize, state: &Engine) -> Outcome {
-        self.watch.step(chain, state.iteration());
-        let store = lock(&self.chains[chain]);
+        self.watch.step(chain - self.first_chain, state.iteration());
+        let store = self.chain(chain);
         // On a slow disk, no more than half of the time goes into checkpoints.
         let is_due = store.last_checkpoint.elapsed() >= self.every.max(store.cost);
         drop(store);
@@ -430,7 +455,7 @@ impl Observer for Store {
     }
 
     fn end(&self, chain: usize, state: &Engine) -> Outcome {
-        self.watch.end(chain);
+        self.watch.end(chain - self.first_chain);
         // A chain that was broken off in an iteration can be taken up from its last checkpoint only.
         if state.is_whole() {
             self.checkpoint(chain, state)?;

@@ -1,10 +1,10 @@
 //! A table of a run: which columns it has, and which files its rows are in.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema};
+use parquet::schema::types::TypePtr;
 
+use crate::columns::{Kind, schema};
 use crate::part::{self, PartReader};
 use crate::{Manifest, StoreError};
 
@@ -66,11 +66,11 @@ impl Table {
         })
     }
 
-    /// The columns, as Arrow has them.
-    pub(crate) fn schema(&self) -> Arc<Schema> {
-        let keys = self.keys.iter().map(|name| Field::new(name, DataType::UInt64, false));
-        let values = self.values.iter().map(|name| Field::new(name, DataType::Float64, false));
-        Arc::new(Schema::new(keys.chain(values).collect::<Vec<_>>()))
+    /// The columns, as Parquet has them; fails if a name cannot be one.
+    pub(crate) fn schema(&self) -> parquet::errors::Result<TypePtr> {
+        let keys = self.keys.iter().map(|name| (name.as_str(), Kind::Whole));
+        let values = self.values.iter().map(|name| (name.as_str(), Kind::Number));
+        schema(keys.chain(values))
     }
 
     /// How many columns are keys, and how many are values.

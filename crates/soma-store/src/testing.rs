@@ -47,7 +47,8 @@ pub fn manifest(text: &[u8]) -> Result<Manifest, String> {
 /// All values of the first file of draws of a chain in `folder`, without a look at its seal.
 pub fn part(folder: &Path, manifest: &Manifest, chain: usize) -> Result<Vec<f64>, StoreError> {
     let table = Table::draws(folder, manifest);
-    let needed = manifest.draws.get(chain).copied().unwrap_or(0).min(table.capacity);
+    let draws = manifest.place(chain).map_or(0, |place| manifest.draws[place]);
+    let needed = draws.min(table.capacity);
     let reader = PartReader::open(&table, chain, 0, needed)?;
     reader.check_keys()?;
     let (keys, count) = table.counts();

@@ -4,19 +4,12 @@
 //! the files hold depends on the rows alone and not on when the checkpoints were, and a run that
 //! was resumed leaves the same files as one that was not.
 
-use std::fs::File;
-use std::io::BufWriter;
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt64Array};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
 
+use crate::columns::{self, Values};
 use crate::part::{self, PartReader};
 use crate::table::Table;
-use crate::{StoreError, atomic, seal};
+use crate::{StoreError, atomic};
 
 /// Writes the rows of one chain.
 #[derive(Debug)]
@@ -59,36 +52,18 @@ impl PartWriter {
             return Ok(());
         }
         let path = self.table.path(self.chain, self.before / self.table.capacity);
+        let schema = self.table.schema();
+        let schema = schema.map_err(|error| StoreError::unfit(&path, error.to_string()))?;
         let rows = self.before..self.before + self.rows();
         let keys = (0..self.table.counts().0).map(|place| {
             let key = |row| self.table.key(place, self.chain, row);
-            let array: ArrayRef = Arc::new(UInt64Array::from_iter_values(rows.clone().map(key)));
-            array
+            Values::Whole(rows.clone().map(key).collect())
         });
-        let values = self.values.iter().map(|column| {
-            let array: ArrayRef = Arc::new(Float64Array::from(column.clone()));
-            array
-        });
-        let batch = RecordBatch::try_new(self.table.schema(), keys.chain(values).collect())
-            .map_err(|error| StoreError::unfit(&path, format!("cannot be built: {error}")))?;
-        atomic::write(&path, |file| self.write(file, &batch))?;
+        let values = self.values.iter().map(|column| Values::Numbers(column));
+        let run = KeyValue::new(part::RUN.to_string(), self.table.run.clone());
+        atomic::write(&path, |file| columns::write(file, schema, vec![run], keys.chain(values)))?;
         self.dirty = false;
         Ok(())
-    }
-
-    fn write(&self, file: &mut File, batch: &RecordBatch) -> std::io::Result<()> {
-        let pair = |key: &str, value: String| KeyValue::new(key.to_string(), value);
-        let run = pair(part::RUN, self.table.run.clone());
-        let settings = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_key_value_metadata(Some(vec![run, pair("soma.seal", seal::blank())]))
-            .build();
-        let mut hashed = seal::Hashed::new(BufWriter::new(&mut *file));
-        let mut writer = ArrowWriter::try_new(&mut hashed, batch.schema(), Some(settings))?;
-        writer.write(batch)?;
-        writer.close()?;
-        let crc = hashed.finish()?;
-        seal::close(file, crc)
     }
 
     /// Takes up the table after so many draws: reads the rows of the last file, and removes later

@@ -41,7 +41,8 @@ fn stored(example: &str, kernel: &str, moves: &str, iterations: u64) -> Stored {
     let sampler = spec.sampler.overridden_by(Sampler::parse(&given).unwrap());
     let settings = sampler.settings(spec.problem.release().n()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { spec: text, records_thin: None, checkpoint_every: EVERY };
+    let options =
+        Options { spec: text, records_thin: None, checkpoint_every: EVERY, first_chain: 0 };
     let store = Store::create(folder.path(), &spec.problem, &settings, options).unwrap();
     run(&spec.problem, &settings, threads(1), &StopAfter::new(&store, iterations)).unwrap();
     let manifest = store.finish(false).unwrap();

@@ -20,6 +20,7 @@ pub mod interrupt;
 pub mod kernel;
 pub mod model;
 mod numeric;
+pub mod predictive;
 pub mod records;
 pub mod release;
 pub mod rng;

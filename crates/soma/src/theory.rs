@@ -26,7 +26,8 @@ use crate::release::{Part, Release};
 /// the largest change of the log density of the noise. `None` for noise of Gauss's kind.
 pub fn epsilon(release: &Release) -> Option<f64> {
     let is_l1 = |part: &Part| {
-        part.mechanism().is_some_and(|mechanism| mechanism.noise().law().sensitivity_norm() == Norm::L1)
+        part.mechanism()
+            .is_some_and(|mechanism| mechanism.noise().law().sensitivity_norm() == Norm::L1)
     };
     if !release.parts().iter().all(is_l1) {
         return None;

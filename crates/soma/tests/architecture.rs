@@ -22,6 +22,7 @@ const ROOMS: &[&str] = &[
     "chain",
     "coupling",
     "calibration",
+    "predictive",
     "theory",
     "spec",
 ];

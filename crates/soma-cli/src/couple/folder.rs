@@ -1,24 +1,28 @@
 //! Finished pairs on disk.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use soma::coupling::{PairRun, PairSettings};
-use soma_store::FolderLock;
+use soma_store::{FolderLock, is_sealed_object, seal_object, write_whole};
 
 use super::function::Function;
 use crate::exit::Failed;
 
 /// A folder with `couple.json`, which says how pairs are run, and `pairs.jsonl`, a line for each
-/// finished pair.
+/// finished pair. Each has a checksum; that of a pair is of how pairs are run, too, so that a pair of
+/// another run is refused as a damaged one is.
 pub struct Folder {
     path: PathBuf,
     spec: String,
     manifest: Option<Manifest>,
     runs: Vec<PairRun>,
     pairs: Option<File>,
+    /// What the pairs are of, from [`begin`](Folder::begin) on.
+    run: String,
     _lock: FolderLock,
 }
 
@@ -28,6 +32,20 @@ struct Manifest {
     spec: String,
     settings: PairSettings,
     functions: Vec<String>,
+}
+
+impl Manifest {
+    /// What the pairs are of, but not which version ran them.
+    fn run(&self) -> String {
+        json(&(&self.spec, &self.settings, &self.functions))
+    }
+}
+
+const MANIFEST: &str = "couple.json";
+const PAIRS: &str = "pairs.jsonl";
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| unreachable!("plain data: {error}"))
 }
 
 impl Folder {
@@ -42,19 +60,28 @@ impl Folder {
             manifest: None,
             runs: Vec::new(),
             pairs: None,
+            run: String::new(),
             _lock: lock,
         };
-        match std::fs::read_to_string(path.join("couple.json")) {
+        match std::fs::read_to_string(path.join(MANIFEST)) {
             Ok(text) => {
+                let damaged = |problem: &str| folder.unfit(&format!("{MANIFEST} is {problem}"));
                 let manifest: Manifest = serde_json::from_str(&text)
-                    .map_err(|error| folder.unfit(&format!("couple.json is damaged: {error}")))?;
+                    .map_err(|error| damaged(&format!("damaged: {error}")))?;
+                if !is_sealed_object("", text.trim_end()) {
+                    return Err(damaged("damaged: its checksum does not fit its contents"));
+                }
                 if manifest.spec != spec {
                     return Err(folder.unfit("its pairs are of another spec"));
                 }
                 folder.manifest = Some(manifest);
                 folder.read_pairs()?;
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if path.join(PAIRS).exists() {
+                    return Err(folder.unfit(&format!("it has {PAIRS} and no {MANIFEST}")));
+                }
+            }
             Err(error) => return Err(failed(error)),
         }
         Ok(folder)
@@ -69,17 +96,27 @@ impl Folder {
 
     /// Reads the pairs. A last line that a kill has cut off is left out, and run again.
     fn read_pairs(&mut self) -> Result<(), Failed> {
-        let text = match std::fs::read_to_string(self.path.join("pairs.jsonl")) {
+        let text = match std::fs::read_to_string(self.path.join(PAIRS)) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(self.unfit(&format!("pairs.jsonl: {error}"))),
+            Err(error) => return Err(self.unfit(&format!("{PAIRS}: {error}"))),
         };
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let run = self.manifest.as_ref().map(Manifest::run).unwrap_or_default();
+        let mut seen = HashSet::new();
         for (number, line) in whole.lines().enumerate() {
-            let run = serde_json::from_str(line).map_err(|error| {
-                self.unfit(&format!("pairs.jsonl is damaged at line {}: {error}", number + 1))
-            })?;
-            self.runs.push(run);
+            let damaged = |problem: &str| {
+                self.unfit(&format!("{PAIRS} is damaged at line {}: {problem}", number + 1))
+            };
+            if !is_sealed_object(&run, line) {
+                return Err(damaged("its checksum does not fit its contents and this run"));
+            }
+            let pair: PairRun =
+                serde_json::from_str(line).map_err(|error| damaged(&error.to_string()))?;
+            if !seen.insert(pair.index) {
+                return Err(damaged(&format!("pair {} is there twice", pair.index)));
+            }
+            self.runs.push(pair);
         }
         Ok(())
     }
@@ -107,30 +144,32 @@ impl Folder {
             settings: settings.clone(),
             functions: names,
         };
-        let text = serde_json::to_string_pretty(&manifest).expect("plain data");
-        // Under another name first, so that a kill leaves a whole file.
-        let (new, path) = (self.path.join("couple.json.new"), self.path.join("couple.json"));
-        std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)).map_err(failed)?;
+        let text = seal_object("", &json(&manifest)) + "\n";
+        let run = manifest.run();
+        let lines: String = self.runs.iter().map(|pair| line(&run, pair)).collect();
+        let path = self.path.join(PAIRS);
+        write_whole(&self.path.join(MANIFEST), text.as_bytes())
+            .and_then(|()| write_whole(&path, lines.as_bytes()))
+            .map_err(|error| Failed::Run(format!("--out: {error}")))?;
+        self.run = run;
         self.manifest = Some(manifest);
-        let mut lines = String::new();
-        for run in &self.runs {
-            lines += &serde_json::to_string(run).expect("plain data");
-            lines.push('\n');
-        }
-        let (new, path) = (self.path.join("pairs.jsonl.new"), self.path.join("pairs.jsonl"));
-        std::fs::write(&new, lines).and_then(|()| std::fs::rename(&new, &path)).map_err(failed)?;
         self.pairs = Some(OpenOptions::new().append(true).open(&path).map_err(failed)?);
         Ok(())
     }
 
     /// Adds a finished pair.
     pub fn add(&mut self, run: &PairRun) -> Result<(), Failed> {
-        let line = serde_json::to_string(run).expect("plain data") + "\n";
+        let sealed = line(&self.run, run);
         match &mut self.pairs {
             Some(file) => file
-                .write_all(line.as_bytes())
+                .write_all(sealed.as_bytes())
                 .map_err(|error| Failed::Run(format!("--out: {error}"))),
             None => Ok(()),
         }
     }
+}
+
+/// The line of a pair of this run.
+fn line(run: &str, pair: &PairRun) -> String {
+    seal_object(run, &json(pair)) + "\n"
 }

@@ -15,6 +15,10 @@ impl Univariate for Bernoulli {
         true
     }
 
+    fn is_bounded_by_type(&self) -> bool {
+        true
+    }
+
     fn support<'g>(&self, args: &[Term<'g>]) -> Support<'g> {
         Support { low: Some(args[0].constant(0.0)), high: Some(args[0].constant(1.0)) }
     }

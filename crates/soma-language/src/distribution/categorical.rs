@@ -18,6 +18,10 @@ impl Univariate for Categorical {
         true
     }
 
+    fn is_bounded_by_type(&self) -> bool {
+        true
+    }
+
     fn support<'g>(&self, args: &[Term<'g>]) -> Support<'g> {
         let end = |value: usize| Some(args[0].constant(value as f64));
         Support { low: end(1), high: end(args.len()) }

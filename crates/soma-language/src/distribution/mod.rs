@@ -110,6 +110,12 @@ pub trait Univariate: Sync {
         false
     }
 
+    /// Whether its values are bounded by what they are, and not by what the model says of them: an
+    /// indicator or a category.
+    fn is_bounded_by_type(&self) -> bool {
+        false
+    }
+
     /// What is wrong with arguments that each are in their domain, and how to mend it.
     fn problem(&self, args: &[Fact]) -> Option<(String, String)> {
         let _ = args;

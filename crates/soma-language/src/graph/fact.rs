@@ -76,6 +76,22 @@ fn outward(fact: Fact) -> Fact {
     Fact { low: fact.low - ulps(fact.low), high: fact.high + ulps(fact.high), ..fact }
 }
 
+/// What is known of a product of a number with itself.
+pub(super) fn square(a: Fact) -> Fact {
+    let ends = [a.low * a.low, a.high * a.high];
+    let low = if a.low <= 0.0 && a.high >= 0.0 { 0.0 } else { ends[0].min(ends[1]) };
+    Fact { low, high: ends[0].max(ends[1]), integer: a.integer }
+}
+
+/// What is known of a cube. Unless it is `plain`, its factors are multiplied in another order, with
+/// constants taken out, so that its values may pass the cubes of the ends by a few units in the
+/// last place.
+pub(super) fn cube(a: Fact, plain: bool) -> Fact {
+    let [low, high] = [a.low, a.high].map(|end| end * end * end);
+    let fact = Fact { low, high, integer: a.integer };
+    if plain { fact } else { outward(fact) }
+}
+
 /// What is known of `op` given what is known of its arguments.
 pub(super) fn fact_of(op: Op, args: &[Fact]) -> Fact {
     match op {

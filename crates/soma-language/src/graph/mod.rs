@@ -158,6 +158,27 @@ impl Graph {
         node
     }
 
+    /// Forgets what was known of some inputs, and all that followed from it.
+    pub(crate) fn restate(&mut self, inputs: &[(Node, Fact)]) {
+        for at in 0..self.entries.len() {
+            let node = Node(at as u32);
+            if let Some((_, fact)) = inputs.iter().find(|(input, _)| *input == node) {
+                self.entries[at].fact = *fact;
+                continue;
+            }
+            let entry = &self.entries[at];
+            if matches!(entry.op, Op::Input(..) | Op::Constant(_) | Op::Draw(..)) {
+                continue;
+            }
+            let facts: Vec<Fact> = entry.args().iter().map(|&arg| self.fact(arg)).collect();
+            let fact = match (entry.op, entry.args()) {
+                (Op::Binary(Binary::Mul), &[a, b]) if a == b => fact::square(facts[0]),
+                (op, _) => fact::fact_of(op, &facts),
+            };
+            self.entries[at].fact = fact;
+        }
+    }
+
     /// Notes that `node` is known to lie in an interval that the operations alone do not show.
     pub fn assume(&mut self, node: Node, fact: Fact) {
         let known = &mut self.entries[node.at()].fact;

@@ -1,6 +1,6 @@
 //! Operations as they are built: constants folded, factors of lower level moved out.
 
-use super::{Binary, Fact, Graph, Level, Node, Op, Unary};
+use super::{Binary, Graph, Level, Node, Op, Unary, fact};
 
 impl Graph {
     /// A function of one number.
@@ -170,15 +170,9 @@ impl Graph {
         }
         let node = self.folded(Binary::Mul, a, b);
         if a == b && self.constant_value(node).is_none() {
-            let fact = self.fact(a);
-            let low = if fact.low <= 0.0 && fact.high >= 0.0 {
-                0.0
-            } else {
-                (fact.low * fact.low).min(fact.high * fact.high)
-            };
-            let high = (fact.low * fact.low).max(fact.high * fact.high);
+            let fact = fact::square(self.fact(a));
             let known = &mut self.entries[node.at()].fact;
-            (known.low, known.high) = (low, high);
+            (known.low, known.high) = (fact.low, fact.high);
         }
         node
     }
@@ -206,9 +200,10 @@ impl Graph {
                 let square = self.mul(a, a);
                 let cube = self.mul(square, a);
                 // The product's interval does not know that both factors have one sign.
-                let fact = self.fact(a);
-                let [low, high] = [fact.low, fact.high].map(|end| end * end * end);
-                self.assume(cube, Fact { low, high, integer: fact.integer });
+                let plain = self.args_if(square, Binary::Mul) == Some([a, a])
+                    && self.args_if(cube, Binary::Mul).is_some_and(|args| args.contains(&square));
+                let fact = fact::cube(self.fact(a), plain);
+                self.assume(cube, fact);
                 cube
             }
             Some(4.0) => {

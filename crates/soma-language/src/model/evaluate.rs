@@ -207,8 +207,8 @@ impl Model {
         self.programs.forward.run(inputs, self.rows(records.len()), workspace, &mut [], records);
     }
 
-    /// The noise e with x = T(theta, e). Where a coordinate is discrete, its uniform is drawn among
-    /// those that give it.
+    /// The noise e with x = T(theta, e). Where a coordinate is discrete, its noise is drawn among
+    /// that which gives it.
     pub fn inverse(
         &self,
         theta: &[f64],

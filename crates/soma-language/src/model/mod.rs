@@ -5,6 +5,7 @@ mod density;
 mod describe;
 mod evaluate;
 mod formulas;
+mod posterior;
 mod transform;
 
 pub(crate) use describe::support_words;
@@ -12,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::check::{Binding, Block, Defined, Scope, Variable};
+use crate::check::{Binding, Block, Defined, Law, Scope, Variable};
 use crate::data::Data;
 use crate::error::{Mistakes, Problem};
 use crate::graph::{Fact, Graph, Node};
@@ -20,13 +21,13 @@ use crate::program::{Program, Widths};
 use crate::syntax;
 use formulas::Formulas;
 
-/// What one coordinate of the noise of a record is.
+/// How a record follows one coordinate of its noise, which is standard normal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
-    /// Standard normal.
-    Normal,
-    /// Uniform on (0, 1): the record's coordinate is discrete.
-    Uniform,
+    /// Smoothly and one to one.
+    Smooth,
+    /// In jumps: the record's coordinate is discrete, the quantile of Phi(e).
+    Jumping,
 }
 
 /// A theta that is none of the model.
@@ -71,6 +72,7 @@ struct Programs {
     pull_back: Program,
     push_forward: Program,
     affine: Option<Program>,
+    posterior: Option<Program>,
 }
 
 /// A compiled model.
@@ -178,6 +180,7 @@ impl Model {
         let free_gradient = graph.borrow_mut().pull_back(&weighted, &formulas.free);
         let likelihood = formulas.log_likelihood();
         let sum = graph.borrow_mut().sum(likelihood);
+        let posterior = formulas.posterior_free(log_prior_free, sum, &constrained);
         let forward = formulas.forward();
         let (pull_theta, pull_noise) = formulas.pull_back(&forward);
         let beside = |outputs: &[Node], rows: &[Node], beside_row: usize| {
@@ -205,6 +208,7 @@ impl Model {
             push_forward: beside(&[], &formulas.push_forward(&forward), noise.len()),
             affine: formulas.affine(&forward).map(|nodes| program(&nodes, &[])),
             forward: program(&[], &forward),
+            posterior: posterior.map(|nodes| program(&nodes, &[])),
         };
         drop(formulas);
         Model { graph: graph.into_inner(), names, parameters, record, noise, derived, programs }
@@ -233,7 +237,7 @@ impl Model {
         self.record.coordinates
     }
 
-    /// What each coordinate of the noise of a record is.
+    /// How a record follows each coordinate of its noise.
     pub fn noise(&self) -> &[Noise] {
         &self.noise
     }
@@ -243,6 +247,28 @@ impl Model {
         let entries =
             self.record.variables.iter().flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k]));
         entries.map(|node| self.graph.fact(node)).collect()
+    }
+
+    /// What the type of each coordinate of a record says of it, and the model does not add: an
+    /// indicator and a category have their values, a count is a whole number from 0 up, and
+    /// another number is any number.
+    pub(crate) fn type_facts(&self) -> Vec<Fact> {
+        let of = |variable: &Variable, fact: Fact| match &variable.law {
+            Law::Each(family, _) if family.is_bounded_by_type() => fact,
+            Law::Each(family, _) if family.is_discrete() => {
+                Fact { low: 0.0, high: f64::INFINITY, integer: true }
+            }
+            _ => Fact::ANY,
+        };
+        let variables = self.record.variables.iter();
+        let coordinates = variables.flat_map(|v| v.coordinates.iter().map(move |_| v));
+        coordinates.zip(self.record_facts()).map(|(v, fact)| of(v, fact)).collect()
+    }
+
+    /// The nodes of the coordinates of a record.
+    pub(crate) fn record_nodes(&self) -> Vec<Node> {
+        let variables = self.record.variables.iter();
+        variables.flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k])).collect()
     }
 
     /// The names of what the text of the parameters computes from theta.

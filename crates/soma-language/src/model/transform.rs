@@ -14,10 +14,10 @@ impl<'m> Formulas<'m> {
             let length = variable.shape.len();
             match &variable.law {
                 Law::Each(family, _) if family.is_discrete() => {
-                    kinds.extend(vec![Noise::Uniform; length])
+                    kinds.extend(vec![Noise::Jumping; length])
                 }
-                Law::Each(..) => kinds.extend(vec![Noise::Normal; length]),
-                Law::Whole(family, _) => kinds.extend(vec![Noise::Normal; family.noise(length)]),
+                Law::Each(..) => kinds.extend(vec![Noise::Smooth; length]),
+                Law::Whole(family, _) => kinds.extend(vec![Noise::Smooth; family.noise(length)]),
             }
         }
         kinds
@@ -25,11 +25,8 @@ impl<'m> Formulas<'m> {
 
     fn noise_inputs(&self) -> Vec<Node> {
         let mut graph = self.graph.borrow_mut();
-        let facts = self.noise_kinds().into_iter().map(|kind| match kind {
-            Noise::Normal => Fact::ANY,
-            Noise::Uniform => Fact::between(0.0, 1.0),
-        });
-        facts.enumerate().map(|(k, fact)| graph.input(Input::Noise, k, fact)).collect()
+        let length = self.noise_kinds().len();
+        (0..length).map(|k| graph.input(Input::Noise, k, Fact::ANY)).collect()
     }
 
     /// The record that the noise stands for.
@@ -44,7 +41,10 @@ impl<'m> Formulas<'m> {
                 Law::Each(family, _) => args
                     .iter()
                     .zip(noise.by_ref())
-                    .map(|(args, e)| family.quantile(e, args))
+                    .map(|(args, e)| match family.is_discrete() {
+                        true => family.quantile(e.normal_cdf(), args),
+                        false => family.quantile(e, args),
+                    })
                     .collect(),
                 Law::Whole(family, _) => {
                     let length = variable.shape.len();
@@ -70,7 +70,7 @@ impl<'m> Formulas<'m> {
                         return family.score(x, args);
                     }
                     let (below, above) = (family.cdf(x - 1.0, args), family.cdf(x, args));
-                    below + (above - below) * source.uniform()
+                    (below + (above - below) * source.uniform()).normal_quantile()
                 })),
                 Law::Whole(family, _) => noise.extend(family.whiten(&x, &args)),
             }
@@ -103,10 +103,10 @@ impl<'m> Formulas<'m> {
         self.graph.borrow_mut().push_forward(forward, &inputs, &tangents)
     }
 
-    /// Shift and factor, where the record is an affine function of normal noise.
+    /// Shift and factor, where the record is an affine function of its noise.
     pub(super) fn affine(&self, forward: &[Node]) -> Option<Vec<Node>> {
         let noise = self.noise_inputs();
-        if noise.len() > MAX_AFFINE || self.noise_kinds().contains(&Noise::Uniform) {
+        if noise.len() > MAX_AFFINE || self.noise_kinds().contains(&Noise::Jumping) {
             return None;
         }
         let mut graph = self.graph.borrow_mut();

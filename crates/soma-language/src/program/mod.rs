@@ -7,6 +7,7 @@
 //! that it does not read. This is also what another backend translates.
 
 mod compile;
+mod cost;
 mod lanes;
 mod random;
 mod run;

@@ -57,6 +57,25 @@ fn smallest(u: f64, guess: f64, most: f64, cdf: impl Fn(f64) -> f64) -> f64 {
     high
 }
 
+/// The smallest k whose probabilities up to it sum to u or more, where that takes few terms:
+/// `first` is that of 0, and `ratio`(k) that of k over that of k - 1.
+fn by_sum(u: f64, first: f64, ratio: impl Fn(f64) -> f64) -> Option<f64> {
+    const MOST_TERMS: usize = 300;
+    let (mut k, mut mass, mut sum) = (0.0, first, first);
+    for _ in 0..MOST_TERMS {
+        if sum >= u {
+            return Some(k);
+        }
+        k += 1.0;
+        mass *= ratio(k);
+        sum += mass;
+    }
+    None
+}
+
+/// Up to this mean the probabilities are added up.
+const SMALL_MEAN: f64 = 50.0;
+
 /// Where the quantile is about, from the mean and the standard deviation.
 fn guess(u: f64, mean: f64, deviation: f64) -> f64 {
     let e = normal_quantile(u.clamp(1e-300, 1.0 - 1e-16));
@@ -68,6 +87,11 @@ pub fn poisson_quantile(mean: f64, u: f64) -> f64 {
     if !(mean >= 0.0) || !mean.is_finite() {
         return f64::NAN;
     }
+    if mean < SMALL_MEAN
+        && let Some(k) = by_sum(u, (-mean).exp(), |k| mean / k)
+    {
+        return k;
+    }
     smallest(u, guess(u, mean, mean.sqrt()), f64::INFINITY, |k| poisson_cdf(mean, k))
 }
 
@@ -76,6 +100,13 @@ pub fn binomial_quantile(n: f64, p: f64, u: f64) -> f64 {
     if !(n >= 0.0 && (0.0..=1.0).contains(&p)) {
         return f64::NAN;
     }
+    let odds = p / (1.0 - p);
+    if n * p < SMALL_MEAN
+        && p < 0.9
+        && let Some(k) = by_sum(u, (n * (-p).ln_1p()).exp(), |k| odds * (n + 1.0 - k) / k)
+    {
+        return k.min(n);
+    }
     smallest(u, guess(u, n * p, (n * p * (1.0 - p)).sqrt()), n, |k| binomial_cdf(n, p, k))
 }
 
@@ -83,6 +114,13 @@ pub fn binomial_quantile(n: f64, p: f64, u: f64) -> f64 {
 pub fn negative_binomial_quantile(mean: f64, size: f64, u: f64) -> f64 {
     if !(mean >= 0.0 && size > 0.0 && mean.is_finite()) {
         return f64::NAN;
+    }
+    let share = mean / (size + mean);
+    if mean < SMALL_MEAN
+        && let Some(k) =
+            by_sum(u, (size * (-share).ln_1p()).exp(), |k| share * (size + k - 1.0) / k)
+    {
+        return k;
     }
     let deviation = (mean + mean * mean / size).sqrt();
     smallest(u, guess(u, mean, deviation), f64::INFINITY, |k| negative_binomial_cdf(mean, size, k))

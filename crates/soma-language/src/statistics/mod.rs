@@ -42,6 +42,7 @@ pub struct Statistics {
     moments: Option<ClampedMoments>,
     sensitivities: [Sensitivity; 2],
     reason: &'static str,
+    is_model_bounded: bool,
 }
 
 impl fmt::Debug for Statistics {
@@ -53,8 +54,31 @@ impl fmt::Debug for Statistics {
 impl Statistics {
     /// The statistics that `texts` mean, of records of `model`. An expression that is a vector is
     /// as many statistics.
+    ///
+    /// Their bounds follow from clamps and from the types of the record (indicators, categories,
+    /// counts). Where these give none, but the supports of the model do, the statistics are
+    /// [model-bounded](Statistics::is_model_bounded).
     pub fn new(texts: &[impl AsRef<str>], model: &Model) -> Result<Self, Mistakes> {
-        let graph = RefCell::new(model.graph.clone());
+        match Statistics::read(texts, model, model.type_facts(), false) {
+            Ok(statistics) => Ok(statistics),
+            Err(_) => Statistics::read(texts, model, model.record_facts(), true),
+        }
+    }
+
+    /// The same with the facts of the coordinates of a record.
+    fn read(
+        texts: &[impl AsRef<str>],
+        model: &Model,
+        record: Vec<Fact>,
+        is_model_bounded: bool,
+    ) -> Result<Self, Mistakes> {
+        let mut own = model.graph.clone();
+        let inputs: Vec<(Node, Fact)> =
+            model.record_nodes().into_iter().zip(record.iter().copied()).collect();
+        if !is_model_bounded {
+            own.restate(&inputs);
+        }
+        let graph = RefCell::new(own);
         let mut scope = match Scope::new(&graph, &Data::new()) {
             Ok(scope) => scope,
             Err(problem) => return Err(Mistakes(vec![problem.within("data", "")])),
@@ -87,14 +111,15 @@ impl Statistics {
             return Err(Mistakes(mistakes));
         }
         drop(scope);
-        Ok(Statistics::compile(graph.into_inner(), labels, nodes, model))
+        let statistics = Statistics::compile(graph.into_inner(), labels, nodes, record);
+        Ok(Statistics { is_model_bounded, ..statistics })
     }
 
-    fn compile(mut graph: Graph, labels: Vec<String>, nodes: Vec<Node>, model: &Model) -> Self {
-        let record_dim = model.record_dim();
+    fn compile(mut graph: Graph, labels: Vec<String>, nodes: Vec<Node>, record: Vec<Fact>) -> Self {
+        let record_dim = record.len();
         let widths = Widths { record: record_dim, ..Widths::default() };
         let facts: Vec<Fact> = nodes.iter().map(|&node| graph.fact(node)).collect();
-        let columns: Vec<Node> = (model.record_facts().into_iter().enumerate())
+        let columns: Vec<Node> = (record.into_iter().enumerate())
             .map(|(k, fact)| graph.input(Input::Record, k, fact))
             .collect();
         let values = Program::new(&graph, &[], &nodes, widths);
@@ -118,7 +143,15 @@ impl Statistics {
             moments,
             sensitivities,
             reason,
+            is_model_bounded: false,
         }
+    }
+
+    /// Whether the bounds rest on supports that the model assumes of continuous variables, or on
+    /// the number of trials of a binomial. Real records may lie outside of them: a curator must
+    /// clamp, or know that they do not.
+    pub fn is_model_bounded(&self) -> bool {
+        self.is_model_bounded
     }
 
     /// K, the number of statistics.
@@ -222,6 +255,10 @@ impl Statistics {
             let Sensitivity { l1, l2 } = self.sensitivity(neighbours);
             text +=
                 &format!("  sensitivity, one record {name}: l1 {l1}, l2 {l2} ({})\n", self.reason);
+        }
+        if self.is_model_bounded {
+            text += "  model-bounded: the bounds rest on supports that the model assumes; to \
+                     protect records that may lie outside, clamp them\n";
         }
         text
     }

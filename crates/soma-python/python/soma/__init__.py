@@ -13,6 +13,7 @@ from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
 from .fit import fit
+from .many import Fits, fit_many
 from .mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -34,12 +35,15 @@ from .models import (
     Regression,
     Uniform,
 )
-from .posterior import Chosen, Posterior, Settings, Tried
+from .posterior import Chosen, Move, Posterior, Settings, Tried
+from .predict import Prediction
 from .priors import DirichletPrior, Gamma, NormalInverseGamma, NormalPrior, Prior
+from .records import Records
 from .queries import Categories, CrossTable, CustomQuery, Gram, Histogram, LogSum, Mean, Query
 from .release import Release
 from .spec import Spec, parse_spec, read_spec
 from .stored import open
+from .text import Statistics, TextModel
 
 __all__ = [
     "Beta",
@@ -57,6 +61,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
+    "Fits",
     "Gamma",
     "Gaussian",
     "Gram",
@@ -68,19 +73,24 @@ __all__ = [
     "Mean",
     "Mechanism",
     "Model",
+    "Move",
     "Normal",
     "NormalInverseGamma",
     "NormalPrior",
     "Posterior",
+    "Prediction",
     "Predictors",
     "Prior",
     "Progress",
     "Query",
+    "Records",
     "Regression",
     "Release",
     "RoundedLaplace",
     "Settings",
     "Spec",
+    "Statistics",
+    "TextModel",
     "Tried",
     "Uniform",
     "WorkerLost",
@@ -89,6 +99,7 @@ __all__ = [
     "couple",
     "diagnose",
     "fit",
+    "fit_many",
     "open",
     "parse_spec",
     "read_spec",

@@ -23,6 +23,7 @@ __all__ = [
     "posterior_means",
     "read_arrow",
     "read_spec",
+    "run_program",
     "summarise",
 ]
 
@@ -126,27 +127,54 @@ class Problem:
         """The same with records to be imputed whatever the kernel, since they are to be stored."""
 
     @property
+    def labels(self) -> list[str]:
+        """A name for each released value."""
+
+    def predict(self, thetas: NDArray[Any], seed: int) -> NDArray[Any]:
+        """A replicated release at each theta, a row for each."""
+
+    @property
     def transports_in_vain(self) -> bool:
         """Whether a model's `transport` was asked, and never returned records that can be used."""
 
     def settings(self, text: str) -> Settings:
         """Reads the table `[sampler]` of a spec, with defaults for what it leaves out."""
 
-    def check_memory(self, settings: Settings, threads: int, stored: bool) -> None:
-        """A `MemoryError` if a run on so many threads cannot fit."""
+    def check_memory(
+        self, settings: Settings, threads: int, stored: bool, records_thin: int | None = None
+    ) -> None:
+        """A `MemoryError` if a run on so many threads, with its records, cannot fit."""
 
     def run_chain(
-        self, settings: Settings, chain: int, control: Control, store: Store | None = None
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], _Chosen | None]:
+        self,
+        settings: Settings,
+        chain: int,
+        control: Control,
+        store: Store | None = None,
+        records_thin: int | None = None,
+    ) -> tuple[
+        NDArray[Any],
+        NDArray[Any],
+        NDArray[Any],
+        _Chosen | None,
+        float | None,
+        list[tuple[str, int, int, int, int, int, float]],
+        NDArray[Any],
+    ]:
         """Runs chain number `chain` alone, without the GIL. With a store its draws go there."""
 
 def summarise(draws: NDArray[Any]) -> dict[str, float]:
     """The summary of the draws of one parameter, an array of shape (chain, draw)."""
 
 def judge(
-    names: Sequence[str], columns: Sequence[NDArray[Any]], acceptance: NDArray[Any]
-) -> tuple[bool, str, list[str]]:
-    """Whether draws can be trusted, the verdict in words, and the reasons one by one."""
+    names: Sequence[str],
+    columns: Sequence[NDArray[Any]],
+    acceptance: NDArray[Any],
+    log_density: NDArray[Any],
+    crossings: Sequence[float | None],
+    warmup: int | None = None,
+) -> tuple[bool, str, list[str], list[tuple[str, int]]]:
+    """Whether draws can be trusted, the verdict in words, the reasons, and settings to try."""
 
 def arrow_stream(
     columns: NDArray[Any],
@@ -285,6 +313,29 @@ class Run:
         """The kernel that each chain took, where it was to find one and has."""
 
     @property
+    def crossings(self) -> list[float | None]:
+        """How each chain crosses between pieces of the posterior."""
+
+    @property
+    def moves(self) -> list[list[tuple[str, int, int, int, int, int, float]]]:
+        """What the moves of each chain did after warm-up."""
+
+    @property
+    def first_chain(self) -> int:
+        """The number of the first chain."""
+
+    @property
+    def records_thin(self) -> int | None:
+        """Of how many draws one has its imputed records stored."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+
+    def records(self, dim: int, column: int) -> list[NDArray[Any]]:
+        """Column number `column` of the stored records, which are `dim` wide, by chain."""
+
+    @property
     def complete(self) -> bool:
         """Whether all draws were made."""
 
@@ -298,3 +349,6 @@ class Run:
 
     def column(self, name: str) -> list[NDArray[Any]]:
         """The draws of one parameter (or `acceptance`, or `log_density`), by chain."""
+
+def run_program(args: Sequence[str]) -> int:
+    """Runs the program `soma` on these arguments, of which the first is its name. Gives its exit code."""

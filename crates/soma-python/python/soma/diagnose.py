@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from . import _soma
-from .posterior import Posterior, shown
+from .posterior import Posterior, shown, verdict
 from .stored import open
 
 
@@ -26,6 +25,9 @@ class Diagnosis:
     """The verdict in words, and what to do where it is not good."""
     reasons: tuple[str, ...] = ()
     """What speaks against the draws, one by one; empty where they can be trusted."""
+    advice: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Arguments of `soma.fit` to try otherwise, where a longer run may help: the numbers that
+    `soma fit` names."""
 
     def __repr__(self) -> str:
         return f"{shown(self.table)}\n\n{self.reason}"
@@ -36,7 +38,9 @@ def diagnose(source: Any) -> Diagnosis:
 
     The thresholds are those of Vehtari et al. (2021), as on the command line: R-hat below 1.01, and
     100 effective draws for each chain, in the bulk and in the tails. Draws that hardly moved, an
-    acceptance rate near 0 and a single chain are reasons against them, too.
+    acceptance rate near 0 and a single chain are reasons against them, too; and so is a sharp
+    release of few records whose posterior may be in pieces, where the chains may not have gone from
+    one to another: then the reason says that it cannot be known.
 
     Args:
         source: a `Posterior`; the folder of a stored run; an Arrow table, see
@@ -46,10 +50,8 @@ def diagnose(source: Any) -> Diagnosis:
     True
     """
     posterior = _posterior(source)
-    trusted, reason, reasons = _soma.judge(
-        posterior.parameters, list(posterior._columns), posterior.acceptance
-    )
-    return Diagnosis(posterior.summary(), trusted, reason, tuple(reasons))
+    trusted, reason, reasons, advice = verdict(posterior)
+    return Diagnosis(posterior.summary(), trusted, reason, reasons, advice)
 
 
 def _posterior(source: Any) -> Posterior:

@@ -6,17 +6,19 @@ import dataclasses
 import os
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Literal
 
 from . import _soma
-from ._checks import how_to_run, shortened
+from ._checks import how_to_run, shortened, whole
 from ._described import toml
 from ._engine import processors, run_tasks
 from ._progress import Reporter, Show
 from .model import Model
 from .models import BuiltinModel
-from .posterior import ChainDraws, Chosen, Posterior, Settings
+from .posterior import ChainDraws, Chosen, Move, Posterior, Settings
+from .records import Records, records_of
 from .release import Release
 from .stored import finished, open_store, stored_posterior
 
@@ -40,6 +42,7 @@ def fit(
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    records: bool = False,
     records_thin: int | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
@@ -67,8 +70,10 @@ def fit(
             `soma diagnose` read it. Without an executor.
         resume: whether to go on with the run in the folder, from its last checkpoints. A model or
             query of your own must be as it was: SOMA cannot tell.
-        records_thin: of how many draws one has its imputed records stored in the folder, as
-            `[output]` of a spec says it; none, if left out.
+        records: whether to keep the imputed records too: `Posterior.records`. With `out` they go
+            into the folder.
+        records_thin: of how many draws one has its imputed records kept, as `[output]` of a spec
+            says it; 1, if left out with `records=True`.
         executor: where chains run: any `concurrent.futures.Executor`, such as a process pool or
             `dask.distributed.Client.get_executor()`. In threads of this process, if left out.
         threads: the number of threads, without an executor; one for each processor, if left out.
@@ -102,15 +107,20 @@ def fit(
         "seed": seed,
     }
     sampler = f"sampler = {toml(options)}\n"
+    if records_thin is not None:
+        records_thin = whole("records_thin", records_thin)
+    elif records:
+        records_thin = 1
     with_records = records_thin is not None
     problem = problem_of(release, model, with_records)
+    kept = records_thin if out is None else None
     if executor is None:
         wanted = problem.settings(sampler)
-        problem.check_memory(wanted, threads or processors(), out is not None)
+        problem.check_memory(wanted, threads or processors(), out is not None, kept)
     store = open_store(out, resume, problem, release, model, sampler, records_thin, executor)
     settings = Settings._of((store and store.settings) or problem.settings(sampler))
     tasks = [
-        _Chain(release, model, sampler, chain, store, with_records)
+        _Chain(release, model, sampler, chain, store, with_records, kept)
         for chain in range(settings.chains)
     ]
     iterations = settings.warmup + settings.draws * settings.thin
@@ -144,6 +154,44 @@ def fit(
         settings=settings,
         seconds=time.monotonic() - start,
         interrupted=results.interrupted or any(piece.stopped for piece in pieces),
+        records=kept and keeper(release.n, problem.record_dim, kept, model),
+    )
+
+
+def keeper(
+    n: int, width: int, thin: int, model: Model | BuiltinModel | None
+) -> Callable[[Sequence[ChainDraws], int], Records]:
+    """What makes the records of a posterior of the chains, of which so many draws are kept."""
+
+    def keep(chains: Sequence[ChainDraws], draws: int) -> Records:
+        pieces = [chain.records for chain in chains if chain.records is not None]
+        return records_of(pieces, n, width, draws, thin, model)
+
+    return keep
+
+
+def fit_here(
+    release: Release, model: Model | BuiltinModel, sampler: str, control: _soma.Control
+) -> Posterior:
+    """The posterior of chains that are run here, one after the other, until `control` says stop."""
+    problem = problem_of(release, model)
+    settings = Settings._of(problem.settings(sampler))
+    start = time.monotonic()
+    pieces = [
+        _Chain(release, model, sampler, chain, None).run(control)
+        for chain in range(settings.chains)
+    ]
+    pieces = [piece for piece in pieces if len(piece.log_density)]
+    if not pieces:
+        raise KeyboardInterrupt("there was no draw yet")
+    return Posterior._of_chains(
+        pieces,
+        parameters=problem.outputs,
+        release=release,
+        model=model,
+        settings=settings,
+        seconds=time.monotonic() - start,
+        interrupted=control.stopped,
     )
 
 
@@ -175,12 +223,13 @@ class _Chain:
     chain: int
     store: _soma.Store | None
     with_records: bool
+    records_thin: int | None = None
 
     def run(self, control: _soma.Control) -> ChainDraws:
         problem = problem_of(self.release, self.model, self.with_records)
         settings = (self.store and self.store.settings) or problem.settings(self.sampler)
-        values, acceptance, log_density, chosen = problem.run_chain(
-            settings, self.chain, control, self.store
+        values, acceptance, log_density, chosen, crossing, moves, records = problem.run_chain(
+            settings, self.chain, control, self.store, self.records_thin
         )
         return ChainDraws(
             self.chain,
@@ -189,5 +238,8 @@ class _Chain:
             log_density,
             Chosen._of(chosen),
             stopped=control.stopped,
+            crossing=crossing,
             transports_in_vain=problem.transports_in_vain,
+            moves=tuple(Move(*made) for made in moves),
+            records=records if self.records_thin else None,
         )

@@ -16,9 +16,20 @@ _OPTIONAL = ("sample_prior", "log_prior", "transport", "log_density")
 
 
 class Model:
-    """The base class of models of your own.
+    """A model as text; or the base class of models of your own.
 
-    A subclass names its parameters, and says how to draw records given parameters theta and how to
+    `soma.Model(parameters, record, **data)` is the model that two texts describe, in the language
+    of docs/language.md, with numbers and lists of numbers that they name. It runs wholly in Rust:
+
+    >>> model = soma.Model("p ~ beta(1, 1)", "yes ~ bernoulli(p)")
+    >>> release = soma.Release(
+    ...     query=soma.Statistics(["yes"]), statistic="sum", n=100,
+    ...     mechanism=soma.Laplace(epsilon=1.0), values=[31.0])
+    >>> posterior = soma.fit(release, model, chains=2, warmup=200, draws=300, seed=1)
+    >>> bool(0.2 < posterior["p"].mean() < 0.4)
+    True
+
+    What text cannot say is a subclass. It names its parameters, and says how to draw records given parameters theta and how to
     draw theta given records, always for many records at a time. Its methods must be functions of
     their arguments alone, and all their randomness must come from the `rng` that they are given:
     then the same seed gives the same draws, on any number of threads or machines.
@@ -43,8 +54,25 @@ class Model:
     (2, 300, 1)
     """
 
+    def __new__(cls, *texts: Any, **data: Any) -> Any:
+        if cls is not Model:
+            return super().__new__(cls)
+        if not texts and not ({"parameters", "record"} <= set(data)):
+            raise TypeError(
+                "soma.Model: takes the texts of a model, soma.Model(parameters, record, **data), "
+                "or is the base class of a model of your own"
+            )
+        from .text import TextModel
+
+        named = dict(zip(("parameters", "record"), texts))
+        own = {field: data.pop(field) for field in TextModel._own if field in data}
+        return TextModel(**named, **own, data=data or None)
+
     parameters: Sequence[str]
     """The names of the parameters, in the order of theta."""
+
+    record_columns: Sequence[str] | None = None
+    """The names of a record's columns, in `Posterior.records`; x1, x2, ..., if left out."""
 
     record_dim: int | None = None
     """The length of a record; as `propose` returns them, if left out."""

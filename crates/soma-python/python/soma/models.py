@@ -106,6 +106,12 @@ class Regression(BuiltinModel):
     """
 
     kind: ClassVar[str] = "regression"
+
+    @property
+    def record_columns(self) -> list[str]:
+        """The names of a record's columns, in `Posterior.records`."""
+        return [*(f"x{k + 1}" for k in range(len(self.predictors.mean))), "y"]
+
     priors = (
         NormalInverseGamma,
         "soma.NormalInverseGamma(mean=0.0, precision=0.5, shape=10.0, rate=10.0)",

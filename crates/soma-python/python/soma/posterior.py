@@ -12,6 +12,8 @@ import pandas as pd
 
 from . import _soma
 from ._checks import shortened
+from .predict import Prediction
+from .records import Records
 from .release import Release
 
 if TYPE_CHECKING:
@@ -71,6 +73,29 @@ class Chosen:
 
 
 @dataclasses.dataclass(frozen=True)
+class Move:
+    """What the sweeps, or one of the theta updates, of a chain did after warm-up."""
+
+    name: str
+    """"sweep", or the theta update."""
+    repeats: int
+    """How often it is made in an iteration."""
+    every: int
+    """In one of how many iterations."""
+    proposed: int
+    accepted: int
+    work: int
+    """Its work, counted in passes over one record."""
+    share: float
+    """Its share of all work of the chain."""
+
+    @property
+    def acceptance(self) -> float:
+        """The share of its proposals that was accepted."""
+        return self.accepted / self.proposed if self.proposed else float("nan")
+
+
+@dataclasses.dataclass(frozen=True)
 class ChainDraws:
     """The draws of one chain."""
 
@@ -82,8 +107,15 @@ class ChainDraws:
     """The kernel that the chain took, where it was to find one."""
     stopped: bool
     """Whether there would have been more."""
+    crossing: float | None = None
+    """The share of swaps that its ladder accepts at the weakest step; NaN where there should be a
+    ladder and is none; None where none is needed."""
     transports_in_vain: bool = False
     """Whether the model's `transport` never returned records that can be used."""
+    moves: tuple[Move, ...] = ()
+    """What its sweeps and theta updates did."""
+    records: NDArray[Any] | None = None
+    """The imputed records that were kept, one after the other."""
 
 
 class Posterior:
@@ -110,6 +142,10 @@ class Posterior:
     """How the run was made."""
     chosen: tuple[Chosen, ...]
     """Which kernel each chain took and why; empty unless the kernel was "auto"."""
+    moves: tuple[tuple[Move, ...], ...]
+    """What the sweeps and each theta update did after warm-up, for each chain."""
+    records: Records | None
+    """The imputed records, if they were asked for (`records=True`)."""
     seconds: float
     """How long the run took."""
     interrupted: bool
@@ -126,6 +162,9 @@ class Posterior:
         model: Model | BuiltinModel | None = None,
         settings: Settings | None = None,
         chosen: Sequence[Chosen] = (),
+        crossings: Sequence[float | None] = (),
+        moves: Sequence[Sequence[Move]] = (),
+        records: Records | None = None,
         seconds: float = float("nan"),
         interrupted: bool = False,
     ) -> None:
@@ -139,6 +178,9 @@ class Posterior:
         self.model = model
         self.settings = settings
         self.chosen = tuple(chosen)
+        self._crossings = list(crossings)
+        self.moves = tuple(tuple(chain) for chain in moves)
+        self.records = records
         self.seconds = seconds
         self.interrupted = interrupted
 
@@ -157,7 +199,12 @@ class Posterior:
         acceptance = np.stack([chain.acceptance[:length] for chain in kept])
         log_density = np.stack([chain.log_density[:length] for chain in kept])
         parameters = about.pop("parameters")
+        about["moves"] = [chain.moves for chain in kept]
+        records = about.pop("records", None)
+        if callable(records):
+            about["records"] = records(kept, length)
         about["chosen"] = [chain.chosen for chain in kept if chain.chosen is not None]
+        about["crossings"] = [chain.crossing for chain in kept]
         return cls(np.ascontiguousarray(columns), parameters, acceptance, log_density, **about)
 
     @classmethod
@@ -214,6 +261,32 @@ class Posterior:
         rows = [_soma.summarise(column) for column in self._columns]
         return pd.DataFrame(rows, index=pd.Index(self.parameters, name="parameter"))
 
+    def predict(
+        self, release: Release | None = None, *, draws: int = 1000, seed: int = 1
+    ) -> Prediction:
+        """Replicated releases: what would be published of new records, at thetas drawn here.
+
+        Args:
+            release: another release, such as one with another n; its values, which may be left as
+                zeros, are what `Prediction.p_values` compares with. The release of the posterior,
+                if left out.
+            draws: how many releases; theta is taken from draws that are evenly spaced.
+            seed: the same seed gives the same replications.
+
+        >>> posterior.predict(draws=200).values.shape
+        (200, 1)
+        """
+        from .fit import problem_of
+
+        release = self.release if release is None else release
+        if release is None or self.model is None:
+            raise ValueError("the posterior does not know its model: it was read from a table")
+        problem = problem_of(release, self.model)
+        thetas = self.draws.reshape(-1, len(self.parameters))
+        chosen = np.linspace(0, len(thetas) - 1, draws).round().astype(int)
+        values = problem.predict(np.ascontiguousarray(thetas[chosen]), seed)
+        return Prediction(tuple(problem.labels), values, np.array(release.values, dtype=float))
+
     def to_arviz(self) -> Any:
         """An ArviZ `InferenceData`, or `DataTree` with ArviZ 1.x.
 
@@ -235,12 +308,29 @@ class Posterior:
         _, chains, draws = self._columns.shape
         stopped = ", stopped before its end" if self.interrupted else ""
         table = shown(self.summary())
-        _, reason, _ = _soma.judge(self.parameters, list(self._columns), self.acceptance)
+        _, reason, _, _ = verdict(self)
         return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}\n\n{reason}"
 
     def _repr_html_(self) -> str:
         _, chains, draws = self._columns.shape
         return f"<p>{chains} chains of {draws} draws</p>{self.summary()._repr_html_()}"
+
+
+def verdict(posterior: Posterior) -> tuple[bool, str, tuple[str, ...], dict[str, int]]:
+    """Whether draws can be trusted; why, with what to try; the reasons; the settings to try."""
+    warmup = None if posterior.settings is None else posterior.settings.warmup
+    trusted, reason, reasons, advice = _soma.judge(
+        posterior.parameters,
+        list(posterior._columns),
+        posterior.acceptance,
+        posterior.log_density,
+        posterior._crossings,
+        warmup,
+    )
+    if advice:
+        settings = ", ".join(f"{name}={value}" for name, value in advice)
+        reason = f"{reason} Try {settings}."
+    return trusted, reason, tuple(reasons), dict(advice)
 
 
 def shown(table: pd.DataFrame) -> str:

@@ -49,16 +49,29 @@ class Release:
                 "release.values: there is no released value (given: []). Allowed: a number for "
                 "each statistic of the query."
             )
-        self._native()
+        if not self._is_text:
+            self._native()
+
+    @property
+    def _is_text(self) -> bool:
+        """Whether the query is known with a model only."""
+        return self.query.kind == "text" if isinstance(self.query, Query) else False
 
     @property
     def labels(self) -> tuple[str, ...]:
         """A name for each released value."""
+        if self._is_text:
+            return tuple(getattr(self.query, "texts"))
         return tuple(self._native().labels)
 
     @property
     def scales(self) -> tuple[float, ...]:
         """The scale of the noise of each released value."""
+        if self._is_text:
+            raise ValueError(
+                "release.scales: the scales of statistics as text follow with a model (given: "
+                "soma.Statistics). Allowed: print(posterior.predict()), or `soma check` on a spec."
+            )
         return tuple(self._native().scales)
 
     def _native(self, record_dim: int = 1) -> _soma.Release:
@@ -73,4 +86,6 @@ class Release:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if isinstance(self.query, CustomQuery):
             del fields["query"]
+        if self._is_text:
+            fields["statistics"] = getattr(fields.pop("query"), "texts")
         return f"release = {toml(fields)}\n"

@@ -13,6 +13,7 @@ from .fit import fit
 from .models import BuiltinModel
 from .posterior import Posterior
 from .release import Release
+from .text import Statistics, TextModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Spec:
     def fit(self, **options: Any) -> Posterior:
         """`soma.fit` as the spec says, but for what `options` say otherwise.
 
-        With `out=`, the imputed records are stored as `[output]` says. Without it there is no
-        folder to store them in, and a warning says so.
+        The imputed records are kept as `[output]` says: `Posterior.records`; with `out=`, in the
+        folder.
         """
         if self.model is None:
             raise ValueError("the spec has no [model]: call soma.fit with one of your own")
@@ -68,20 +69,18 @@ def parse_spec(text: str) -> Spec:
     """
     tables = _soma.read_spec(text)
     model = tables.get("model")
-    if model is not None and "record" in model:
-        raise ValueError(
-            "model.record: a model as text is not read by the Python package yet (given: a text). "
-            "Allowed: `soma fit` on this spec, or a model of soma or of your own."
-        )
     release = tables["release"]
-    release["query"] = _object(queries.Query, release["query"])
+    if "statistics" in release:
+        release["query"] = Statistics(release.pop("statistics"))
+    else:
+        release["query"] = _object(queries.Query, release["query"])
     release["mechanism"] = _object(mechanisms.Mechanism, release["mechanism"])
     if model is not None:
         if "prior" in model:
             model["prior"] = _prior(model["prior"])
         if "predictors" in model:
             model["predictors"] = models.Predictors(**model["predictors"])
-        model = _object(BuiltinModel, model)
+        model = TextModel(**model) if "record" in model else _object(BuiltinModel, model)
     return Spec(Release(**release), model, tables.get("sampler", {}), tables.get("output", {}))
 
 

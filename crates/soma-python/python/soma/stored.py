@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _soma
-from ._checks import whole
 from ._described import toml
 from .model import Model
 from .models import BuiltinModel
-from .posterior import ChainDraws, Chosen, Posterior, Settings
+from .posterior import ChainDraws, Chosen, Move, Posterior, Settings
+from .records import Records, column_names
 from .release import Release
 
 Folder = str | os.PathLike[str]
@@ -77,9 +78,11 @@ def _read(
             log_density,
             Chosen._of(chosen),
             not run.complete,
+            crossing=crossing,
+            moves=tuple(Move(*made) for made in moves),
         )
-        for number, (chosen, (*values, acceptance, log_density)) in enumerate(
-            zip(run.chosen, by_chain)
+        for number, (chosen, crossing, moves, (*values, acceptance, log_density)) in enumerate(
+            zip(run.chosen, run.crossings, run.moves, by_chain), start=run.first_chain
         )
         if len(log_density)
     ]
@@ -93,7 +96,34 @@ def _read(
         settings=Settings._of(run.settings),
         seconds=run.seconds,
         interrupted=not run.complete,
+        records=_records(run, release, model) if run.records_thin and model else None,
     )
+
+
+def _records(
+    run: _soma.Run, release: Release, model: Model | BuiltinModel
+) -> Callable[[Sequence[ChainDraws], int], Records]:
+    """What reads the records of a stored run, when they are asked for."""
+    thin = run.records_thin or 1
+    width = model._problem(release).record_dim
+
+    def keep(chains: Sequence[ChainDraws], draws: int) -> Records:
+        places = [chain.chain - run.first_chain for chain in chains]
+        stored = -(-draws // thin)
+
+        def read() -> NDArray[Any]:
+            columns = [run.records(width, column) for column in range(width)]
+            shape = (-1, run.n)
+            return np.stack(
+                [
+                    np.stack([by_chain[place].reshape(shape)[:stored] for by_chain in columns], -1)
+                    for place in places
+                ]
+            )
+
+        return Records(read, column_names(model, width), thin)
+
+    return keep
 
 
 def open_store(
@@ -107,14 +137,7 @@ def open_store(
     executor: Executor | None,
 ) -> _soma.Store | None:
     """Where a run is to be stored, if it is."""
-    if records_thin is not None:
-        records_thin = whole("records_thin", records_thin)
     if folder is None:
-        if records_thin is not None:
-            warnings.warn(
-                "records_thin: the imputed records are stored only with out=, a folder",
-                stacklevel=3,
-            )
         if resume:
             raise ValueError("resume: there is no run to go on with. Allowed: out=, its folder.")
         return None

@@ -43,7 +43,7 @@ pub fn spec() -> (Spec, Settings) {
 pub const EVERY: Duration = Duration::from_millis(2);
 
 pub fn options() -> Options {
-    Options { spec: SPEC.into(), records_thin: Some(7), checkpoint_every: EVERY }
+    Options { spec: SPEC.into(), records_thin: Some(7), checkpoint_every: EVERY, first_chain: 0 }
 }
 
 pub fn threads(count: usize) -> NonZeroUsize {

@@ -30,7 +30,7 @@ use crate::counts;
 use crate::error::{Failure, Invalid, Outcome};
 use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{KernelChoice, Records};
-use crate::release::{Release, SizePrior, Slotted};
+use crate::release::{Release, SizePrior, Total};
 use crate::rng::{Rng, stream};
 
 /// How a calibration is made.
@@ -74,9 +74,7 @@ impl Plan {
                 ));
             }
         }
-        let is_flat = |slotted: &Slotted| slotted.prior() == SizePrior::Flat;
-        let is_flat = template.release().slotted().is_some_and(is_flat);
-        if is_flat && self.settings().samples_counts(template) {
+        if template.release().total() == Total::Unknown(SizePrior::Flat) {
             return Err(counts::no_draws().under("release"));
         }
         self.settings().check(template)
@@ -290,13 +288,10 @@ fn simulate_counts(
 ) -> Outcome<(Problem, Vec<f64>)> {
     let release = template.release();
     let drawn = template.counts()?.simulate(rng)?;
-    let mut sums: Vec<f64> = drawn.sums.iter().map(|&sum| sum as f64).collect();
-    if release.slotted().is_some() {
-        sums.push(drawn.n as f64);
-    }
-    let values = truth.unwrap_or(release).publish(&sums, rng);
+    let sums: Vec<f64> = drawn.sums.iter().map(|&sum| sum as f64).collect();
+    let values = truth.unwrap_or(release).publish_sums(&sums, rng);
     let problem = template.with_release(release.with_values(&values)?)?;
-    let mut ranked = drawn.values;
+    let mut ranked = problem.with_derived(drawn.values);
     ranked.push(problem.counts()?.log_density(&drawn.sums));
     Ok((problem, ranked))
 }

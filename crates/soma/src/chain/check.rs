@@ -19,7 +19,7 @@ impl Snapshot {
     /// Whether this is a state of a chain of `problem`; says otherwise what is wrong.
     pub fn check(&self, problem: &Problem) -> Check {
         self.chain.check(problem)?;
-        Ladder::check(problem, &self.rungs, self.swaps, &self.chain)
+        Ladder::check(problem, &self.rungs, &self.swaps, &self.chain)
     }
 
     /// Whether this is a state of chain number `chain` of a run with these settings.

@@ -22,6 +22,8 @@ pub enum Engine<'a> {
     Counts {
         /// The chain.
         chain: Box<CountChain<'a>>,
+        /// What it is a chain of.
+        problem: &'a Problem,
         /// Whether it was chosen by the kernel `auto`.
         is_auto: bool,
     },
@@ -69,6 +71,14 @@ impl Settings {
 
     /// Whether the kernel can be used on `problem`.
     pub(super) fn check_engine(&self, problem: &Problem) -> Result<(), Invalid> {
+        if problem.wants_records() && problem.release().slotted().is_some() {
+            return Err(Invalid::new(
+                "kernel",
+                "imputed records are not stored where their number is unknown",
+                "[output] records, with n unknown",
+                "n = a number; or no stored records",
+            ));
+        }
         if self.kernel != KernelChoice::Counts {
             return Ok(());
         }
@@ -93,7 +103,7 @@ impl<'a> Engine<'a> {
             let counts = problem.counts()?;
             let chain = CountChain::new(counts, settings.seed, index, settings.warmup);
             let is_auto = settings.kernel == KernelChoice::Auto;
-            return Ok(Engine::Counts { chain: Box::new(chain), is_auto });
+            return Ok(Engine::Counts { chain: Box::new(chain), problem, is_auto });
         }
         let chain = Chain::new(problem, settings.kernel, settings.seed, index)?
             .with_moves(settings.moves, settings.warmup)?;
@@ -109,7 +119,7 @@ impl<'a> Engine<'a> {
             }
             EngineSnapshot::Counts { chain, is_auto } => {
                 let chain = Box::new(CountChain::restore(problem.counts()?, *chain)?);
-                Ok(Engine::Counts { chain, is_auto })
+                Ok(Engine::Counts { chain, problem, is_auto })
             }
         }
     }
@@ -127,7 +137,7 @@ impl<'a> Engine<'a> {
     pub fn draw(&self) -> Vec<f64> {
         match self {
             Engine::Records(chain) => chain.draw(),
-            Engine::Counts { chain, .. } => chain.draw(),
+            Engine::Counts { chain, problem, .. } => problem.with_derived(chain.draw()),
         }
     }
 
@@ -216,7 +226,7 @@ impl<'a> Engine<'a> {
     pub fn snapshot(&self) -> EngineSnapshot {
         match self {
             Engine::Records(chain) => EngineSnapshot::Records(Box::new(chain.snapshot())),
-            Engine::Counts { chain, is_auto } => {
+            Engine::Counts { chain, is_auto, .. } => {
                 let (chain, is_auto) = (Box::new(chain.snapshot()), *is_auto);
                 EngineSnapshot::Counts { chain, is_auto }
             }

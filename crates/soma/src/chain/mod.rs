@@ -1,6 +1,7 @@
 //! The data-augmentation loop: records given theta, theta given records.
 
 mod check;
+mod derived;
 mod engine;
 mod memory;
 mod problem;
@@ -14,6 +15,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+pub use derived::Derived;
 pub use engine::{Engine, EngineSnapshot};
 pub use memory::MemoryNeed;
 pub use problem::{Problem, Summary};
@@ -23,6 +25,7 @@ pub use theta::{MoveReport, MovesChoice, Schedule, State, Tally};
 pub use trial::{Chosen, ITERATION_WORK, Tried};
 use trial::{KERNEL_TRIAL, Trial};
 
+use crate::diagnostics::Crossing;
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, ModelProposals, Records};
 use crate::rng::{self, Rng};
@@ -58,7 +61,7 @@ pub struct Snapshot {
     chain: Stored,
     /// The hot rungs of its ladder.
     rungs: Vec<Stored>,
-    swaps: Swaps,
+    swaps: Vec<Swaps>,
 }
 
 /// The same of one chain, without its ladder.
@@ -81,6 +84,20 @@ impl Snapshot {
     /// How many iterations had been made.
     pub fn iteration(&self) -> u64 {
         self.chain.iteration
+    }
+}
+
+/// The name of the swaps with the ladder among the moves.
+const SWAP: &str = "swap";
+
+/// How a chain that made these moves crosses between the pieces that its posterior may be in.
+pub fn crossing(moves: &[MoveReport]) -> Crossing {
+    match moves.iter().find(|made| made.name == SWAP) {
+        None => Crossing::NotNeeded,
+        Some(MoveReport { repeats: 0, .. }) => Crossing::None,
+        Some(MoveReport { tally, .. }) => {
+            Crossing::Swaps(tally.accepted as f64 / tally.proposed as f64)
+        }
     }
 }
 
@@ -279,13 +296,15 @@ impl<'a> Chain<'a> {
         self.trial.as_ref().and_then(Trial::chosen)
     }
 
-    /// What the sweeps and each move of theta did after warm-up.
+    /// What the sweeps and each move of theta did after warm-up, and the swaps with the ladder.
+    /// Where there should be a ladder and is none, the swaps are made 0 times: see
+    /// [`crossing`].
     pub fn moves(&self) -> Vec<MoveReport> {
         let mut reports = self.moves.report();
-        if let Some(ladder) = &self.ladder {
-            let tally = ladder.tally();
-            let name = "swap".to_string();
-            reports.push(MoveReport { name, repeats: 1, every: 1, tally, share: 0.0 });
+        if self.ladder.is_some() || tempering::may_be_in_pieces(&self.problem) {
+            let tally = self.ladder.as_ref().map(Ladder::tally).unwrap_or_default();
+            let (name, repeats) = (SWAP.to_string(), u64::from(self.ladder.is_some()));
+            reports.push(MoveReport { name, repeats, every: 1, tally, share: 0.0 });
             let all: u64 = reports.iter().map(|report| report.tally.work).sum();
             let share = |work: u64| work as f64 / all.max(1) as f64;
             reports.iter_mut().for_each(|report| report.share = share(report.tally.work));

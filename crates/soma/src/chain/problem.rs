@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Derived;
 use crate::counts::CountProblem;
 use crate::error::{Invalid, Outcome, listed};
 use crate::kernel::Records;
@@ -65,6 +66,7 @@ pub struct Problem {
     model: Arc<dyn Model>,
     fixed: Option<Vec<f64>>,
     summaries: Vec<Summary>,
+    derived: Option<Arc<Derived>>,
     /// The same with counts of cells in the place of records; or why there is no such thing.
     counts: Result<Arc<CountProblem>, String>,
     /// Whether the records themselves are asked for.
@@ -108,6 +110,7 @@ impl Problem {
             model,
             fixed: None,
             summaries: Vec::new(),
+            derived: None,
             counts: counts.map(Arc::new),
             wants_records: false,
         };
@@ -140,6 +143,11 @@ impl Problem {
         Problem { wants_records: true, ..self }
     }
 
+    /// Whether records are to be stored.
+    pub(super) fn wants_records(&self) -> bool {
+        self.wants_records
+    }
+
     /// The problem with counts of cells in the place of records; or why there is no such thing.
     pub fn counts(&self) -> Result<&CountProblem, String> {
         if self.wants_records {
@@ -148,14 +156,25 @@ impl Problem {
         self.counts.as_deref().map_err(String::clone)
     }
 
+    /// The same with quantities derived from the outputs: named expressions, in order.
+    pub fn with_derived_quantities(
+        mut self,
+        expressions: &[(String, String)],
+    ) -> Result<Self, Invalid> {
+        let outputs = self.plain_outputs();
+        self.derived = Some(Arc::new(Derived::new(expressions, &outputs)?));
+        Ok(self)
+    }
+
     /// The same question of another release.
     pub fn with_release(&self, release: Release) -> Result<Self, Invalid> {
         let mut other = Problem::new(release, self.given.clone())?;
         other.wants_records = self.wants_records;
-        match &self.fixed {
-            Some(theta) => other.with_fixed(theta.clone(), self.summaries.clone()),
-            None => Ok(other),
+        if let Some(theta) = &self.fixed {
+            other = other.with_fixed(theta.clone(), self.summaries.clone())?;
         }
+        other.derived = self.derived.clone();
+        Ok(other)
     }
 
     /// What was published.
@@ -173,10 +192,16 @@ impl Problem {
         self.fixed.as_deref()
     }
 
-    /// The names of what a draw holds: theta and the counts of cells, where the release is of them;
-    /// theta, or summaries of the records where it is fixed; and the
-    /// number of records, where that is not public.
+    /// The names of what a draw holds: theta, or summaries of the records where it is fixed; and the
+    /// number of records, where that is not public; and derived quantities.
     pub fn outputs(&self) -> Vec<String> {
+        let mut names = self.plain_outputs();
+        names.extend(self.derived.iter().flat_map(|derived| derived.names().to_vec()));
+        names
+    }
+
+    /// The same without derived quantities.
+    fn plain_outputs(&self) -> Vec<String> {
         if let Ok(counts) = &self.counts {
             return counts.outputs();
         }
@@ -195,7 +220,12 @@ impl Problem {
 
     /// How many values a draw holds.
     pub fn output_count(&self) -> usize {
-        if let Ok(counts) = &self.counts {
+        let derived = self.derived.as_ref().map_or(0, |derived| derived.names().len());
+        self.plain_output_count() + derived
+    }
+
+    fn plain_output_count(&self) -> usize {
+        if let (None, Ok(counts)) = (&self.fixed, &self.counts) {
             return counts.output_count();
         }
         let own = match self.fixed {
@@ -207,23 +237,38 @@ impl Problem {
 
     /// What a draw holds of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
+        self.with_derived(self.plain_output(theta, records))
+    }
+
+    /// What a draw holds with the quantities that are derived from it.
+    pub(crate) fn with_derived(&self, mut draw: Vec<f64>) -> Vec<f64> {
+        if let Some(derived) = &self.derived {
+            derived.extend(&mut draw);
+        }
+        draw
+    }
+
+    fn plain_output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
+        if let Ok(counts) = &self.counts {
+            return self.counted(counts, theta, records);
+        }
         let d = self.model.record_dim();
         let slots = d - self.given.record_dim();
-        let held = || records.all().chunks_exact(d).filter(|row| slots == 0 || row[0] == 1.0);
-        if let Ok(counts) = &self.counts {
-            return counts.output_of(theta, held().map(|row| &row[slots..]));
-        }
+        let is_held = |row: &&[f64]| slots == 0 || row[0] == 1.0;
         let mut out = theta.to_vec();
         if self.fixed.is_some() {
             out.clear();
+            let mut shown = records.all().to_vec();
+            self.model.show(&mut shown);
             for c in slots..d {
-                let mut column: Vec<f64> = held().map(|row| row[c]).collect();
+                let rows = shown.chunks_exact(d).filter(is_held);
+                let mut column: Vec<f64> = rows.map(|row| row[c]).collect();
                 column.sort_unstable_by(f64::total_cmp);
                 out.extend(self.summaries.iter().map(|summary| summary.of(&column)));
             }
         }
         if slots == 1 {
-            out.push(held().count() as f64);
+            out.push(records.all().chunks_exact(d).filter(is_held).count() as f64);
         }
         out
     }
@@ -241,6 +286,20 @@ impl Problem {
             }
         }
         Ok(records)
+    }
+
+    /// What a draw of counts holds, the counts being those of the records.
+    fn counted(&self, problem: &CountProblem, theta: &[f64], records: &Records) -> Vec<f64> {
+        let parts = self.release.published_parts().iter();
+        let Some(cells) = parts.filter_map(|part| part.query().cells()).next() else {
+            return theta.to_vec();
+        };
+        let mut counts = vec![0; cells.count()];
+        let slots = self.model.record_dim() - self.given.record_dim();
+        let each = records.all().chunks_exact(self.model.record_dim().max(1));
+        let held = each.filter(|row| slots == 0 || row[0] == 1.0);
+        held.for_each(|row| counts[cells.cell_of(&row[slots..])] += 1);
+        problem.output_of(theta, &counts)
     }
 
     /// The normalised log density of the released values given the records.

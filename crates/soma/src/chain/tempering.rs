@@ -40,10 +40,11 @@ pub(super) struct Ladder {
     factors: Vec<f64>,
     /// The hot rungs.
     rungs: Vec<Chain<'static>>,
-    swaps: Swaps,
+    /// Of each hot rung with the one below it.
+    swaps: Vec<Swaps>,
 }
 
-/// What the swaps of a rung with the next did after warm-up.
+/// What the swaps of a rung with the one below it did after warm-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Swaps {
     pub(super) proposed: u64,
@@ -67,23 +68,35 @@ const RATIO: f64 = 4.0;
 /// The most hot rungs.
 const MOST_RUNGS: usize = 12;
 
-/// By how much the noise of each hot rung is wider than that of the release: nothing, if the
-/// release is not sharp or has too many records, or if its potential is neither L1 nor L2, so that
-/// wider noise is not of the same family. Nor for counts in bins: records that change their
-/// bin one at a time lead from any counts to any others that fit the release about as well.
-fn factors(problem: &Problem) -> Vec<f64> {
+/// Over how many noise scales the statistic of one record ranges, where the posterior may be in
+/// pieces: where the release is sharp and has few records. Not for counts in bins: records that
+/// change their bin one at a time lead from any counts to any others that fit the release about as
+/// well.
+fn sharpness(problem: &Problem) -> Option<f64> {
     let release = problem.release();
-    let is_norm = release.potential().norm().is_some();
-    if release.n() > MOST_RECORDS || release.query().bins().is_some() || !is_norm {
-        return Vec::new();
+    if release.n() > MOST_RECORDS || release.query().bins().is_some() {
+        return None;
     }
     let scales = release.sum_scales();
     let widths = release.query().bounds().into_iter().map(|(low, high)| high - low);
     let sharpness = widths.zip(&scales).map(|(width, scale)| width / scale).fold(0.0, f64::max);
-    if !(SHARP..=f64::MAX).contains(&sharpness) {
+    (sharpness >= SHARP).then_some(sharpness)
+}
+
+/// Whether the posterior may be in pieces between which only a ladder leads.
+pub(super) fn may_be_in_pieces(problem: &Problem) -> bool {
+    sharpness(problem).is_some()
+}
+
+/// By how much the noise of each hot rung is wider than that of the release: nothing, if the
+/// posterior is in one piece; nor if the potential is neither L1 nor L2, so that wider noise is not
+/// of the same family, or if the ladder would have too many rungs.
+fn factors(problem: &Problem) -> Vec<f64> {
+    let is_norm = problem.release().potential().norm().is_some();
+    let Some(sharpness) = sharpness(problem).filter(|it| is_norm && it.is_finite()) else {
         return Vec::new();
-    }
-    let ratio = 1.0 + (RATIO - 1.0) / (scales.len() as f64).sqrt();
+    };
+    let ratio = 1.0 + (RATIO - 1.0) / (problem.release().query().dim() as f64).sqrt();
     let span = (sharpness / SOFT).ln();
     let rungs = ((span / ratio.ln()).ceil() as usize).max(1);
     if rungs > MOST_RUNGS {
@@ -109,7 +122,8 @@ impl Ladder {
             .iter()
             .map(|factor| begin(heated(problem, *factor)?, Rng::from_seed(rng.random())))
             .collect::<Outcome<Vec<_>>>()?;
-        let ladder = Ladder { factors, rungs, swaps: Swaps::default() };
+        let swaps = vec![Swaps::default(); factors.len()];
+        let ladder = Ladder { factors, rungs, swaps };
         Ok((!ladder.rungs.is_empty()).then_some(ladder))
     }
 
@@ -129,7 +143,8 @@ impl Ladder {
         let potential = problem.release().potential();
         let (mut below, mut below_factor, mut release) = (cold, 1.0, problem.release());
         let mut is_turn = iteration.is_multiple_of(2);
-        for (rung, factor) in self.rungs.iter_mut().zip(&self.factors) {
+        let rungs = self.rungs.iter_mut().zip(&self.factors).zip(&mut self.swaps);
+        for ((rung, factor), swaps) in rungs {
             let ratio: f64 = below_factor / factor;
             if is_turn {
                 let taken = accepts(log_ratio(below, &rung.state, potential, ratio), rng);
@@ -137,8 +152,8 @@ impl Ladder {
                     exchange(below, release, &mut rung.state, rung.problem.release())?;
                 }
                 if is_warm {
-                    self.swaps.proposed += 1;
-                    self.swaps.accepted += u64::from(taken);
+                    swaps.proposed += 1;
+                    swaps.accepted += u64::from(taken);
                 }
             }
             (below, below_factor, release) = (&mut rung.state, *factor, rung.problem.release());
@@ -147,22 +162,32 @@ impl Ladder {
         Ok(())
     }
 
-    /// What the swaps did after warm-up, with the work of all hot rungs.
+    /// What the swaps of the two neighbours did that swap least, after warm-up, with the work of
+    /// all hot rungs. A ladder leads no further than its weakest step.
     pub(super) fn tally(&self) -> Tally {
         let reports = self.rungs.iter().flat_map(|rung| rung.moves());
         let work = reports.map(|report| report.tally.work).sum();
-        Tally { proposed: self.swaps.proposed, accepted: self.swaps.accepted, work }
+        let rate = |swaps: &&Swaps| swaps.accepted as f64 / swaps.proposed.max(1) as f64;
+        let least = self.swaps.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
+        let Swaps { proposed, accepted } = least.copied().unwrap_or_default();
+        Tally { proposed, accepted, work }
     }
 
     /// All that a checkpoint holds of the hot rungs.
-    pub(super) fn stored(&self) -> (Vec<Stored>, Swaps) {
-        (self.rungs.iter().map(Chain::stored).collect(), self.swaps)
+    pub(super) fn stored(&self) -> (Vec<Stored>, Vec<Swaps>) {
+        (self.rungs.iter().map(Chain::stored).collect(), self.swaps.clone())
     }
 
     /// Whether these are the hot rungs of the stored chain `cold`, of `problem`.
-    pub(super) fn check(problem: &Problem, rungs: &[Stored], swaps: Swaps, cold: &Stored) -> Check {
-        let counted = swaps.accepted <= swaps.proposed && swaps.proposed < MOST_COUNTED;
-        ensure(counted, "the counts of the swaps do not fit each other")?;
+    pub(super) fn check(
+        problem: &Problem,
+        rungs: &[Stored],
+        swaps: &[Swaps],
+        cold: &Stored,
+    ) -> Check {
+        let counted = |it: &Swaps| it.accepted <= it.proposed && it.proposed < MOST_COUNTED;
+        let fits = swaps.len() == rungs.len() && swaps.iter().all(counted);
+        ensure(fits, "the counts of the swaps do not fit each other")?;
         if rungs.is_empty() {
             return Ok(());
         }
@@ -181,7 +206,7 @@ impl Ladder {
     pub(super) fn restore(
         problem: &Problem,
         stored: Vec<Stored>,
-        swaps: Swaps,
+        swaps: Vec<Swaps>,
     ) -> Outcome<Option<Self>> {
         if stored.is_empty() {
             return Ok(None);

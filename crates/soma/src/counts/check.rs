@@ -3,7 +3,7 @@
 use super::chain::{CountMoves, CountSnapshot, MoveCounts, partitions_of};
 use super::problem::CountProblem;
 use super::shares::Shares;
-use super::total::Total;
+use crate::release::Total;
 use crate::rng;
 use crate::stored::{Check, MOST_COUNTED, ensure, finite};
 

@@ -14,7 +14,7 @@ use rand_distr::Exp1;
 use super::problem::CountProblem;
 use super::shares::Terms;
 use super::state::State;
-use super::total::Total;
+use crate::release::Total;
 use crate::rng::Rng;
 
 /// The most steps out of one move, shared at random between the two sides.

@@ -28,12 +28,12 @@ mod start;
 mod state;
 mod table;
 mod theta;
-mod total;
 mod tuning;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::release::{SizePrior, Total};
 pub use chain::{CountChain, CountMoves, CountSnapshot, MoveCounts};
 pub use problem::CountProblem;
 pub use published::{CountLaw, Likelihood, Published};
@@ -41,6 +41,3 @@ pub use shares::{CellModel, Shares};
 pub use simulate::Truth;
 pub(crate) use simulate::no_draws;
 pub use table::{Margin, Table};
-pub use total::Total;
-
-pub use crate::release::SizePrior;

@@ -1,16 +1,12 @@
 //! The problem of counts that a release of records is, where it is one.
 
-use std::sync::Arc;
-
 use super::problem::CountProblem;
-use super::published::{CountLaw, Likelihood, Published};
+use super::published::{Likelihood, Published};
 use super::shares::Shares;
-use super::table::Table;
-use super::total::Total;
+use super::table::{Margin, Table};
 use crate::error::Invalid;
-use crate::release::mechanism::{Noise, Publishing};
-use crate::release::query::{Axis, Cells};
-use crate::release::{Aggregate, Mechanism, Part, Release};
+use crate::release::query::Axis;
+use crate::release::{Aggregate, Part, Release};
 
 impl CountProblem {
     /// The counts behind `release`, with the probabilities of the cells from `shares`, which is
@@ -19,91 +15,84 @@ impl CountProblem {
         release: &Release,
         shares: impl FnOnce(&[Axis]) -> Option<Shares>,
     ) -> Result<Self, String> {
-        let cells = release.cells()?;
-        let shares = shares(&cells.axes)
-            .ok_or("the model gives no probabilities of the cells of the query")?;
-        let said = |invalid: Invalid| invalid.to_string();
-        let axes = cells.axes.iter().map(|axis| axis.labels.clone()).collect();
-        let table = Table::cross(axes).map_err(said)?;
+        let axes = axes(release)?;
+        let shares =
+            shares(&axes).ok_or("the model gives no probabilities of the cells of the query")?;
+        let table = Table::of_axes(&axes).map_err(|invalid| invalid.to_string())?;
         let mut rows = Vec::new();
-        for part in release.record_parts() {
-            let mechanism = part.mechanism().ok_or_else(|| {
-                format!("the part {:?} has a law of several sums together", part.name())
-            })?;
-            rows.extend(rows_of(&part, mechanism, &cells, &table, release.n()).map_err(said)?);
+        for part in release.published_parts() {
+            let kept = part.query().cells().map(|cells| cells.kept).unwrap_or_default();
+            let mut margins = table.margin(&kept).map_err(said)?;
+            margins.iter_mut().for_each(|margin| name(margin, &axes, &kept));
+            rows.extend(self::rows(part, release.n(), &margins)?);
         }
-        let problem = CountProblem::new(table, rows, Total::of(release), shares).map_err(said)?;
-        Ok(problem.with_cells(cells))
+        CountProblem::new(table, rows, release.total(), shares).map_err(|i| i.to_string())
     }
 }
 
-/// A row for each number of a part: the sum of its cells, under the law that it was released with.
-fn rows_of(
-    part: &Part,
-    mechanism: &Mechanism,
-    cells: &Cells,
-    table: &Table,
-    n: usize,
-) -> Result<Vec<Published>, Invalid> {
-    // A part that says no cells counts all records.
-    let kept = part.query().cells().map_or_else(Vec::new, |cells| cells.kept);
-    let margins = table.margin(&kept)?;
-    let numbers = part.values().iter().zip(mechanism.scales()).zip(margins);
-    numbers
-        .map(|((&value, &scale), margin)| {
-            let law = likelihood(mechanism, scale, value)?;
-            let law = match part.aggregate() {
-                Aggregate::Sum => law,
-                Aggregate::Mean => law.of_mean(n as f64),
-            };
-            let label = label(cells, &kept, margin.cells[0]);
-            Ok(Published::sum(label, &margin.cells, law))
-        })
-        .collect()
+impl Table {
+    /// The table with these axes.
+    fn of_axes(axes: &[Axis]) -> Result<Self, Invalid> {
+        Table::cross(axes.iter().map(|axis| axis.labels.clone()).collect())
+    }
 }
 
-/// The levels that a sum keeps, with a star for the axes that it is summed over.
-fn label(cells: &Cells, kept: &[usize], cell: usize) -> String {
+fn said(invalid: Invalid) -> String {
+    invalid.to_string()
+}
+
+/// The axes of the one table that all parts count in. A part that counts the records is the total of
+/// any table.
+fn axes(release: &Release) -> Result<Vec<Axis>, String> {
+    let mut found: Option<Vec<Axis>> = None;
+    for part in release.published_parts() {
+        let query = part.query();
+        if query.for_any_record(1).is_some() && query.counts_records() {
+            continue;
+        }
+        let Some(cells) = query.cells() else {
+            return Err(format!("a {} query sees more of a record than its cell", query.kind()));
+        };
+        match &found {
+            Some(axes) if *axes != cells.axes => {
+                return Err("the parts count records in different tables".into());
+            }
+            _ => found = Some(cells.axes),
+        }
+    }
+    found.ok_or_else(|| "no part of the release counts records in cells".into())
+}
+
+/// Names a sum by the levels that it keeps, with a star for each axis that it is summed over: sums
+/// of different axes may keep levels of the same name.
+fn name(margin: &mut Margin, axes: &[Axis], kept: &[usize]) {
     if kept.is_empty() {
-        return "total".into();
+        return;
     }
-    let (mut rest, mut names) = (cell, Vec::with_capacity(cells.axes.len()));
-    for (number, axis) in cells.axes.iter().enumerate().rev() {
+    let (mut rest, mut names) = (margin.cells[0], Vec::with_capacity(axes.len()));
+    for (number, axis) in axes.iter().enumerate().rev() {
         let level = axis.labels[rest % axis.labels.len()].as_str();
         names.push(if kept.contains(&number) { level } else { "*" });
         rest /= axis.labels.len();
     }
     names.reverse();
-    names.join(",")
+    margin.label = names.join(",");
 }
 
-fn likelihood(mechanism: &Mechanism, scale: f64, value: f64) -> Result<Likelihood, Invalid> {
-    let (noise, publishing) = (mechanism.noise(), *mechanism.publishing());
-    if publishing.is_plain() {
-        return Likelihood::new(noise, scale, value);
-    }
-    Ok(Likelihood::Other(Arc::new(AsPublished { noise, publishing, scale, value })))
-}
-
-/// A noisy value that was put on a lattice, rounded, clamped or suppressed.
-#[derive(Debug)]
-struct AsPublished {
-    noise: Noise,
-    publishing: Publishing,
-    scale: f64,
-    value: f64,
-}
-
-impl CountLaw for AsPublished {
-    fn log_density(&self, truth: f64) -> f64 {
-        self.publishing.log_density(self.noise, self.scale, self.value, truth)
-    }
-
-    fn centre(&self) -> f64 {
-        self.value.clamp(self.publishing.low, self.publishing.high)
-    }
-
-    fn sd(&self) -> f64 {
-        self.noise.variance(self.scale).sqrt()
-    }
+/// A row for each released number of a part: the sum of its cells, under the law that it was
+/// released with.
+fn rows(part: &Part, n: usize, margins: &[Margin]) -> Result<Vec<Published>, String> {
+    let Some(mechanism) = part.mechanism() else {
+        return Err("a part has a law of several sums together".into());
+    };
+    let numbers = part.values().iter().zip(mechanism.scales()).zip(margins);
+    let row = |((&value, &scale), margin): ((&f64, &f64), &Margin)| {
+        let law = Likelihood::published(mechanism, scale, value).map_err(said)?;
+        let law = match part.aggregate() {
+            Aggregate::Sum => law,
+            Aggregate::Mean => law.of_mean(n as f64),
+        };
+        Ok(Published::sum(margin.label.clone(), &margin.cells, law))
+    };
+    numbers.map(row).collect()
 }

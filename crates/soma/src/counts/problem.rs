@@ -6,10 +6,8 @@ use super::published::Published;
 use super::shares::{Shares, Terms};
 use super::state::{State, sums};
 use super::table::Table;
-use super::total::Total;
 use crate::error::Invalid;
-use crate::release::SizePrior;
-use crate::release::query::Cells;
+use crate::release::{SizePrior, Total};
 
 /// What a chain of counts works on.
 #[derive(Debug, Clone)]
@@ -24,8 +22,6 @@ pub struct CountProblem {
     starts: Vec<usize>,
     /// The published numbers that count a cell, and how often.
     of_cell: Vec<(usize, i64)>,
-    /// How records lie in the cells, where the release is one of records.
-    cells: Option<Cells>,
 }
 
 impl CountProblem {
@@ -68,21 +64,7 @@ impl CountProblem {
             Shares::Dirichlet(alpha) => alpha.iter().sum(),
             Shares::Model(_) => 0.0,
         };
-        Ok(CountProblem {
-            table,
-            published,
-            total,
-            shares,
-            alpha_sum,
-            starts,
-            of_cell,
-            cells: None,
-        })
-    }
-
-    /// The same of records that lie in these cells.
-    pub(super) fn with_cells(self, cells: Cells) -> Self {
-        CountProblem { cells: Some(cells), ..self }
+        Ok(CountProblem { table, published, total, shares, alpha_sum, starts, of_cell })
     }
 
     /// The cells.
@@ -184,24 +166,16 @@ impl CountProblem {
         }
     }
 
-    /// What a draw holds of imputed `records`, and of theta as the model of these records has it:
-    /// shares for a Dirichlet prior, and otherwise what the model shows.
-    pub fn output_of<'r>(
-        &self,
-        theta: &[f64],
-        records: impl Iterator<Item = &'r [f64]>,
-    ) -> Vec<f64> {
-        let mut counts = vec![0; self.table.cells()];
-        if let Some(cells) = &self.cells {
-            records.for_each(|record| counts[cells.cell_of(record)] += 1);
-        }
+    /// What a draw holds of counts that come from imputed records, and of theta as the model of
+    /// these records has it: shares for a Dirichlet prior, and otherwise what the model shows.
+    pub fn output_of(&self, theta: &[f64], counts: &[i64]) -> Vec<f64> {
         let mut values = theta.to_vec();
         if let (Shares::Model(model), true) = (&self.shares, self.shows_shares()) {
             let mut log_shares = vec![0.0; counts.len()];
             model.log_shares(theta, &mut log_shares);
             values.extend(log_shares.iter().map(|log| log.exp()));
         }
-        self.push_counts(&counts, &sums(self, &counts), &mut values);
+        self.push_counts(counts, &sums(self, counts), &mut values);
         values
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::error::{Invalid, finite, positive};
-use crate::release::mechanism::Noise;
+use crate::release::mechanism::{Mechanism, Noise, Publishing};
 use crate::release::potential::Coordinate;
 
 /// What was published of one true answer, as a function of that answer.
@@ -80,6 +80,19 @@ impl Likelihood {
         }
     }
 
+    /// `value` was published under `mechanism`, one of whose scales this is.
+    pub(super) fn published(
+        mechanism: &Mechanism,
+        scale: f64,
+        value: f64,
+    ) -> Result<Self, Invalid> {
+        if mechanism.publishing().is_plain() {
+            return Likelihood::new(mechanism.noise(), scale, value);
+        }
+        let (noise, publishing) = (mechanism.noise(), *mechanism.publishing());
+        Ok(Likelihood::Other(Arc::new(Processed { noise, publishing, scale, value })))
+    }
+
     /// The normalised log density of what was published, given the true answer.
     #[inline]
     pub fn log_density(&self, truth: f64) -> f64 {
@@ -151,6 +164,37 @@ impl CountLaw for OfMean {
 
     fn sd(&self) -> f64 {
         self.law.sd() * self.n
+    }
+}
+
+/// A value that was put on a lattice, rounded, clamped or suppressed.
+#[derive(Debug)]
+struct Processed {
+    noise: Noise,
+    publishing: Publishing,
+    scale: f64,
+    value: f64,
+}
+
+impl Processed {
+    /// Whether the truth may be anywhere on one side of the value.
+    fn is_end(&self) -> bool {
+        self.value <= self.publishing.low || self.value >= self.publishing.high
+    }
+}
+
+impl CountLaw for Processed {
+    fn log_density(&self, truth: f64) -> f64 {
+        self.publishing.log_density(self.noise, self.scale, self.value, truth)
+    }
+
+    fn centre(&self) -> f64 {
+        if self.is_end() { 0.5 * self.value.max(0.0) } else { self.value }
+    }
+
+    fn sd(&self) -> f64 {
+        let sd = self.noise.variance(self.scale).sqrt();
+        if self.is_end() { sd + 0.5 * self.value.abs() } else { sd }
     }
 }
 

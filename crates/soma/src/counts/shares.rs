@@ -6,9 +6,9 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
 
-use super::total::Total;
 use crate::error::{Invalid, positive};
 use crate::numeric::ln_gamma_shift::ln_gamma_shift;
+use crate::release::Total;
 use crate::rng::Rng;
 
 /// A model of the cells' probabilities with parameters theta, on a scale without bounds.

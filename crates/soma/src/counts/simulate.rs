@@ -7,16 +7,13 @@ use super::problem::CountProblem;
 use super::redraw::add_multinomial;
 use super::shares::{Shares, log_gamma_draw, sample_shares};
 use super::state::State;
-use super::total::Total;
 use crate::error::{Invalid, Outcome};
-use crate::release::SizePrior;
+use crate::release::{SizePrior, Total};
 use crate::rng::Rng;
 
 /// A truth: theta and counts drawn from the prior.
 #[derive(Debug, Clone)]
 pub struct Truth {
-    /// The number of records.
-    pub n: i64,
     /// The true answer of each published number.
     pub sums: Vec<i64>,
     /// What a draw holds of it, in the order of [`CountProblem::outputs`].
@@ -28,11 +25,11 @@ impl CountProblem {
     pub fn simulate(&self, rng: &mut Rng) -> Outcome<Truth> {
         let n = match self.total() {
             Total::Known(n) => n,
-            Total::Unknown(SizePrior::Poisson(mean)) => poisson(mean, rng)?,
+            Total::Unknown(SizePrior::Uniform { low, high }) => rng.random_range(low..=high) as i64,
+            Total::Unknown(SizePrior::Poisson { mean }) => poisson(mean, rng)?,
             Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
                 poisson(log_gamma_draw(shape, rng).exp() / rate, rng)?
             }
-            Total::Unknown(SizePrior::Uniform { low, high }) => rng.random_range(low..=high) as i64,
             Total::Unknown(SizePrior::Flat) => return Err(no_draws().into()),
         };
         let cells = self.table().cells();
@@ -52,7 +49,7 @@ impl CountProblem {
         if let Shares::Dirichlet(_) = self.shares() {
             state.shares = shares;
         }
-        Ok(Truth { n, values: self.output(&state), sums: state.sums })
+        Ok(Truth { values: self.output(&state), sums: state.sums })
     }
 }
 

@@ -20,7 +20,7 @@ use super::problem::CountProblem;
 use super::redraw::{add_multinomial, binomial};
 use super::shares::{Shares, log_gamma_draw, sample_shares};
 use super::state::{State, sums};
-use super::total::Total;
+use crate::release::Total;
 use crate::rng::Rng;
 
 /// One such move with ln q = -|step times a standard normal|. Whether it was accepted.

@@ -1,12 +1,11 @@
-//! Which records of two chains stand beside each other.
+//! Alignment of the records of two chains by their statistics.
 
 use std::cmp::Ordering;
 
 use crate::records::Records;
 
-/// Relabels one of two chains so that like stands by like. Records that both have are matched; of
-/// the others the first of one chain stands by the first of the other, in the order of their
-/// statistics, so that records with like statistics are given up together.
+/// Relabels one of two chains. Equal records are matched; the others are paired in the order of
+/// their statistics, so that records with similar statistics are replaced together.
 ///
 /// The order is that of the first coordinate, in as many steps as there are records:
 /// records that are equal are in the same step, and are looked for there.

@@ -7,7 +7,7 @@ use super::proposals::CoupledProposals;
 use super::select::by_bounds::{Bounded, Bounds};
 use super::select::by_cells::{AllByCells, CellDarts};
 use super::select::by_darts::Darts;
-use super::select::by_scan::{All, Block, SomePlaces, Weights};
+use super::select::by_scan::{Among, Weighed, Weights};
 use super::select::one_place::OnePlace;
 use super::select::places::{Move, Places, currents, place, taken};
 use crate::error::{Invalid, Outcome};
@@ -31,7 +31,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// What suits `n` records unless it is said: so few are weighed as fast in full.
+    /// The default for `n` records: up to 16 are weighed in full, which is as fast.
     pub fn usual(n: usize) -> Self {
         if n <= 16 { Choice::Maximal } else { Choice::Near }
     }
@@ -45,17 +45,16 @@ impl Choice {
     }
 }
 
-/// Where a uniformly drawn place takes more trials than `FLAT` + n / `PER`, weights differ too much
-/// for a few of them to stand for all, and chains part too often; up to `SCANNED` records the
-/// bounds of all of them are looked at instead, which takes longer the more there are. Chosen by
-/// the time that pairs take to meet.
+/// If a uniformly drawn place takes more than `FLAT` + n / `PER` trials, weights differ too much
+/// for a few of them to represent all, and chains part too often. Then the bounds of all weights
+/// are scanned instead, up to `SCANNED` records. Chosen by the time that pairs take to meet.
 const FLAT: f64 = 1.2;
 const PER: f64 = 100.0;
 const SCANNED: usize = 256;
 
-/// Up to so many records in bins are weighed in full; beyond, under one bound.
+/// Up to this number, records in bins are weighed in full; beyond it, under one bound.
 const FEW: usize = 1_000;
-/// So many cells serve in the place of the sums along the line.
+/// The number of cells that replace the ordered sums of the plain kernel.
 const CELLS: usize = 32;
 
 /// A kernel at work on two chains.
@@ -196,15 +195,17 @@ impl Sweep<'_, '_> {
                 make_moves::<_, Portable, 0, _>(potential, place, pair, proposals, rng)
             }
             Coupling::Subset { size, subset } => {
-                let part = SomePlaces { size, subset, next, order, weights };
+                let among = Among::Subset { size, subset, next, order };
+                let part = Weighed { among, weights };
                 make_moves::<_, Portable, 0, _>(potential, part, pair, proposals, rng)
             }
             Coupling::Blocks { size } => {
-                let block = Block { size, weights };
+                let block = Weighed { among: Among::Block { size }, weights };
                 make_moves::<_, Portable, 0, _>(potential, block, pair, proposals, rng)
             }
             Coupling::AllPlaces => {
-                make_moves::<_, Portable, 0, _>(potential, All(weights), pair, proposals, rng)
+                let all = Weighed { among: Among::All, weights };
+                make_moves::<_, Portable, 0, _>(potential, all, pair, proposals, rng)
             }
         }
     }
@@ -236,7 +237,8 @@ impl Work for Sweep<'_, '_> {
                 make_moves::<S, V, K, _>(potential, place, pair, proposals, rng)
             }
             Coupling::Subset { size, subset } => {
-                let part = SomePlaces { size, subset, next, order, weights };
+                let among = Among::Subset { size, subset, next, order };
+                let part = Weighed { among, weights };
                 make_moves::<S, V, K, _>(potential, part, pair, proposals, rng)
             }
             Coupling::Blocks { size } => {
@@ -245,7 +247,8 @@ impl Work for Sweep<'_, '_> {
             }
             Coupling::AllPlaces => {
                 if *soma == Choice::Maximal {
-                    return make_moves::<S, V, K, _>(potential, All(weights), pair, proposals, rng);
+                    let all = Weighed { among: Among::All, weights };
+                    return make_moves::<S, V, K, _>(potential, all, pair, proposals, rng);
                 }
                 let strategy = match plain.choose::<S, V, K>(&pair.first) {
                     Strategy::Uniform
@@ -280,7 +283,8 @@ impl Work for Sweep<'_, '_> {
                         make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
                     }
                     Strategy::Bins | Strategy::Boxes | Strategy::Weights => {
-                        make_moves::<S, V, K, _>(potential, All(weights), pair, proposals, rng)
+                        let all = Weighed { among: Among::All, weights };
+                        make_moves::<S, V, K, _>(potential, all, pair, proposals, rng)
                     }
                 }
             }

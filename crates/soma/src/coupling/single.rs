@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::pair::Pair;
 use super::proposals::CoupledProposals;
-use super::select::by_scan::{All, Weights};
+use super::select::by_scan::{Among, Weighed, Weights};
 use super::select::one_place::OnePlace;
 use super::select::places::{Move, currents, place, taken};
 use crate::chain::Problem;
@@ -79,7 +79,8 @@ impl<'a> SinglePair<'a> {
         let mut one = |mut place| taken::<P, Portable, 0>(&mut place, &at, &mut 0, rng);
         let (taken, relabel) = match kernel {
             SingleKernel::Soma => {
-                (taken::<P, Portable, 0>(&mut All(weights), &at, &mut 0, rng), true)
+                let mut places = Weighed { among: Among::All, weights };
+                (taken::<P, Portable, 0>(&mut places, &at, &mut 0, rng), true)
             }
             SingleKernel::RanImwg => (one(OnePlace::Random), false),
             SingleKernel::SysImwg => (one(OnePlace::Next), false),

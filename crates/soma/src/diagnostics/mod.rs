@@ -9,10 +9,12 @@
 //! [`rhat`], fewer than two), or all draws are equal, so that there is no variance to compare
 //! (ArviZ then takes all draws for effective). A NaN never means that all is well.
 
+mod advice;
 mod autocovariance;
 mod chains;
 mod column;
 mod ess;
+mod figures;
 mod mcse;
 mod quantile;
 mod rank;
@@ -21,12 +23,14 @@ mod rhat;
 mod summary;
 mod verdict;
 
+pub use advice::Advice;
 pub use chains::MIN_DRAWS;
 pub use column::Column;
 pub use ess::{ess_bulk, ess_mean, ess_quantile, ess_tail};
+pub use figures::{Crossing, RunFigures};
 pub use mcse::{mcse_mean, mcse_quantile};
 pub use quantile::quantile;
 pub use reason::Reason;
 pub use rhat::rhat;
 pub use summary::Summary;
-pub use verdict::{ESS_PER_CHAIN, MIN_ACCEPTANCE, MIN_CHANGES, RHAT, Verdict};
+pub use verdict::{APART, ESS_PER_CHAIN, MIN_ACCEPTANCE, MIN_CHANGES, MIN_SWAPS, RHAT, Verdict};

@@ -61,9 +61,29 @@ pub enum Reason {
     },
     /// There is one chain, which cannot disagree with another.
     OneChain,
+    /// The release is sharp and of few records, so that the posterior may be in pieces, and the
+    /// chains had no ladder to go from one to another by.
+    NoLadder,
+    /// As before, and the ladder of some chain hardly led anywhere.
+    FewSwaps {
+        /// The chain.
+        chain: usize,
+        /// The share of swaps accepted between the two rungs that swap least.
+        rate: f64,
+    },
+    /// The chains agree on the parameters, but match the release by different amounts.
+    Apart {
+        /// R-hat of the log density of the release.
+        rhat: f64,
+    },
 }
 
 impl Reason {
+    /// Whether it speaks against the draws only in that it cannot be known whether they are good.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Reason::NoLadder | Reason::FewSwaps { .. } | Reason::Apart { .. })
+    }
+
     /// What to do about it, in a sentence.
     pub fn remedy(&self) -> &'static str {
         match self {
@@ -77,6 +97,14 @@ impl Reason {
             }
             Reason::Disagree { .. } => "Raise the number of draws and the warm-up.",
             Reason::OneChain => "Run several chains.",
+            Reason::NoLadder => {
+                "Take the moves \"auto\" and a warm-up of 1000; where that says the same, the noise \
+                 has no ladder: run many chains and look whether all agree."
+            }
+            Reason::FewSwaps { .. } | Reason::Apart { .. } => {
+                "Raise the warm-up and the number of draws, run more chains, and look whether all \
+                 agree."
+            }
         }
     }
 }
@@ -116,6 +144,22 @@ impl Display for Reason {
                  are rough, and quantiles rougher"
             ),
             Reason::OneChain => write!(f, "one chain cannot disagree with another"),
+            Reason::NoLadder => write!(
+                f,
+                "the release is sharp and of few records, so that its posterior may be in pieces, \
+                 and the chains had no ladder to go from one to another by"
+            ),
+            Reason::FewSwaps { chain, rate } => write!(
+                f,
+                "the release is sharp and of few records, so that its posterior may be in pieces, \
+                 and the ladder of chain {chain} accepted {:.1}% of the swaps at its weakest step",
+                100.0 * rate
+            ),
+            Reason::Apart { rhat } => write!(
+                f,
+                "the chains match the release by different amounts (R-hat of its log density is \
+                 {rhat:.3}), so that they may be in different pieces of the posterior"
+            ),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::{Serialize, Serializer};
 
-use super::{Column, MIN_DRAWS, Reason};
+use super::{Column, Crossing, MIN_DRAWS, Reason, RunFigures};
 
 /// Chains whose R-hat is not below this disagree.
 pub const RHAT: f64 = 1.01;
@@ -20,11 +20,20 @@ pub const MIN_CHANGES: usize = 20;
 /// be drawn given the records in every iteration, do not show it.
 pub const MIN_ACCEPTANCE: f64 = 1e-3;
 
+/// Below this share of swaps at the weakest step of its ladder a chain hardly crosses between the
+/// pieces that its posterior may be in.
+pub const MIN_SWAPS: f64 = 0.01;
+
+/// Chains whose R-hat of the log density of the release is not below this may be in different
+/// pieces of the posterior. It is no parameter that anybody asks for, so that it need not be known
+/// as well as one: chains in different pieces have far larger ones.
+pub const APART: f64 = 1.1;
+
 /// A verdict on the draws of several parameters: trusted, unless there is a reason against it.
 ///
 /// R-hat and effective draws have the thresholds of Vehtari, Gelman, Simpson, Carpenter and
 /// Bürkner (2021). They tell nothing of chains that do not move, so that those are looked for
-/// first. Serialised it is `{"trusted", "reasons": [{"kind", ..., "message"}]}`.
+/// first. Serialised it is `{"trusted", "unknown", "reasons": [{"kind", ..., "message"}]}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// What speaks against the draws, the gravest first; at most one of a kind, for the parameter
@@ -37,9 +46,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// On the draws of some parameters. `acceptance` is the acceptance rate of each chain, NaN
-    /// where it is not known; empty, where none is.
-    pub fn of(columns: &[Column], acceptance: &[f64]) -> Self {
+    /// On the draws of some parameters, of a run of which this is known besides.
+    pub fn of(columns: &[Column], run: &RunFigures) -> Self {
         // Counts that a sharp release leaves no doubt of say nothing of the chains.
         let in_doubt = |column: &&Column| !(column.is_count && column.is_constant);
         let in_doubt: Vec<Column> = columns.iter().filter(in_doubt).cloned().collect();
@@ -57,7 +65,7 @@ impl Verdict {
         }
         reasons.extend(not_a_number(columns));
         reasons.extend(unmoved(columns, draws));
-        reasons.extend(refused(acceptance));
+        reasons.extend(refused(&run.acceptance));
         // Where nothing moved there is nothing to compare.
         let told = !reasons.iter().any(|reason| matches!(reason, Reason::Constant { .. }));
         if chains > 1 && (rhat >= RHAT || (rhat.is_nan() && told)) {
@@ -69,7 +77,16 @@ impl Verdict {
         if chains == 1 {
             reasons.push(Reason::OneChain);
         }
+        reasons.extend(uncrossed(&run.crossings));
+        if chains > 1 && run.log_density_rhat >= APART {
+            reasons.push(Reason::Apart { rhat: run.log_density_rhat });
+        }
         Verdict { reasons, rhat, ess }
+    }
+
+    /// Whether nothing speaks against the draws but that it cannot be known whether they are good.
+    pub fn is_unknown(&self) -> bool {
+        !self.is_trusted() && self.reasons.iter().all(Reason::is_unknown)
     }
 
     /// Whether the draws can be trusted.
@@ -121,6 +138,19 @@ fn refused(acceptance: &[f64]) -> Option<Reason> {
     (rate < MIN_ACCEPTANCE).then_some(Reason::Refused { chain, rate })
 }
 
+/// A chain without the ladder that it should have, or else the one whose ladder leads least far.
+fn uncrossed(crossings: &[Crossing]) -> Option<Reason> {
+    if crossings.contains(&Crossing::None) {
+        return Some(Reason::NoLadder);
+    }
+    let rates = crossings.iter().enumerate().filter_map(|(chain, crossing)| match crossing {
+        Crossing::Swaps(rate) => Some((chain, *rate)),
+        _ => None,
+    });
+    let (chain, rate) = rates.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (rate < MIN_SWAPS).then_some(Reason::FewSwaps { chain, rate })
+}
+
 impl Display for Verdict {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         let Verdict { reasons, rhat, ess } = self;
@@ -132,7 +162,11 @@ impl Display for Verdict {
             );
         }
         let all: Vec<String> = reasons.iter().map(Reason::to_string).collect();
-        write!(f, "Do not trust this: {}.", all.join("; "))?;
+        let head = match self.is_unknown() {
+            true => "It cannot be known whether this can be trusted",
+            false => "Do not trust this",
+        };
+        write!(f, "{head}: {}.", all.join("; "))?;
         let mut remedies: Vec<&str> = Vec::new();
         for remedy in reasons.iter().map(Reason::remedy) {
             if !remedies.contains(&remedy) {
@@ -154,11 +188,13 @@ impl Serialize for Verdict {
         #[derive(Serialize)]
         struct Told<'a> {
             trusted: bool,
+            unknown: bool,
             reasons: Vec<Stated<'a>>,
         }
         let stated = |reason| Stated { reason, message: reason.to_string() };
         let reasons = self.reasons.iter().map(stated).collect();
-        Told { trusted: self.is_trusted(), reasons }.serialize(serializer)
+        Told { trusted: self.is_trusted(), unknown: self.is_unknown(), reasons }
+            .serialize(serializer)
     }
 }
 
@@ -166,6 +202,10 @@ impl Serialize for Verdict {
 mod tests {
     use super::super::Summary;
     use super::*;
+
+    fn accepting(rates: &[f64]) -> RunFigures {
+        RunFigures { acceptance: rates.to_vec(), ..RunFigures::default() }
+    }
 
     /// A parameter that moves in each of so many chains, with this R-hat and these effective draws.
     fn column(name: &str, chains: usize, rhat: f64, ess: f64) -> Column {
@@ -178,9 +218,9 @@ mod tests {
 
     #[test]
     fn the_worst_parameter_is_named() {
-        let of = |columns: &[Column]| Verdict::of(columns, &[0.5; 4]).reasons;
+        let of = |columns: &[Column]| Verdict::of(columns, &accepting(&[0.5; 4])).reasons;
         let good = || column("a", 4, 1.002, 900.0);
-        let trusted = Verdict::of(&[good(), good()], &[0.5; 4]);
+        let trusted = Verdict::of(&[good(), good()], &accepting(&[0.5; 4]));
         assert!(trusted.is_trusted() && trusted.rhat == 1.002 && trusted.ess == 900.0);
         let disagree = Reason::Disagree { parameter: "b".into(), rhat: 1.2 };
         assert_eq!(of(&[good(), column("b", 4, 1.2, 900.0)]), [disagree]);
@@ -198,29 +238,58 @@ mod tests {
         let still = Column::of("a", &vec![vec![0.1; 1000]; 4]);
         assert_eq!(still.summary.sd, 0.0);
         assert!(still.summary.ess_bulk.is_nan() && still.summary.mcse_mean.is_nan());
-        let constant = Verdict::of(&[good(), still], &[0.5; 4]);
+        let constant = Verdict::of(&[good(), still], &accepting(&[0.5; 4]));
         assert_eq!(constant.reasons, [Reason::Constant { parameter: "a".into() }]);
         // Three chains move, and one does not.
         let changes = vec![700, 0, 650, 720];
         let stuck = Column { changes, ..column("a", 4, 1.0, 2000.0) };
-        let stuck = Verdict::of(&[good(), stuck], &[]);
+        let stuck = Verdict::of(&[good(), stuck], &accepting(&[]));
         let hardly =
             |changes| Reason::HardlyMoved { parameter: "a".into(), chain: 1, changes, draws: 1000 };
         assert_eq!(stuck.reasons, [hardly(0)]);
         let few = Column { changes: vec![700, 19, 650, 720], ..column("a", 4, 1.0, 2000.0) };
-        assert_eq!(Verdict::of(&[few], &[]).reasons, [hardly(19)]);
+        assert_eq!(Verdict::of(&[few], &accepting(&[])).reasons, [hardly(19)]);
         let enough = Column { changes: vec![20; 4], ..column("a", 4, 1.0, 2000.0) };
-        assert!(Verdict::of(&[enough], &[f64::NAN; 4]).is_trusted());
+        assert!(Verdict::of(&[enough], &accepting(&[f64::NAN; 4])).is_trusted());
         // Parameters that move given records that do not.
-        let frozen = Verdict::of(&[good()], &[0.4, 0.3, 1e-5, 0.2]);
+        let frozen = Verdict::of(&[good()], &accepting(&[0.4, 0.3, 1e-5, 0.2]));
         assert_eq!(frozen.reasons, [Reason::Refused { chain: 2, rate: 1e-5 }]);
-        let alone = Verdict::of(&[column("a", 1, f64::NAN, 900.0)], &[0.5]);
+        let alone = Verdict::of(&[column("a", 1, f64::NAN, 900.0)], &accepting(&[0.5]));
         assert_eq!(alone.reasons, [Reason::OneChain]);
         let nan = Column::of("a", &vec![vec![f64::NAN; 1000]; 2]);
         assert_eq!(
-            Verdict::of(&[nan], &[]).reasons[0],
+            Verdict::of(&[nan], &accepting(&[])).reasons[0],
             Reason::NotANumber { parameter: "a".into() }
         );
+    }
+
+    /// Where chains may not have left the piece that they began in, that is said; and that it is
+    /// not known, where nothing else speaks against them.
+    #[test]
+    fn pieces_that_are_not_crossed_are_said() {
+        let good = || column("b", 4, 1.0, 2000.0);
+        let of = |crossings: [Crossing; 4], log_density_rhat| {
+            let crossings = crossings.to_vec();
+            let run = RunFigures { crossings, log_density_rhat, ..accepting(&[0.5; 4]) };
+            Verdict::of(&[good()], &run)
+        };
+        let swaps = Crossing::Swaps;
+        assert!(of([Crossing::NotNeeded; 4], f64::NAN).is_trusted());
+        assert!(of([swaps(0.3), swaps(0.01), swaps(0.2), swaps(0.3)], 1.09).is_trusted());
+        let few = of([swaps(0.3), swaps(0.002), swaps(0.0), swaps(0.3)], 1.0);
+        assert_eq!(few.reasons, [Reason::FewSwaps { chain: 2, rate: 0.0 }]);
+        let none = of([swaps(0.3), Crossing::None, swaps(0.3), swaps(0.3)], 1.0);
+        assert_eq!(none.reasons, [Reason::NoLadder]);
+        let apart = of([Crossing::NotNeeded; 4], 1.3);
+        assert_eq!(apart.reasons, [Reason::Apart { rhat: 1.3 }]);
+        for verdict in [few, none, apart] {
+            assert!(verdict.is_unknown() && !verdict.is_trusted());
+            assert!(verdict.to_string().starts_with("It cannot be known"), "{verdict}");
+            assert_eq!(serde_json::to_value(&verdict).unwrap()["unknown"], true);
+        }
+        let bad = RunFigures { crossings: vec![Crossing::None; 4], ..accepting(&[0.0; 4]) };
+        let bad = Verdict::of(&[good()], &bad);
+        assert!(!bad.is_unknown() && bad.to_string().starts_with("Do not trust this"));
     }
 
     /// A count that a sharp release leaves no doubt of need not move; one on which the chains
@@ -229,17 +298,22 @@ mod tests {
     fn counts_may_be_known() {
         let good = || column("p[a]", 4, 1.0, 2000.0);
         let still = |name: &str, value: f64| Column::of(name, &vec![vec![value; 1000]; 4]);
-        assert!(Verdict::of(&[good(), still("count[a]", 12.0)], &[0.5; 4]).is_trusted());
-        assert!(!Verdict::of(&[good(), still("mu", 12.0)], &[0.5; 4]).is_trusted());
-        assert!(!Verdict::of(&[good(), still("n", 12.5)], &[0.5; 4]).is_trusted());
+        assert!(
+            Verdict::of(&[good(), still("count[a]", 12.0)], &accepting(&[0.5; 4])).is_trusted()
+        );
+        assert!(!Verdict::of(&[good(), still("mu", 12.0)], &accepting(&[0.5; 4])).is_trusted());
+        assert!(!Verdict::of(&[good(), still("n", 12.5)], &accepting(&[0.5; 4])).is_trusted());
         let apart: Vec<Vec<f64>> = (0..4).map(|c| vec![f64::from(c); 1000]).collect();
-        assert!(!Verdict::of(&[good(), Column::of("count[a]", &apart)], &[0.5; 4]).is_trusted());
+        assert!(
+            !Verdict::of(&[good(), Column::of("count[a]", &apart)], &accepting(&[0.5; 4]))
+                .is_trusted()
+        );
     }
 
     #[test]
     fn all_reasons_are_said() {
         let still = Column::of("mu", &[vec![0.3; 1000]]);
-        let verdict = Verdict::of(&[still], &[0.0]);
+        let verdict = Verdict::of(&[still], &accepting(&[0.0]));
         let text = verdict.to_string();
         for part in ["mu never moved", "chain 0 accepted 0.00%", "one chain cannot disagree"] {
             assert!(text.contains(part), "{part} is missing of: {text}");
@@ -254,7 +328,7 @@ mod tests {
             .collect();
         assert_eq!(kinds, ["constant", "refused", "one_chain"]);
         assert!(json["reasons"][0]["message"].as_str().unwrap().contains("never moved"));
-        let few = Verdict::of(&[Column::of("a", &[[1.0; 3], [1.0; 3]])], &[]);
+        let few = Verdict::of(&[Column::of("a", &[[1.0; 3], [1.0; 3]])], &accepting(&[]));
         assert_eq!(few.reasons, [Reason::TooFewDraws { draws: 3 }]);
     }
 }

@@ -212,11 +212,11 @@ macro_rules! kernels {
             /// tries, the most.
             pub(crate) fn memory(self, records: RecordSizes) -> u64 {
                 match self {
-                    KernelChoice::Counts => 0,
                     KernelChoice::Auto => {
                         let candidates = KernelChoice::candidates(records.n).into_iter();
                         candidates.map(|choice| choice.memory(records)).max().unwrap_or(0)
                     }
+                    KernelChoice::Counts => 0,
                     $(KernelChoice::$variant $({ $($field: _),* })? => {
                         <$kernel as RecordKernel>::memory(records)
                     })*

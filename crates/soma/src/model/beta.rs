@@ -1,11 +1,13 @@
 //! Records between 0 and 1.
 
+mod stored;
+
 use rand_distr::Distribution;
 use statrs::function::beta::ln_beta;
 
 use super::CoupledUpdate;
-use super::dirichlet::{SMALL_SHAPE, bring_within_reach, mean_logs, sample_shares};
-use super::dirichlet_conditional::{DirichletConditional, log_sum, update_pair};
+use super::dirichlet::{SMALL_SHAPE, bring_within_reach, log_small_gamma, mean_logs};
+use super::dirichlet_conditional::{DirichletConditional, update_pair};
 use super::{GammaPrior, Model, Price, Transport};
 use crate::counts::Shares;
 use crate::counts::models::BetaCells;
@@ -17,13 +19,18 @@ use crate::rng::Rng;
 
 /// x ~ Beta(a, b), with density proportional to x^(a - 1) (1 - x)^(b - 1); a and b have
 /// independent gamma priors, or are held fixed.
+///
+/// A record closer to 0 or to 1 than a number can be is stored by the logarithm of its distance
+/// from the edge, as a number just outside [0, 1] (see `beta/stored.rs`): that distance tells how
+/// small a or b is.
 #[derive(Debug, Clone)]
 pub struct Beta {
     priors: [GammaPrior; 2],
 }
 
-/// The largest number below one: records stay inside (0, 1), where the density is finite.
-const BELOW_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
+/// From this b on 1 - x is below the spacing of numbers at 1 once in 10^16 draws, and x alone is
+/// enough.
+const PLAIN_SHAPE: f64 = 1.0;
 
 impl Beta {
     /// The model with the priors of a and b.
@@ -33,18 +40,10 @@ impl Beta {
 }
 
 impl Beta {
-    fn log_sums(&self, records: &[f64]) -> [f64; 2] {
-        [log_sum(records.iter().copied()), log_sum(records.iter().map(|x| 1.0 - x))]
-    }
-
     /// The density of theta given records, whose logarithms have these sums.
     fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> DirichletConditional<'a> {
         DirichletConditional { priors: &self.priors, n: records.len() as f64, log_sums }
     }
-}
-
-fn inside(x: f64) -> f64 {
-    x.clamp(f64::MIN_POSITIVE, BELOW_ONE)
 }
 
 impl Model for Beta {
@@ -71,7 +70,11 @@ impl Model for Beta {
     }
 
     fn supports(&self, record: &[f64]) -> bool {
-        record.iter().all(|x| (0.0..=1.0).contains(x))
+        record.iter().all(|x| stored::is_one(*x))
+    }
+
+    fn show(&self, records: &mut [f64]) {
+        records.iter_mut().for_each(|x| *x = x.clamp(0.0, 1.0));
     }
 
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
@@ -86,26 +89,25 @@ impl Model for Beta {
     }
 
     fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
-        if theta[0].min(theta[1]) < SMALL_SHAPE {
-            let mut shares = [0.0; 2];
+        if theta[0] < SMALL_SHAPE || theta[1] < PLAIN_SHAPE {
             for x in records {
-                sample_shares(theta, &mut shares, rng)?;
-                *x = inside(shares[0]);
+                let [a, b] = [log_small_gamma(theta[0], rng)?, log_small_gamma(theta[1], rng)?];
+                *x = stored::of_logit(a - b);
             }
             return Ok(());
         }
         let beta = rand_distr::Beta::new(theta[0], theta[1])?;
-        records.iter_mut().for_each(|x| *x = inside(beta.sample(rng)));
+        records.iter_mut().for_each(|x| *x = stored::of(beta.sample(rng)));
         Ok(())
     }
 
     fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64> {
         let x = record[0];
-        if !(0.0..=1.0).contains(&x) {
+        if !stored::is_one(x) {
             return Ok(f64::NEG_INFINITY);
         }
-        Ok((theta[0] - 1.0) * x.ln() + (theta[1] - 1.0) * (-x).ln_1p()
-            - ln_beta(theta[0], theta[1]))
+        let [log_x, log_rest] = stored::logs(x);
+        Ok((theta[0] - 1.0) * log_x + (theta[1] - 1.0) * log_rest - ln_beta(theta[0], theta[1]))
     }
 
     /// Where the priors of a and b are within what the distribution function is computed for.
@@ -116,7 +118,7 @@ impl Model for Beta {
     }
 
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
-        self.given(records, &self.log_sums(records)).update(theta, rng)
+        self.given(records, &stored::log_sums(records)).update(theta, rng)
     }
 
     /// A draw from the normal approximation given a quarter of the records that the release is
@@ -170,7 +172,7 @@ impl Transport for Beta {
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
         let quantile = BetaQuantile::new(theta[0], theta[1]);
         for (x, e) in records.iter_mut().zip(noise) {
-            *x = inside(1.0 / (1.0 + (-quantile.logit(*e)).exp()));
+            *x = stored::of_logit(quantile.logit(*e));
         }
         Ok(())
     }
@@ -178,7 +180,7 @@ impl Transport for Beta {
     fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome {
         let quantile = BetaQuantile::new(theta[0], theta[1]);
         for (e, x) in noise.iter_mut().zip(records) {
-            *e = quantile.normal((x / (1.0 - x)).ln());
+            *e = quantile.normal(stored::logit(*x));
         }
         Ok(())
     }
@@ -186,7 +188,7 @@ impl Transport for Beta {
 
 impl CoupledUpdate for Beta {
     fn update_pair(&self, theta: [&mut [f64]; 2], records: [&[f64]; 2], rng: &mut Rng) -> Outcome {
-        let sums = records.map(|records| self.log_sums(records));
+        let sums = records.map(stored::log_sums);
         let laws = [0, 1].map(|side| self.given(records[side], &sums[side]));
         update_pair([&laws[0], &laws[1]], theta, rng)
     }
@@ -203,6 +205,7 @@ mod tests {
     use crate::release::{Aggregate, Mechanism, Query};
     use crate::rng::stream;
     use statrs::function::beta::beta_reg;
+    use statrs::function::gamma::gamma_lr;
 
     fn model() -> Beta {
         Beta::new(GammaPrior::new(2.0, 0.5).unwrap(), GammaPrior::new(3.0, 1.0).unwrap())
@@ -242,7 +245,8 @@ mod tests {
         for theta in [[2.5, 4.0], [0.05, 0.3], [0.7, 0.2], [10.0, 10.0], [300.0, 5.0]] {
             let mut records = vec![0.0; 20_000];
             model().propose(&theta, &mut records, &mut rng).unwrap();
-            assert_follows("records", &mut records, |x| beta_reg(theta[0], theta[1], x));
+            let below = |x: f64| beta_reg(theta[0], theta[1], x.clamp(0.0, 1.0));
+            assert_follows("records", &mut records, below);
         }
     }
 
@@ -253,6 +257,37 @@ mod tests {
             assert_transport(&model(), &theta, &mut rng);
         }
         assert_jacobian(&model(), &[vec![2.5, 4.0], vec![0.3, 8.0]]);
+    }
+
+    /// Also where most records are nearer to 0 or 1 than numbers are.
+    #[test]
+    fn small_shapes_have_their_transport() {
+        let mut rng = stream(4, 0);
+        for theta in [vec![2.0, 0.02], vec![0.3, 0.001], vec![0.002, 0.5], vec![0.01, 0.01]] {
+            assert_transport(&model(), &theta, &mut rng);
+        }
+    }
+
+    /// Theta of the prior, records given theta, theta given records: that is theta of the prior
+    /// again. A small b is told from a smaller one by log(1 - x) alone, as a small a by log x.
+    #[test]
+    fn records_keep_what_tells_small_shapes_apart() {
+        let mut rng = stream(5, 0);
+        for (a, b) in [((2.0, 1.0), (0.5, 1.0)), ((0.5, 1.0), (2.0, 1.0))] {
+            let prior = |(shape, rate)| GammaPrior::new(shape, rate).unwrap();
+            let model = Beta::new(prior(a), prior(b));
+            let mut after = [Vec::new(), Vec::new()];
+            for _ in 0..4000 {
+                let (mut theta, mut records) = ([0.0; 2], [0.0; 10]);
+                model.sample_prior(&mut theta, &mut rng).unwrap();
+                model.propose(&theta, &mut records, &mut rng).unwrap();
+                model.update(&mut theta, &records, &mut rng).unwrap();
+                after.iter_mut().zip(theta).for_each(|(all, shape)| all.push(shape));
+            }
+            for (all, (shape, rate)) in after.iter_mut().zip([a, b]) {
+                assert_follows("a shape", all, |x| gamma_lr(shape, rate * x));
+            }
+        }
     }
 
     fn release(query: impl Query + 'static, n: usize, values: Vec<f64>, scale: f64) -> Release {
@@ -274,6 +309,16 @@ mod tests {
                 starts(&model(), &release(mean, 50, vec![value], scale));
             }
         }
+    }
+
+    #[test]
+    fn shown_records_lie_between_0_and_1() {
+        let mut records = [0.0; 200];
+        model().propose(&[0.001, 0.001], &mut records, &mut stream(6, 0)).unwrap();
+        assert!(records.iter().any(|x| *x < 0.0) && records.iter().any(|x| *x > 1.0));
+        assert!(model().supports(&records));
+        model().show(&mut records);
+        assert!(records.iter().all(|x| (0.0..=1.0).contains(x)));
     }
 
     #[test]

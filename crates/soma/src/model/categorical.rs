@@ -93,12 +93,12 @@ impl Model for Categorical {
 
     fn check_release(&self, release: &Release) -> Result<(), Invalid> {
         let has = self.prior.len();
-        if let Some(needs) = release.query().categories().filter(|&needs| needs != has) {
+        if let Some(needs) = release.record_query().categories().filter(|&needs| needs != has) {
             return Err(Invalid::new(
                 "model.prior.alpha",
                 "the model and the query have different categories",
                 format!("{has} categories in the model"),
-                format!("{needs}: {}", listed(&release.query().labels())),
+                format!("{needs}: {}", listed(&release.record_query().labels())),
             ));
         }
         Ok(())
@@ -161,13 +161,18 @@ impl Model for Categorical {
 
     /// A draw given a quarter of the records that the release is worth, in its own proportions.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
-        let shares = release.plausible_means();
+        // The statistics of all parts stand one after the other.
+        let parts = release.published_parts();
+        let counted = parts.iter().position(|part| part.query().categories().is_some());
+        let before = parts.iter().map(|part| part.query().dim()).take(counted.unwrap_or(0)).sum();
+        let means = release.plausible_means();
+        let shares = means.get(before..before + self.prior.len()).unwrap_or_default();
         let total: f64 = shares.iter().sum();
-        if release.query().categories().is_none() || total <= 0.0 {
+        if counted.is_none() || total <= 0.0 {
             return self.sample_prior(theta, rng);
         }
         let n = 0.25 * release.worth();
-        let counts = self.prior.iter().zip(&shares).map(|(alpha, share)| alpha + n * share / total);
+        let counts = self.prior.iter().zip(shares).map(|(alpha, share)| alpha + n * share / total);
         sample_shares(&counts.collect::<Vec<f64>>(), theta, rng)
     }
 }

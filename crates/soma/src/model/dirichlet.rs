@@ -89,7 +89,7 @@ pub(super) fn sample_shares(alpha: &[f64], records: &mut [f64], rng: &mut Rng) -
 }
 
 /// The logarithm of a gamma of a small shape: that of shape + 1 times U^(1 / shape).
-fn log_small_gamma(shape: f64, rng: &mut Rng) -> Outcome<f64> {
+pub(super) fn log_small_gamma(shape: f64, rng: &mut Rng) -> Outcome<f64> {
     let size: f64 = rng.sample(rand_distr::Exp1);
     Ok(Gamma::new(shape + 1.0, 1.0)?.sample(rng).ln() - size / shape)
 }

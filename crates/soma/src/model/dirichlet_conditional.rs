@@ -140,9 +140,9 @@ impl independence::Target for DirichletConditional<'_> {
     }
 }
 
-/// Updates alpha in both chains of a pair, each by the law of [`DirichletConditional::update`]: the slices with
-/// the same random numbers, which brings the chains near each other, and the independent
-/// Metropolis steps so that they can meet.
+/// Updates alpha in both chains of a pair, each by the law of [`DirichletConditional::update`]: the
+/// slices with the same random numbers, which brings the chains near each other, and the
+/// independent Metropolis steps so that they can meet.
 pub(super) fn update_pair(
     laws: [&DirichletConditional<'_>; 2],
     [first, second]: [&mut [f64]; 2],

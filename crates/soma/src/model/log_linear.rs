@@ -60,12 +60,12 @@ impl Model for LogLinear {
     }
 
     fn check_release(&self, release: &Release) -> Result<(), Invalid> {
-        match release.cells() {
-            Ok(cells) if cells.is_of_levels() && cells.axes == self.axes => Ok(()),
+        match release.record_query().cells() {
+            Some(cells) if cells.is_of_levels() && cells.axes == self.axes => Ok(()),
             _ => Err(Invalid::new(
                 "model",
                 "the model is of another table than the query",
-                release.query().kind(),
+                release.record_query().kind(),
                 "a query of kind \"table\" or \"categories\" with the same axes",
             )),
         }

@@ -80,6 +80,11 @@ pub trait Model: Debug + Send + Sync {
         record.iter().all(|x| x.is_finite())
     }
 
+    /// Turns records into what a user reads, where the model stores more than that.
+    fn show(&self, records: &mut [f64]) {
+        let _ = records;
+    }
+
     /// Draws theta from the prior.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome;
 
@@ -193,8 +198,8 @@ pub trait Carry: Model {
     ) -> Outcome;
 }
 
-/// A model whose record is a function of theta and noise: smooth, one-to-one and of standard normal
-/// noise, unless a variable of it is discrete (see [`is_smooth`](Transport::is_smooth)).
+/// A model whose record is a function of theta and standard normal noise: smooth and one-to-one,
+/// unless a variable of it is discrete (see [`is_smooth`](Transport::is_smooth)).
 pub trait Transport: Model {
     /// theta without constraints, of the same length: logarithms of scales and the like.
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]);
@@ -238,8 +243,14 @@ pub trait Transport: Model {
         self.record_dim()
     }
 
-    /// Whether a record is a smooth function of theta and of noise that is all standard normal.
-    /// Where a variable of it is discrete, its noise is uniform on (0, 1).
+    /// Whether all of the noise of records that follow the model is standard normal. Where it is not,
+    /// theta moves with the records by a walk alone.
+    fn is_standard(&self) -> bool {
+        true
+    }
+
+    /// Whether a record is a smooth function of theta and of its noise. Where a variable of it is
+    /// discrete it jumps, as the quantile of Phi(e) does.
     fn is_smooth(&self) -> bool {
         true
     }
@@ -252,8 +263,8 @@ pub trait Transport: Model {
     fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome;
 
     /// The noise of the records, drawn from its law given them: [`inverse`](Transport::inverse),
-    /// where it is one-to-one, and otherwise with the uniform of a discrete variable drawn among
-    /// those that give its value.
+    /// where it is one-to-one, and otherwise with the noise of a discrete variable drawn among
+    /// that which gives its value.
     fn draw_noise(
         &self,
         theta: &[f64],

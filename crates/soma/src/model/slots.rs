@@ -66,6 +66,12 @@ impl Model for Slots {
         (record[0] == 0.0 || record[0] == 1.0) && self.inner.supports(&record[1..])
     }
 
+    fn show(&self, records: &mut [f64]) {
+        let mut contents = self.contents(records, |_| true);
+        self.inner.show(&mut contents);
+        self.put(records, &contents, |_| true);
+    }
+
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         self.inner.sample_prior(theta, rng)
     }
@@ -171,6 +177,10 @@ impl Transport for Slots {
 
     fn noise_dim(&self) -> usize {
         1 + self.inner.transport().map_or(0, |inner| inner.noise_dim())
+    }
+
+    fn is_standard(&self) -> bool {
+        false
     }
 
     fn is_smooth(&self) -> bool {

@@ -1,9 +1,13 @@
 //! A model written as text.
 
+mod newton;
+
 use std::fmt::{self, Debug, Formatter};
 
+use rand::RngExt;
 use soma_language::{Data, Mistakes, Noise};
 
+use self::newton::Point;
 use super::slice::slice_move;
 use super::{Model, Price, Transport};
 use crate::error::{Invalid, Outcome};
@@ -13,10 +17,10 @@ use crate::rng::{self, Rng};
 
 /// A model that the texts of its parameters and of its record describe (`docs/language.md`).
 ///
-/// theta given the records is moved by slice sampling along each unconstrained parameter, which is
-/// exact and needs no tuning. theta with the records: a record is a function of theta and standard
-/// normal noise, and all theta updates apply; where a variable of the record is discrete, of noise
-/// that has a uniform for it, and the non-centred update applies.
+/// theta given the records is moved by Newton proposals and by slice sampling along unconstrained
+/// parameters, which are exact and need no tuning. theta with the records: a record is a function
+/// of theta and standard normal noise, in jumps where a variable of it is discrete, and all theta
+/// updates apply.
 pub struct Text {
     text: soma_language::Model,
     /// About how wide the prior of each unconstrained parameter is.
@@ -32,8 +36,18 @@ impl Debug for Text {
 /// Prior draws from which the widths are found.
 const DRAWS: usize = 101;
 
-/// Rounds of slice moves in an update.
+/// Rounds of slice moves in an update of a model without Newton proposals.
 const ROUNDS: usize = 2;
+
+/// About how many densities a slice move takes. One is about a quarter of a Newton proposal.
+const SLICE_DENSITIES: f64 = 6.0;
+
+/// Newton proposals in an update.
+const PROPOSALS: usize = 2;
+
+/// Up to as many records theta given them may be far from normal, and a round of slice moves is
+/// cheap; with more, one move along a coordinate at random.
+const FEW_RECORDS: usize = 64;
 
 impl Text {
     /// The model of two texts and the constants that they name.
@@ -48,8 +62,45 @@ impl Text {
         &self.text
     }
 
+    /// Slice moves along these unconstrained coordinates.
+    fn slice(
+        &self,
+        free: &mut [f64],
+        coordinates: &[usize],
+        records: &[f64],
+        rng: &mut Rng,
+    ) -> Outcome {
+        let log_density = |free: &[f64]| {
+            run(|workspace| {
+                let prior = self.text.log_prior_free(free, workspace);
+                let mut theta = vec![0.0; free.len()];
+                self.text.constrain(free, &mut theta, workspace);
+                let sum = prior + self.text.log_likelihood(&theta, records, workspace);
+                if sum.is_nan() { f64::NEG_INFINITY } else { sum }
+            })
+        };
+        let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
+        let mut current = log_density(free);
+        // A parameter that was rounded to the end of its support has no slice to move in.
+        if !current.is_finite() {
+            return Ok(());
+        }
+        for &c in coordinates {
+            interrupt::check()?;
+            let moved = |step: f64| {
+                let mut there = free.to_vec();
+                there[c] += step;
+                log_density(&there)
+            };
+            let (step, density) = slice_move(current, 3.0 * self.widths[c] / narrowed, moved, rng)?;
+            free[c] += step;
+            current = density;
+        }
+        Ok(())
+    }
+
     fn is_smooth(&self) -> bool {
-        self.text.noise().iter().all(|noise| *noise == Noise::Normal)
+        self.text.noise().iter().all(|noise| *noise == Noise::Smooth)
     }
 }
 
@@ -130,41 +181,36 @@ impl Model for Text {
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         let mut free = theta.to_vec();
         self.unconstrain(theta, &mut free);
-        let log_density = |free: &[f64]| {
-            run(|workspace| {
-                let prior = self.text.log_prior_free(free, workspace);
-                let mut theta = vec![0.0; free.len()];
-                self.text.constrain(free, &mut theta, workspace);
-                let sum = prior + self.text.log_likelihood(&theta, records, workspace);
-                if sum.is_nan() { f64::NEG_INFINITY } else { sum }
-            })
-        };
-        let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
-        let mut current = log_density(&free);
-        // A parameter that was rounded to the end of its support has no slice to move in.
-        if !current.is_finite() {
-            return Ok(());
-        }
-        for _ in 0..ROUNDS {
-            for c in 0..free.len() {
+        let p = free.len();
+        let n = records.len() / self.record_dim();
+        let has_newton = self.text.has_log_posterior();
+        if has_newton && let Some(mut point) = Point::new(&self.text, free.clone(), records) {
+            for _ in 0..PROPOSALS {
                 interrupt::check()?;
-                let moved = |step: f64| {
-                    let mut there = free.clone();
-                    there[c] += step;
-                    log_density(&there)
-                };
-                let (step, density) =
-                    slice_move(current, 3.0 * self.widths[c] / narrowed, moved, rng)?;
-                free[c] += step;
-                current = density;
+                point = point.step(&self.text, records, rng)?;
             }
+            free = point.free;
         }
+        let coordinates = match (has_newton, n <= FEW_RECORDS) {
+            (false, _) => (0..ROUNDS * p).map(|k| k % p).collect(),
+            (true, true) => (0..p).collect(),
+            (true, false) if p > 0 => vec![rng.random_range(0..p)],
+            (true, false) => Vec::new(),
+        };
+        self.slice(&mut free, &coordinates, records, rng)?;
         self.constrain(&free, theta);
         Ok(())
     }
 
     fn price(&self, _: usize) -> Price {
-        Price { draw: 4.0, update: 40.0, build: 2.0, inverse: 3.0 }
+        // In units of ten nanoseconds.
+        let [draw, build, inverse, theta] = self.text.nanoseconds().map(|time| 0.1 * time);
+        let p = self.widths.len() as f64;
+        let (passes, densities) = match self.text.has_log_posterior() {
+            true => (1.0 + PROPOSALS as f64, SLICE_DENSITIES / 4.0),
+            false => (0.0, ROUNDS as f64 * p * SLICE_DENSITIES),
+        };
+        Price { draw, update: passes * theta + densities * theta, build, inverse }
     }
 
     fn describe(&self) -> Option<String> {

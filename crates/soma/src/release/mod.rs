@@ -8,6 +8,7 @@ pub mod potential;
 pub mod query;
 mod reach;
 mod size;
+mod total;
 mod units;
 
 use std::sync::Arc;
@@ -17,9 +18,9 @@ use crate::rng::Rng;
 pub use mechanism::Mechanism;
 pub use part::{JointLaw, Part, PartLaw};
 pub use potential::Potential;
-use query::Cells;
 pub use query::Query;
-pub use size::{SizePrior, Slotted};
+pub use size::Slotted;
+pub use total::{SizePrior, Total};
 pub(crate) use units::NoiseUnits;
 
 /// Whether the released values are sums or means over the records.
@@ -90,17 +91,18 @@ impl Release {
             rest = others;
             part.with_values(own.to_vec())
         });
-        self.with_parts(parts.collect::<Result<_, _>>()?)
-    }
-
-    fn with_parts(&self, parts: Vec<Part>) -> Result<Self, Invalid> {
-        let slotted = self.slotted.clone();
+        let parts = parts.collect::<Result<_, _>>()?;
+        let slotted = match &self.slotted {
+            None => None,
+            Some(slotted) => Some(Arc::new(slotted.with_values(values)?)),
+        };
         Ok(Release { slotted, ..Release::of_parts(self.n, parts)? })
     }
 
     /// The same with noise that is `factor` times as wide.
     pub(crate) fn widened(&self, factor: f64) -> Result<Self, Invalid> {
-        self.with_parts(self.parts.iter().map(|part| part.widened(factor)).collect())
+        let parts = self.parts.iter().map(|part| part.widened(factor)).collect();
+        Ok(Release { slotted: self.slotted.clone(), ..Release::of_parts(self.n, parts)? })
     }
 
     /// The parts, in order.
@@ -124,35 +126,27 @@ impl Release {
         &self.potential
     }
 
-    /// The parts with queries on records themselves: without slots, and without the part of their
-    /// number, where that is unknown.
-    pub(crate) fn record_parts(&self) -> Vec<Part> {
-        let Some(slotted) = &self.slotted else { return self.parts.clone() };
-        let of_records = slotted.likely().parts.iter().zip(&self.parts);
-        of_records.map(|(record, slot)| slot.on(record.query().clone())).collect()
+    /// The parts that were published, about records and not about slots for them.
+    pub fn published_parts(&self) -> &[Part] {
+        self.slotted().map_or(&self.parts, |slotted| slotted.likely().parts())
     }
 
-    /// The table whose cells, or margins of them, every part counts; an error says which part does
-    /// not. A part that counts all records does so for any table.
-    pub fn cells(&self) -> Result<Cells, String> {
-        let mut found: Option<Cells> = None;
-        for part in self.record_parts() {
-            let query = part.query();
-            match (query.cells(), &found) {
-                (Some(cells), None) => found = Some(Cells::all(cells.axes)),
-                (Some(cells), Some(known)) if cells.axes == known.axes => {}
-                (Some(_), Some(_)) => return Err("the parts count different cells".into()),
-                (None, _) if query.for_any_record(1).is_some() => {}
-                (None, _) => {
-                    let kind = query.kind();
-                    return Err(format!("a {kind} query sees more of a record than its cell"));
-                }
-            }
+    /// The query that says most of what a record is: one that sorts records into cells, or that of
+    /// the first part.
+    pub fn record_query(&self) -> &Arc<dyn Query> {
+        let queries = || self.published_parts().iter().map(Part::query);
+        queries().find(|query| query.cells().is_some()).unwrap_or(self.published_parts()[0].query())
+    }
+
+    /// What is known of the number of records: all of it, or a prior.
+    pub fn total(&self) -> Total {
+        match &self.slotted {
+            Some(slotted) => Total::Unknown(slotted.prior()),
+            None => Total::Known(self.n as i64),
         }
-        found.ok_or_else(|| "there is no table: all that is counted is the records".into())
     }
 
-    /// What is known of the number of records, where it is not public.
+    /// The slots for records, where their number is not public.
     pub fn slotted(&self) -> Option<&Slotted> {
         self.slotted.as_deref()
     }
@@ -229,6 +223,11 @@ impl Release {
             part.log_density(self.n, own)
         });
         densities.sum()
+    }
+
+    /// The same of the sums of the published parts alone.
+    pub(crate) fn publish_sums(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
+        self.slotted().map_or(self, Slotted::likely).publish(sums, rng)
     }
 
     /// Values that this release's laws publish of records whose statistics have these sums: what

@@ -6,59 +6,20 @@
 //! pi(n) / (C(N, n) q^n (1 - q)^(N - n)) relative to N independent proposals. That is a potential
 //! of the number of records, beside those of the parts; nothing else of a kernel changes.
 
+use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 use rand::RngExt;
 use rand_distr::weighted::WeightedIndex;
-use serde::{Deserialize, Serialize};
 use statrs::function::gamma::ln_gamma;
 
 use super::law::{Means, OfAnswer};
 use super::part::JointLaw;
 use super::potential::{Block, Coordinate, Curve};
 use super::query::{Combined, Count, Query, Slots};
-use super::{Aggregate, Part, Release};
-use crate::error::{Invalid, positive};
+use super::{Aggregate, Part, Release, SizePrior, Total};
+use crate::error::Invalid;
 use crate::rng::Rng;
-
-/// The prior of a number of records that is not public.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SizePrior {
-    /// Every number from `low` to `high` is as likely.
-    Uniform {
-        /// The least number.
-        low: u64,
-        /// The largest number.
-        high: u64,
-    },
-    /// Every number is as likely, as far as the release leaves it possible.
-    Flat,
-    /// Poisson, with this mean.
-    Poisson(f64),
-    /// Poisson with a mean that is Gamma(shape, rate), so that n is negative binomial. With
-    /// Dirichlet(alpha) shares and the shape sum(alpha) the counts of cells are independent: each
-    /// Poisson with mean Gamma(alpha_i, rate).
-    PoissonGamma {
-        /// The shape of the mean's gamma prior.
-        shape: f64,
-        /// Its rate.
-        rate: f64,
-    },
-}
-
-impl SizePrior {
-    pub(crate) fn check(self) -> Result<(), Invalid> {
-        match self {
-            SizePrior::Poisson(mean) => positive("n.mean", mean).map(|_| ()),
-            SizePrior::PoissonGamma { shape, rate } => {
-                positive("n.shape", shape)?;
-                positive("n.rate", rate).map(|_| ())
-            }
-            SizePrior::Flat | SizePrior::Uniform { .. } => Ok(()),
-        }
-    }
-}
 
 /// What is known of the number of records, and the slots that hold them.
 #[derive(Debug, Clone)]
@@ -79,7 +40,7 @@ const LEFT_OUT: f64 = 1e-16;
 const LEAST_SPARE: f64 = 10.0;
 
 /// The most slots.
-const MOST_SLOTS: f64 = 1e9;
+const MOST_SLOTS: f64 = (1u64 << 50) as f64;
 
 impl Slotted {
     /// The prior of the number of records.
@@ -102,6 +63,11 @@ impl Slotted {
         &self.likely
     }
 
+    /// The same with other published values.
+    pub(super) fn with_values(&self, values: &[f64]) -> Result<Self, Invalid> {
+        Ok(Slotted { likely: Arc::new(self.likely.with_values(values)?), ..self.clone() })
+    }
+
     /// A number of records drawn from the prior, for simulation.
     pub(crate) fn draw(&self, rng: &mut Rng) -> usize {
         let logs: Vec<f64> = (0..=self.slots).map(|n| self.log_prior(n as f64)).collect();
@@ -115,9 +81,11 @@ impl Slotted {
             SizePrior::Flat => 0.0,
             SizePrior::Uniform { low, high } if (low as f64..=high as f64).contains(&n) => 0.0,
             SizePrior::Uniform { .. } => f64::NEG_INFINITY,
-            SizePrior::Poisson(mean) => n * mean.ln() - mean - ln_gamma(n + 1.0),
+            SizePrior::Poisson { mean } => n * mean.ln() - mean - ln_gamma(n + 1.0),
             SizePrior::PoissonGamma { shape, rate } => {
-                ln_gamma(n + shape) - ln_gamma(n + 1.0) - n * rate.ln_1p()
+                ln_gamma(n + shape) - ln_gamma(shape) - ln_gamma(n + 1.0)
+                    + shape * (rate / (1.0 + rate)).ln()
+                    - n * rate.ln_1p()
             }
         }
     }
@@ -133,18 +101,14 @@ impl Release {
         parts: Vec<Part>,
         slots: Option<usize>,
     ) -> Result<Self, Invalid> {
-        prior.check()?;
+        Total::Unknown(prior).check()?;
         let parts: Vec<Part> = parts.into_iter().map(of_sums).collect::<Result<_, _>>()?;
         let (likely, spread) = likely_size(&parts, prior)?;
         let most = match prior {
             SizePrior::Uniform { high, .. } => high as f64,
             // Beyond this a Poisson number has a probability of less than 10^-15.
-            SizePrior::Poisson(mean) => (mean + 12.0 * mean.sqrt() + 40.0).ceil(),
-            // Beyond this a negative binomial number has a probability of less than 10^-15.
-            SizePrior::PoissonGamma { shape, rate } => {
-                ((shape + 12.0 * shape.sqrt() + 40.0) * (1.0 + 1.0 / rate)).ceil()
-            }
-            SizePrior::Flat => f64::INFINITY,
+            SizePrior::Poisson { mean } => (mean + 12.0 * mean.sqrt() + 40.0).ceil(),
+            SizePrior::Flat | SizePrior::PoissonGamma { .. } => f64::INFINITY,
         };
         let enough = likely + (12.0 * spread.sd + spread.tail).max(LEAST_SPARE);
         let wanted = slots.map_or(most.min(enough), |slots| (slots as f64).min(most));
@@ -220,12 +184,13 @@ fn likely_size(parts: &[Part], prior: SizePrior) -> Result<(f64, Spread), Invali
             let (low, high) = (low as f64, high as f64);
             Ok((0.5 * (low + high), Spread { sd: high, tail: high }))
         }
-        (None, SizePrior::Poisson(mean)) => {
-            Ok((mean, Spread { sd: mean.sqrt(), tail: 40.0 + mean.sqrt() }))
-        }
+        // The tail of a negative binomial falls by e^(-rate) or so at each step.
         (None, SizePrior::PoissonGamma { shape, rate }) => {
-            let (mean, sd) = (shape / rate, (shape * (1.0 + rate)).sqrt() / rate);
-            Ok((mean, Spread { sd, tail: 40.0 * (1.0 + 1.0 / rate) }))
+            let sd = (shape * (1.0 + rate)).sqrt() / rate;
+            Ok((shape / rate, Spread { sd, tail: -LEFT_OUT.ln() / rate.ln_1p() }))
+        }
+        (None, SizePrior::Poisson { mean }) => {
+            Ok((mean, Spread { sd: mean.sqrt(), tail: 40.0 + mean.sqrt() }))
         }
         (None, SizePrior::Flat) => Err(Invalid::new(
             "n",
@@ -284,34 +249,35 @@ impl JointLaw for SizeLaw {
     }
 
     fn block(&self, _: &[f64]) -> Option<Block> {
-        let tabled = self.0.slots <= MOST_TABLED;
-        let costs = (0..=self.0.slots).take_while(|_| tabled);
-        let costs = costs.map(|n| -self.log_weight(n as f64)).collect();
-        let cost = SizeCost { law: SizeLaw(self.0.clone()), costs };
-        Some(Block::Coordinate(Coordinate::Curve(Arc::new(cost))))
+        let kept = if self.0.slots < MOST_COSTS { self.0.slots + 1 } else { 0 };
+        let costs = (0..kept).map(|n| -self.log_weight(n as f64)).collect();
+        let law = SizeLaw(self.0.clone());
+        Some(Block::Coordinate(Coordinate::Curve(Arc::new(SizeCost { law, costs }))))
     }
 }
 
-/// The cost of each number of records, in a table unless there are very many. The residual is
-/// minus that number.
-#[derive(Debug)]
+/// The costs of so many numbers of records are kept; of more they are computed as they are asked for.
+const MOST_COSTS: usize = 1_000_000;
+
+/// The cost of each number of records. The residual is minus that number.
 struct SizeCost {
     law: SizeLaw,
+    /// Empty, where they are too many.
     costs: Vec<f64>,
 }
 
-/// Of more slots than these costs are computed as they are needed.
-const MOST_TABLED: usize = 1 << 20;
+impl Debug for SizeCost {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SizeCost({} slots)", self.law.0.slots)
+    }
+}
 
 impl Curve for SizeCost {
     fn cost(&self, residual: f64) -> f64 {
         let n = (-residual).round();
-        if n < 0.0 {
-            f64::INFINITY
-        } else if self.costs.is_empty() {
-            -self.law.log_weight(n)
-        } else {
-            self.costs.get(n as usize).copied().unwrap_or(f64::INFINITY)
+        match self.costs.get(n.max(0.0) as usize).filter(|_| n >= 0.0) {
+            Some(cost) => *cost,
+            None => -self.law.log_weight(n),
         }
     }
 

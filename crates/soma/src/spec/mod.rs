@@ -7,6 +7,7 @@
 
 mod error;
 mod fixed;
+mod format;
 mod joint;
 mod mechanism;
 mod model;
@@ -14,7 +15,10 @@ mod output;
 mod prior;
 mod query;
 mod release;
+mod resized;
 mod sampler;
+mod separate;
+mod size;
 mod text;
 mod value;
 
@@ -24,8 +28,11 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 pub use error::SpecError;
+pub use format::FORMAT;
 pub use output::Output;
+pub use resized::with_n;
 pub use sampler::{MOST_CHAINS, Sampler};
+pub use separate::{release_file, with_release};
 
 use crate::chain::{Problem, Settings};
 use crate::error::Invalid;
@@ -65,17 +72,18 @@ impl Spec {
     /// ```
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, |root| {
-            root.only(&["release", "model", "sampler", "output"])?;
+            root.only(&["release", "model", "sampler", "output", "derived", "format"])?;
             let example = "... below [model], as in `soma examples atus-female`";
             let model = root.get("model").map(|value| value.table(example)).transpose()?;
             let text = model.as_ref().map(text::model).transpose()?.flatten();
             let queries = Queries { text: text.as_ref(), own: None };
-            let release = release::read(&release_table(root)?, &queries)?;
+            let release = read_release(root, &queries)?;
             let model = root.need("model", example)?.table(example)?;
             let problem = match text {
                 Some(text) => model::with_text(&model, text, release)?,
                 None => model::read(&model, release)?,
             };
+            let problem = derived(root, problem)?;
             let sampler = read_sampler(root)?;
             let output = root.get("output").map(|value| Output::read(&value.table("a table")?));
             let output = output.transpose()?.unwrap_or_default();
@@ -107,20 +115,23 @@ pub fn is_release(text: &str) -> bool {
         let names = root.get_ref().keys().map(|key| key.get_ref().to_string());
         names.collect::<Vec<_>>()
     });
-    keys.is_ok_and(|keys| keys == ["release"])
+    keys.is_ok_and(|keys| {
+        let mut tables = keys.iter().filter(|key| *key != "format");
+        tables.next().is_some_and(|key| key == "release") && tables.next().is_none()
+    })
 }
 
 impl Release {
     /// Reads the table `[release]` of a text: of what a curator published, or of a spec.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        with_place(text, |root| release::read(&release_table(root)?, &Queries::default()))
+        with_place(text, |root| read_release(root, &Queries::default()))
     }
 
     /// Reads the table `[release]` of a text, all but the query, which is one that no text can
     /// name.
     pub fn parse_for(text: &str, query: Arc<dyn Query>) -> Result<Self, SpecError> {
         let queries = Queries { own: Some(query), text: None };
-        with_place(text, |root| release::read(&release_table(root)?, &queries))
+        with_place(text, |root| read_release(root, &queries))
     }
 }
 
@@ -131,9 +142,30 @@ impl Sampler {
     }
 }
 
+fn read_release(root: &Table, queries: &Queries) -> Result<Release, Invalid> {
+    format::check(root)?;
+    release::read(&release_table(root)?, queries)
+}
+
 fn release_table<'a>(root: &Table<'a>) -> Result<Table<'a>, Invalid> {
     let example = "... below [release], as in `soma examples atus-female`";
     root.need("release", example)?.table(example)
+}
+
+/// The problem with the quantities of `[derived]`.
+fn derived(root: &Table, problem: Problem) -> Result<Problem, Invalid> {
+    let Some(value) = root.get("derived") else { return Ok(problem) };
+    let table = value.table("lines such as difference = \"p[b] - p[a]\"")?;
+    let mut expressions = Vec::new();
+    for key in table.keys() {
+        let text = table.need(key, "an expression of the outputs, in quotes")?.text()?;
+        expressions.push((key.to_string(), text));
+    }
+    if expressions.is_empty() {
+        return Ok(problem);
+    }
+    let found = problem.with_derived_quantities(&expressions);
+    found.map_err(|invalid| invalid.under(table.path()))
 }
 
 fn read_sampler(root: &Table) -> Result<Sampler, Invalid> {

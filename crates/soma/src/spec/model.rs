@@ -89,7 +89,7 @@ fn regression(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
 }
 
 fn dirichlet(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
-    let priors = gammas(table, release.query().record_dim())?;
+    let priors = gammas(table, release.record_query().record_dim())?;
     boxed(table, Dirichlet::new(priors))
 }
 
@@ -105,8 +105,8 @@ fn exponential(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
 
 fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
     let prior = Prior::of(table, "dirichlet", &["alpha"])?;
-    let query = release.query();
-    let cells = release.cells().ok().filter(Cells::is_of_levels);
+    let query = release.record_query();
+    let cells = query.cells().filter(Cells::is_of_levels);
     let categories = match &cells {
         Some(cells) => cells.count(),
         None => query.bins().unwrap_or(query.dim()),
@@ -124,11 +124,11 @@ fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Inval
 
 /// Main effects of every axis of a table, and of the sets of axes of `interactions`.
 fn log_linear(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
-    let Some(cells) = release.cells().ok().filter(Cells::is_of_levels) else {
+    let Some(cells) = release.record_query().cells().filter(Cells::is_of_levels) else {
         return Err(Invalid::new(
             table.field("kind"),
             "a log-linear model is one of the cells of a table",
-            format!("a query of kind \"{}\"", release.query().kind()),
+            format!("a query of kind \"{}\"", release.record_query().kind()),
             "query = { kind = \"table\", axes = [...] }",
         ));
     };
@@ -157,7 +157,7 @@ fn log_linear(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invali
 
 fn uniform(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
     let range = match ranges(&table.need("range", "[low, high], or one for each coordinate")?)? {
-        Ranges::One(range) => vec![range; release.query().record_dim()],
+        Ranges::One(range) => vec![range; release.record_query().record_dim()],
         Ranges::Each(ranges) => ranges,
     };
     boxed(table, Uniform::new(range))

@@ -19,9 +19,9 @@ const QUERIES: &[(&str, &[&str], Read)] = &[
     ("log-sum", &["clamp"], log_sum),
     ("histogram", &["edges", "range", "bins"], histogram),
     ("categories", &["labels"], categories),
-    ("table", &["axes", "margin"], cross_table),
     ("count", &[], count),
     ("moments", &["clamp", "degree", "powers"], moments),
+    ("table", &["axes", "margin"], cross_table),
 ];
 
 /// The most predictors of a Gram query, whose values grow as the square of it, and the most bins
@@ -129,26 +129,6 @@ fn categories(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
     boxed(table, query)
 }
 
-/// `axes = [2, 3]`, or the labels of each axis; `margin = [0]` for the axes that were kept, all of
-/// them without it.
-fn cross_table(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
-    let example = "[[\"a\", \"b\"], [\"x\", \"y\"]], the labels of each axis; or [2, 2]";
-    let axes = table.need("axes", example)?.list(example)?;
-    let labels = |axis: &Value| {
-        if axis.is_list() {
-            return axis.texts();
-        }
-        let levels = axis.whole(1..=CrossTable::MOST as u64)?;
-        Ok((0..levels).map(|level| level.to_string()).collect())
-    };
-    let axes: Vec<Vec<String>> = axes.iter().map(labels).collect::<Result<_, _>>()?;
-    let kept = match table.get("margin") {
-        Some(kept) => kept.wholes(0..=(axes.len() as u64).saturating_sub(1))?,
-        None => (0..axes.len()).collect(),
-    };
-    boxed(table, CrossTable::new(axes, kept))
-}
-
 /// Of records of one number, until the other parts say how long a record is.
 fn count(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
     boxed(table, Ok(Count::new(1)))
@@ -179,6 +159,26 @@ fn moments(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
         }
     };
     boxed(table, query)
+}
+
+/// `axes = [2, 3]`, or the labels of each axis; `margin = [0]` for the axes that were kept, all of
+/// them without it.
+fn cross_table(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
+    let example = "[[\"a\", \"b\"], [\"x\", \"y\"]], the labels of each axis; or [2, 2]";
+    let axes = table.need("axes", example)?.list(example)?;
+    let labels = |axis: &Value| {
+        if axis.is_list() {
+            return axis.texts();
+        }
+        let levels = axis.whole(1..=CrossTable::MOST as u64)?;
+        Ok((0..levels).map(|level| level.to_string()).collect())
+    };
+    let axes: Vec<Vec<String>> = axes.iter().map(labels).collect::<Result<_, _>>()?;
+    let kept = match table.get("margin") {
+        Some(kept) => kept.wholes(0..=(axes.len() as u64).saturating_sub(1))?,
+        None => (0..axes.len()).collect(),
+    };
+    boxed(table, CrossTable::new(axes, kept))
 }
 
 const RANGES: &str = "[low, high], or a list with one such range for each coordinate";

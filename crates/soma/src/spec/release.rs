@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use super::size::{self, Size};
 use super::value::{Table, Value};
 use super::{joint, mechanism, query, text};
 use crate::error::Invalid;
 use crate::model;
 use crate::release::mechanism::Neighbours;
-use crate::release::{Aggregate, Part, Query, Release, SizePrior};
-
-/// The most records of a spec: more do not fit in memory anywhere.
-const MOST_RECORDS: u64 = 1_000_000_000;
+use crate::release::{Aggregate, Part, Query, Release};
 
 /// The keys of a part, which stand in `[release]` itself where there is one part only.
 const PART_KEYS: [&str; 5] = ["statistic", "values", "query", "statistics", "mechanism"];
@@ -32,7 +30,7 @@ pub(super) struct Common {
 
 /// The release of a table.
 pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid> {
-    let size = size(&table.need("n", "the number of records, or \"unknown\"")?)?;
+    let size = size::read(&table.need("n", "the number of records, or \"unknown\"")?)?;
     let neighbours = match table.get("neighbours") {
         Some(value) => match value.choice(&["replace", "add-remove"])? {
             "replace" => Neighbours::Replace,
@@ -60,54 +58,6 @@ pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid>
         Size::Unknown { prior, slots } => Release::of_unknown_size(prior, parts, slots),
     };
     release.map_err(|invalid| invalid.under(table.path()))
-}
-
-/// The number of records, as a spec says it.
-enum Size {
-    Public(usize),
-    Unknown { prior: SizePrior, slots: Option<usize> },
-}
-
-/// `n = 100`, `n = "unknown"`, or `n = { prior = ..., ... }`.
-fn size(value: &Value) -> Result<Size, Invalid> {
-    if value.is_text() {
-        value.choice(&["unknown"])?;
-        return Ok(Size::Unknown { prior: SizePrior::Flat, slots: None });
-    }
-    let Ok(table) = value.table("") else {
-        return Ok(Size::Public(value.whole(1..=MOST_RECORDS)? as usize));
-    };
-    let prior = table.need("prior", "\"flat\", \"uniform\", \"poisson\" or \"poisson-gamma\"")?;
-    let prior = match prior.choice(&["flat", "uniform", "poisson", "poisson-gamma"])? {
-        "flat" => {
-            table.only(&["prior", "slots"])?;
-            SizePrior::Flat
-        }
-        "uniform" => {
-            table.only(&["prior", "slots", "low", "high"])?;
-            let low = table.get("low").map(|low| low.whole(0..=MOST_RECORDS)).transpose()?;
-            let high = table.need("high", "the largest number of records")?;
-            SizePrior::Uniform { low: low.unwrap_or(0), high: high.whole(1..=MOST_RECORDS)? }
-        }
-        "poisson-gamma" => {
-            table.only(&["prior", "slots", "shape", "rate"])?;
-            let number = |key: &str| table.need(key, "a positive number")?.number();
-            SizePrior::PoissonGamma { shape: number("shape")?, rate: number("rate")? }
-        }
-        _ => {
-            table.only(&["prior", "slots", "mean"])?;
-            SizePrior::Poisson(table.need("mean", "its mean")?.number()?)
-        }
-    };
-    let slots = table.get("slots").map(|slots| slots.whole(1..=MOST_RECORDS)).transpose()?;
-    if let SizePrior::Uniform { low, high } = prior
-        && low >= high
-    {
-        let problem = "the prior of n must leave several numbers possible";
-        let given = format!("{low} to {high}");
-        return Err(Invalid::new(table.field("low"), problem, given, "low below high"));
-    }
-    Ok(Size::Unknown { prior, slots: slots.map(|slots| slots as usize) })
 }
 
 /// The parts of `[[release.parts]]`.

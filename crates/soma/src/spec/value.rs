@@ -158,6 +158,10 @@ impl<'a> Value<'a> {
         matches!(self.value, DeValue::Array(_))
     }
 
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.value, DeValue::Table(_))
+    }
+
     pub(super) fn is_text(&self) -> bool {
         matches!(self.value, DeValue::String(_))
     }

@@ -3,8 +3,13 @@
 use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroUsize;
 
-use soma::chain::{Collected, Draw, Problem, Settings, run};
-use soma::diagnostics::{Column, Verdict, ess_mean, mcse_mean, mcse_quantile, quantile};
+use std::sync::Mutex;
+
+use soma::Outcome as Ended;
+use soma::chain::{Collected, Draw, Engine, Observer, Problem, Settings, crossing, run};
+use soma::diagnostics::{
+    Column, Crossing, RunFigures, Verdict, ess_mean, mcse_mean, mcse_quantile, quantile, rhat,
+};
 
 use super::answer::{Answer, Estimate, LEVELS};
 use super::cases::Case;
@@ -23,13 +28,32 @@ pub struct Outcome {
     pub acceptance: f64,
 }
 
+/// Keeps the draws, and how each chain crossed between pieces.
+struct Watched {
+    draws: Collected,
+    crossings: Mutex<Vec<Crossing>>,
+}
+
+impl Observer for Watched {
+    fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Ended {
+        self.draws.draw(chain, draw, state)
+    }
+
+    fn end(&self, _: usize, state: &Engine) -> Ended {
+        self.crossings.lock().unwrap().push(crossing(&state.moves()));
+        Ok(())
+    }
+}
+
 impl Outcome {
     /// Runs the problem with default settings and compares the draws with the answers.
     pub fn of(case: Case, problem: &Problem, answers: &[Answer], seed: u64) -> Self {
         let settings = Settings { seed, ..Settings::default() };
-        let collected = Collected::new(settings.chains);
-        run(problem, &settings, NonZeroUsize::MIN, &collected).unwrap();
-        let draws = collected.into_draws();
+        let watched =
+            Watched { draws: Collected::new(settings.chains), crossings: Mutex::default() };
+        run(problem, &settings, NonZeroUsize::MIN, &watched).unwrap();
+        let crossings = watched.crossings.into_inner().unwrap();
+        let draws = watched.draws.into_draws();
         let columns = |of: &dyn Fn(&Draw) -> f64| -> Vec<Vec<f64>> {
             draws.iter().map(|chain| chain.iter().map(of).collect()).collect()
         };
@@ -42,7 +66,9 @@ impl Outcome {
             .iter()
             .map(|chain| chain.iter().map(|draw| draw.acceptance).sum::<f64>() / chain.len() as f64)
             .collect();
-        let verdict = Verdict::of(&rows, &rates);
+        let log_density_rhat = rhat(&columns(&|draw| draw.log_density));
+        let figures = RunFigures { acceptance: rates.clone(), crossings, log_density_rhat };
+        let verdict = Verdict::of(&rows, &figures);
         let (mut z, mut worst) = (0.0, String::new());
         for (c, answer) in answers.iter().enumerate() {
             let free = columns(&|draw| free(problem, &draw.values, c));

@@ -74,6 +74,9 @@ const ACCEPTANCE: f64 = 0.85;
 /// The logarithms of the steps that it may be tuned to.
 const LOG_STEPS: std::ops::RangeInclusive<f64> = -3.0..=0.41;
 
+/// The least that it is tuned to where records jump.
+const LEAST_LOG_STEP_OF_JUMPS: f64 = -1.2;
+
 /// The length of a trajectory in whitened coordinates: more than a quarter of a turn, since the
 /// posterior is wider than the surrogate has it, but less than half of one.
 const LENGTH: f64 = 2.2;
@@ -108,7 +111,7 @@ impl ThetaMove for Hamiltonian {
             return Ok(Tally::default());
         };
         let mut tally = Tally { proposed: times, accepted: 0, work: self.work(at, times) };
-        if !held.hold(sums, state)? {
+        if !held.hold(sums, state, rng)? {
             return Ok(tally);
         }
         let (leapfrogs, length) = (self.leapfrogs(), self.log_step.exp());
@@ -130,6 +133,8 @@ impl ThetaMove for Hamiltonian {
         for _ in 0..times {
             path.begin(surrogate, point, rng);
             let before = energy(point, residual, &path.momentum);
+            // The further records jump, the rougher is the density: trajectories of all lengths.
+            let leapfrogs = if sums.jumps { rng.random_range(1..=leapfrogs) } else { leapfrogs };
             let step = length * rng.random_range(0.8..1.2);
             if !path.follow(&course, leapfrogs, step, scratch)?
                 || !sums.log_prior(&path.point).is_finite()
@@ -151,11 +156,15 @@ impl ThetaMove for Hamiltonian {
         Ok(tally)
     }
 
-    fn learn(&mut self, _: &Setting, _: &State, last: Tally, share: f64) -> Outcome {
+    fn learn(&mut self, at: &Setting, _: &State, last: Tally, share: f64) -> Outcome {
         let rate = last.accepted as f64 / last.proposed.max(1) as f64;
         let pace = 0.5 * (1.0 - share).max(0.1);
-        self.log_step = (self.log_step + pace * (rate - ACCEPTANCE))
-            .clamp(*LOG_STEPS.start(), *LOG_STEPS.end());
+        // Where records jump, no step is so short that nearly all trajectories are taken.
+        let least = match &at.sums {
+            Some(sums) if sums.jumps => LEAST_LOG_STEP_OF_JUMPS,
+            _ => *LOG_STEPS.start(),
+        };
+        self.log_step = (self.log_step + pace * (rate - ACCEPTANCE)).clamp(least, *LOG_STEPS.end());
         Ok(())
     }
 

@@ -98,7 +98,7 @@ impl ThetaMove for Independence {
     ) -> Outcome<Tally> {
         let mut tally = Tally { proposed: times, accepted: 0, work: self.work(at, times) };
         let (Some(sums), Some(surrogate)) = (&at.sums, at.surrogate) else { return Ok(tally) };
-        if !held.hold(sums, state)? {
+        if !held.hold(sums, state, rng)? {
             return Ok(tally);
         }
         for _ in 0..times {

@@ -99,7 +99,7 @@ impl ThetaMove for Ridge {
         let proposed = Ridge::proposals(sums, times);
         let mut tally = Tally { proposed, accepted: 0, work: self.work(at, times) };
         let Some(course) = Course::new(sums, surrogate, at.potential()) else { return Ok(tally) };
-        if !held.hold(sums, state)? {
+        if !held.hold(sums, state, rng)? {
             return Ok(tally);
         }
         let next = &mut self.next;

@@ -19,7 +19,9 @@ fn posterior(problem: &CountProblem, most: i64) -> Vec<(Vec<i64>, f64)> {
             let size = n as f64;
             let mut log = ln_gamma(size + 1.0) - ln_gamma(size + sum);
             log += match problem.total() {
-                Total::Unknown(SizePrior::Poisson(mean)) => size * mean.ln() - ln_gamma(size + 1.0),
+                Total::Unknown(SizePrior::Poisson { mean }) => {
+                    size * mean.ln() - ln_gamma(size + 1.0)
+                }
                 Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
                     ln_gamma(size + shape) - ln_gamma(size + 1.0) - size * (1.0 + rate).ln()
                 }
@@ -122,7 +124,7 @@ fn cells_with_unknown_n() {
     let priors = [
         SizePrior::Flat,
         SizePrior::Uniform { low: 13, high: 15 },
-        SizePrior::Poisson(6.0),
+        SizePrior::Poisson { mean: 6.0 },
         SizePrior::PoissonGamma { shape: 3.85, rate: 0.25 },
     ];
     for prior in priors {

@@ -77,14 +77,15 @@ fn assert_model(
     let guess = values.iter().sum::<f64>() as i64;
     // Sharp noise is tried with four cells, and few are enough.
     let most = if model.cells() > 3 { 12 } else { 16 };
-    for (total, sizes) in
-        [(Total::Known(guess), guess..=guess), (Total::Unknown(SizePrior::Poisson(4.0)), 0..=most)]
-    {
+    for (total, sizes) in [
+        (Total::Known(guess), guess..=guess),
+        (Total::Unknown(SizePrior::Poisson { mean: 4.0 }), 0..=most),
+    ] {
         let shares = Shares::Model(model.clone());
         let rows = published_cells(noise, scale, values);
         let problem = CountProblem::new(table.clone(), rows, total, shares.clone()).unwrap();
         let mut with_prior = problem.clone();
-        if let Total::Unknown(SizePrior::Poisson(mean)) = total {
+        if let Total::Unknown(SizePrior::Poisson { mean }) = total {
             // The prior of n is put in as a law of the total, which the enumeration reads.
             let cells: Vec<usize> = (0..model.cells()).collect();
             let law = super::oracles::given(mean, 2.0, move |n| n * mean.ln() - ln_gamma(n + 1.0));

@@ -15,7 +15,7 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::{LANES, Vector};
 
-/// The most choices that are refused before all weights are computed: nearly every one is kept.
+/// Refused choices after which all weights are computed; nearly every choice is kept.
 const TRIES: usize = 256;
 
 /// The bounds of both chains' weights at consecutive places.
@@ -30,7 +30,7 @@ pub(crate) struct Bounds {
     places: Range<usize>,
     columns: [Columns; 2],
     bounds: [Vec<f64>; 2],
-    /// For where single precision says nothing of the weights.
+    /// The fallback if single precision cannot represent the weights.
     weights: Weights,
 }
 
@@ -87,40 +87,9 @@ impl Bounds {
                 }
             }
         }
-        // What was refused says nothing of what is drawn next: any exact draw will do.
+        // Draws are independent, so any exact draw may follow a refusal.
         let exact = weights.choose::<S, V, K>(at, size, |slot| start + slot, evaluations, rng);
         [0, 1].map(|side| chosen[side].unwrap_or(exact[side]))
-    }
-
-    #[inline(always)]
-    fn takes<S: Cost, V: Vector, const K: usize>(
-        &self,
-        side: usize,
-        (_, cost): Choice,
-        uniform: f64,
-        at: &Move<'_, S>,
-        evaluations: &mut u64,
-    ) -> bool {
-        let (records, current) = (at.pair.records()[side], at.currents[side]);
-        self.columns[side].is_taken::<S, V, K>(uniform, records, cost, current, evaluations)
-    }
-
-    /// The records at the places where something was taken are others now.
-    #[inline(always)]
-    fn moved<V: Vector, const K: usize>(&mut self, pair: &Pair, taken: [Taken; 2]) {
-        let start = self.places.start;
-        if let Some((i, _)) = taken[0] {
-            let [first, second] = pair.records();
-            self.columns[0].replace::<V, K>(i - start, first.statistic_known::<K>(i));
-            // Where both have taken, the second chain may have been relabelled.
-            if taken[1].is_some() {
-                self.columns[1].replace::<V, K>(i - start, second.statistic_known::<K>(i));
-            }
-        }
-        if let Some(j) = place(taken[1]).filter(|_| place(taken[0]) != place(taken[1])) {
-            let second = pair.records()[1];
-            self.columns[1].replace::<V, K>(j - start, second.statistic_known::<K>(j));
-        }
     }
 }
 
@@ -193,12 +162,14 @@ impl<S: Cost> Places<S> for Bounded<'_> {
     fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
-        choice: Choice,
+        (_, cost): Choice,
         uniform: f64,
         at: &Move<'_, S>,
         evaluations: &mut u64,
     ) -> bool {
-        self.bounds.takes::<S, V, K>(side, choice, uniform, at, evaluations)
+        let (records, current) = (at.pair.records()[side], at.currents[side]);
+        let columns = &self.bounds.columns[side];
+        columns.is_taken::<S, V, K>(uniform, records, cost, current, evaluations)
     }
 
     #[inline(always)]
@@ -208,6 +179,17 @@ impl<S: Cost> Places<S> for Bounded<'_> {
         taken: [Taken; 2],
         _: &Proposal<'_>,
     ) {
-        self.bounds.moved::<V, K>(pair, taken);
+        let Bounds { columns, places, .. } = &mut *self.bounds;
+        let (start, [first, second]) = (places.start, pair.records());
+        if let Some((i, _)) = taken[0] {
+            columns[0].replace::<V, K>(i - start, first.statistic_known::<K>(i));
+            // Where both have taken, the second chain may have been relabelled.
+            if taken[1].is_some() {
+                columns[1].replace::<V, K>(i - start, second.statistic_known::<K>(i));
+            }
+        }
+        if let Some(j) = place(taken[1]).filter(|_| place(taken[0]) != place(taken[1])) {
+            columns[1].replace::<V, K>(j - start, second.statistic_known::<K>(j));
+        }
     }
 }

@@ -16,11 +16,10 @@ use crate::simd::cost::Cost;
 use crate::simd::prefix::integer::Hit;
 use crate::simd::vector::Vector;
 
-/// So many places are drawn together: each costs more than where they are drawn uniformly, and
-/// stands for more of the others.
+/// Places drawn together: fewer than under one bound, since each costs more and represents more.
 const THROWN: usize = 4;
 
-/// After so many rounds all records are weighed.
+/// Rounds after which all records are weighed.
 const ROUNDS: usize = 32;
 
 /// The records of both chains in the cells of one partition of the statistics.

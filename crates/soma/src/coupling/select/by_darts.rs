@@ -13,8 +13,8 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// After so many rounds all records are weighed. Rounds are independent of each other, so that the
-/// law does not change if they are given up after a number that is fixed beforehand.
+/// Rounds after which all records are weighed. Rounds are independent, so stopping after a fixed
+/// number does not change the law.
 const ROUNDS: usize = 16;
 
 /// Places drawn uniformly, many at a time and the same ones for both chains, under one bound of all

@@ -21,90 +21,39 @@ pub(crate) struct Weights {
     open: Vec<f64>,
 }
 
-/// All places.
-pub(crate) struct All<'a>(pub &'a mut Weights);
-
-impl<P: Evaluate> Places<P> for All<'_> {
-    #[inline(always)]
-    fn choose<V: Vector, const K: usize>(
-        &mut self,
-        at: &Move<'_, P>,
-        evaluations: &mut u64,
-        rng: &mut Rng,
-    ) -> [Choice; 2] {
-        self.0.choose::<P, V, K>(at, at.pair.n(), |slot| slot, evaluations, rng)
-    }
-
-    #[inline(always)]
-    fn takes<V: Vector, const K: usize>(
-        &self,
-        side: usize,
-        choice: Choice,
-        uniform: f64,
-        at: &Move<'_, P>,
-        _: &mut u64,
-    ) -> bool {
-        self.0.takes(side, choice, uniform, at)
-    }
+/// Which places a move weighs: the same ones in both chains.
+pub(crate) enum Among<'a> {
+    /// All of them.
+    All,
+    /// `size` of them.
+    Subset {
+        size: usize,
+        subset: Subset,
+        /// Where the next cyclic subset starts.
+        next: &'a mut usize,
+        /// All places, shuffled from the front.
+        order: &'a mut [usize],
+    },
+    /// The block whose turn it is, of `size` places; the last one may be shorter.
+    Block { size: usize },
 }
 
-/// Some of the places: the same ones for both chains.
-pub(crate) struct SomePlaces<'a> {
-    pub size: usize,
-    pub subset: Subset,
-    /// Where the next cyclic subset starts.
-    pub next: &'a mut usize,
-    /// All places, shuffled from the front.
-    pub order: &'a mut [usize],
+/// The places `among` which a move chooses, by weighing all of them.
+pub(crate) struct Weighed<'a> {
+    pub among: Among<'a>,
     pub weights: &'a mut Weights,
 }
 
-impl<P: Evaluate> Places<P> for SomePlaces<'_> {
+impl<P: Evaluate> Places<P> for Weighed<'_> {
     fn relabels(&self) -> bool {
-        self.subset == Subset::Random || self.order.len().is_multiple_of(self.size)
-    }
-
-    #[inline(always)]
-    fn choose<V: Vector, const K: usize>(
-        &mut self,
-        at: &Move<'_, P>,
-        evaluations: &mut u64,
-        rng: &mut Rng,
-    ) -> [Choice; 2] {
-        let SomePlaces { size, subset, next, order, weights } = self;
-        let (n, size) = (at.pair.n(), *size);
-        if *subset == Subset::Random {
-            for i in 0..size {
-                order.swap(i, rng.random_range(i..n));
+        match &self.among {
+            Among::All | Among::Block { .. } => true,
+            Among::Subset { size, subset, order, .. } => {
+                *subset == Subset::Random || order.len().is_multiple_of(*size)
             }
-            let place = |slot: usize| order[slot];
-            return weights.choose::<P, V, K>(at, size, place, evaluations, rng);
         }
-        let start = std::mem::replace(*next, (**next + size) % n);
-        let place = |slot: usize| if start + slot < n { start + slot } else { start + slot - n };
-        weights.choose::<P, V, K>(at, size, place, evaluations, rng)
     }
 
-    #[inline(always)]
-    fn takes<V: Vector, const K: usize>(
-        &self,
-        side: usize,
-        choice: Choice,
-        uniform: f64,
-        at: &Move<'_, P>,
-        _: &mut u64,
-    ) -> bool {
-        self.weights.takes(side, choice, uniform, at)
-    }
-}
-
-/// The places of the block whose turn it is.
-pub(crate) struct Block<'a> {
-    pub size: usize,
-    pub weights: &'a mut Weights,
-}
-
-impl<P: Evaluate> Places<P> for Block<'_> {
     #[inline(always)]
     fn choose<V: Vector, const K: usize>(
         &mut self,
@@ -112,21 +61,43 @@ impl<P: Evaluate> Places<P> for Block<'_> {
         evaluations: &mut u64,
         rng: &mut Rng,
     ) -> [Choice; 2] {
-        let start = at.turn - at.turn % self.size;
-        let size = self.size.min(at.pair.n() - start);
-        self.weights.choose::<P, V, K>(at, size, |slot| start + slot, evaluations, rng)
+        let (n, weights) = (at.pair.n(), &mut *self.weights);
+        match &mut self.among {
+            Among::All => weights.choose::<P, V, K>(at, n, |slot| slot, evaluations, rng),
+            Among::Subset { size, subset: Subset::Random, order, .. } => {
+                for i in 0..*size {
+                    order.swap(i, rng.random_range(i..n));
+                }
+                let place = |slot: usize| order[slot];
+                weights.choose::<P, V, K>(at, *size, place, evaluations, rng)
+            }
+            Among::Subset { size, subset: Subset::Cyclic, next, .. } => {
+                let start = std::mem::replace(*next, (**next + *size) % n);
+                let place = |slot| if start + slot < n { start + slot } else { start + slot - n };
+                weights.choose::<P, V, K>(at, *size, place, evaluations, rng)
+            }
+            Among::Block { size } => {
+                let start = at.turn - at.turn % *size;
+                let size = (*size).min(n - start);
+                weights.choose::<P, V, K>(at, size, |slot| start + slot, evaluations, rng)
+            }
+        }
     }
 
+    /// Whether W / (W + w_0 - w_i) is enough.
     #[inline(always)]
     fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
-        choice: Choice,
+        (_, cost): Choice,
         uniform: f64,
         at: &Move<'_, P>,
         _: &mut u64,
     ) -> bool {
-        self.weights.takes(side, choice, uniform, at)
+        let (total, least) = (self.weights.totals[side], self.weights.least[side]);
+        // Cut at exp(600): the proposal is refused either way.
+        let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
+        short <= 0.0 || uniform * (total + short) < total
     }
 }
 
@@ -166,15 +137,6 @@ impl Weights {
         }
         choices
     }
-
-    /// Whether W / (W + w_0 - w_i) is enough.
-    #[inline(always)]
-    fn takes<P>(&self, side: usize, (_, cost): Choice, uniform: f64, at: &Move<'_, P>) -> bool {
-        let (total, least) = (self.totals[side], self.least[side]);
-        // Beyond exp(600) a proposal is refused all the same.
-        let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
-        short <= 0.0 || uniform * (total + short) < total
-    }
 }
 
 /// The weights of a proposal at the first `size` places, relative to the largest of them, filled up
@@ -200,7 +162,7 @@ fn weigh<P: Evaluate, V: Vector, const K: usize>(
     for weight in weights.iter_mut() {
         *weight = exp(*weight - top);
     }
-    // Four sums side by side need not wait for each other.
+    // Four partial sums: no dependency chain.
     let mut sums = [0.0; 4];
     for four in weights.chunks_exact(4) {
         for (sum, weight) in sums.iter_mut().zip(four) {

@@ -1,4 +1,4 @@
-//! A few places that stand for all, drawn for both chains together.
+//! Ensemble rejection in two chains: a few places, drawn for both together.
 
 use rand::RngExt;
 
@@ -9,7 +9,7 @@ use crate::coupling::pair::Pair;
 use crate::rng::Rng;
 use crate::simd::vector::Vector;
 
-/// The most places that are drawn together.
+/// Places drawn together, at most.
 pub(crate) const DARTS: usize = TOGETHER;
 
 /// No mass is larger: no weight is, in the unit of the masses, larger than 1.

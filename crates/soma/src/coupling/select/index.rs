@@ -2,7 +2,7 @@
 
 use crate::simd::vector::{Portable, Vector};
 
-/// So many slots are looked at together: masses come in multiples of this, the last ones zero.
+/// Slots per vector step: masses are padded with zeros to a multiple of this.
 pub(crate) const TOGETHER: usize = 8;
 
 /// Two choices of a slot, with probabilities w_i / W and v_j / V, so that i = j with probability

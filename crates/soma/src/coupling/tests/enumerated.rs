@@ -11,7 +11,7 @@ use crate::coupling::kernel::CoupledKernel;
 use crate::coupling::pair::Pair;
 use crate::coupling::proposals::CoupledProposals;
 use crate::error::Outcome;
-use crate::kernel::{KernelChoice, Strategy, Subset};
+use crate::kernel::{Coupling, KernelChoice, Strategy, Subset};
 use crate::model::Model;
 use crate::records::Records;
 use crate::release::mechanism::{Mechanism, Noise};
@@ -126,20 +126,21 @@ fn sweep(kernel: KernelChoice, state: State, theta: &[f64]) -> Law {
     let mut law = Law::from([(state, 1.0)]);
     for turn in 0..N {
         // With one place SOMA is the Metropolis step of the IMwG kernels.
-        law = match kernel {
-            KernelChoice::Auto | KernelChoice::Soma => soma(&law, theta, &[0, 1, 2]),
-            KernelChoice::Counts => unreachable!("it imputes no records"),
-            KernelChoice::RanImwg => mixture((0..N).map(|i| soma(&law, theta, &[i]))),
-            KernelChoice::SysImwg => soma(&law, theta, &[turn]),
-            KernelChoice::SomaBlocks { size } => {
-                let start = turn - turn % size.unwrap_or(N);
-                let end = N.min(start + size.unwrap_or(N));
+        law = match kernel.build(N).unwrap().coupling() {
+            Coupling::AllPlaces => soma(&law, theta, &[0, 1, 2]),
+            Coupling::OnePlace { at_random: true } => {
+                mixture((0..N).map(|i| soma(&law, theta, &[i])))
+            }
+            Coupling::OnePlace { at_random: false } => soma(&law, theta, &[turn]),
+            Coupling::Blocks { size } => {
+                let start = turn - turn % size;
+                let end = N.min(start + size);
                 soma(&law, theta, &(start..end).collect::<Vec<_>>())
             }
-            KernelChoice::SomaSubset { subset: Subset::Random, .. } => {
+            Coupling::Subset { subset: Subset::Random, .. } => {
                 mixture([[0, 1], [0, 2], [1, 2]].iter().map(|places| soma(&law, theta, places)))
             }
-            KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => {
+            Coupling::Subset { size, subset: Subset::Cyclic } => {
                 let places: Vec<usize> = (0..size).map(|i| (size * turn + i) % N).collect();
                 soma(&law, theta, &places)
             }

@@ -10,7 +10,7 @@ use crate::coupling::proposals::CoupledProposals;
 use crate::coupling::select::by_bounds::{Bounded, Bounds};
 use crate::coupling::select::by_cells::{AllByCells, CellDarts};
 use crate::coupling::select::by_darts::Darts;
-use crate::coupling::select::by_scan::{All, Weights};
+use crate::coupling::select::by_scan::{Among, Weighed, Weights};
 use crate::coupling::select::places::{Move, Places, currents, taken};
 use crate::error::Outcome;
 use crate::kernel::{Soma, Strategy};
@@ -153,7 +153,10 @@ impl Frozen {
     ) -> Vec<[usize; 2]> {
         let pair = &self.pair;
         match way {
-            Way::Scan => self.run::<S>(All(&mut Weights::default()), (way, count, ease), rng),
+            Way::Scan => {
+                let weights = &mut Weights::default();
+                self.run::<S>(Weighed { among: Among::All, weights }, (way, count, ease), rng)
+            }
             Way::Bounds | Way::Block => {
                 let size = (way == Way::Block).then_some(BLOCK);
                 let places = Bounded { size, bounds: &mut Bounds::default() };

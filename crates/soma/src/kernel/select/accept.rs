@@ -41,7 +41,8 @@ impl Selected {
     }
 }
 
-/// The largest exponent that is used: weights are only compared, so that more is no more.
+/// Exponents are cut here: weights are only compared, and beyond exp(600) every comparison is
+/// decided.
 pub(crate) const MOST: f64 = 600.0;
 
 /// The test W / w_0 >= c with c = (1 - w_i / w_0) U / (1 - U), which decides a move to a place of
@@ -89,7 +90,7 @@ impl Threshold {
     /// Whether n weights are enough that are, on average or each, not below that of `cost`.
     #[inline(always)]
     pub(crate) fn is_met_by_all(&self, records: &Records, cost: f64) -> bool {
-        // A little is taken off for rounding.
+        // Less 1e-9 for rounding.
         self.is_met_by(records.n() as f64 * (1.0 - 1e-9) * self.weight(cost))
     }
 
@@ -114,7 +115,7 @@ impl Threshold {
                 total = V::add(total, V::exp_above(V::min(V::sub(current, costs), most)));
             }
             *evaluations += AT_ONCE as u64;
-            // A little is taken off for rounding.
+            // Less 1e-9 for rounding.
             if self.is_met_by(V::total(total) * ((1.0 - 1e-9) / LOOSE)) {
                 return true;
             }
@@ -149,26 +150,25 @@ impl Threshold {
     }
 }
 
-/// So many of them at a time.
+/// Rows that are summed between two tests.
 const AT_ONCE: usize = 16;
 
-/// With a chance of a doubt above this, a uniform number for each proposal costs less than to draw
-/// when the next doubtful one comes.
+/// If more than this share of proposals is undecided, a uniform number for each costs less than a
+/// geometric variable for the next undecided one.
 const OFTEN: f64 = 0.05;
 
 /// The acceptance where there is one box of all statistics.
 #[derive(Debug, Clone)]
 pub(crate) struct OneBox {
-    /// With so many records a sum of the weights is nearly always enough, and is first made of
-    /// bounds.
+    /// From this number of records on, bounds of the weights are summed first: they nearly always
+    /// decide.
     many: usize,
     /// The least cost that the box allows.
     pub(crate) least: f64,
-    /// The probability that a bound of W / w_0 from below, which holds for all proposals of the
-    /// batch, does not decide about one: that U is at least floor / (1 + floor).
+    /// The probability that the lower bound of W / w_0 that holds for the whole batch leaves a
+    /// proposal undecided: that U is at least floor / (1 + floor).
     doubt: f64,
-    /// How many proposals come before the next one that it does not decide about, if that was
-    /// drawn.
+    /// The number of proposals before the next undecided one, a geometric variable, if `is_drawn`.
     sure: u64,
     is_drawn: bool,
 }
@@ -180,8 +180,8 @@ impl OneBox {
         OneBox { many, least: 0.0, doubt: 0.0, sure: 0, is_drawn: false }
     }
 
-    /// Widens the box to hold all proposals of the batch. A replacement moves the residual, and so,
-    /// unless it bends, the cost, by no more than the box is wide.
+    /// Widens the box to hold all proposals of the batch. A replacement moves the residual by at
+    /// most the width of the box, and so does the cost if it is L1.
     #[inline(always)]
     pub(crate) fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -197,7 +197,7 @@ impl OneBox {
         (self.sure, self.is_drawn) = (0, false);
     }
 
-    /// Draws how many proposals come before the next doubtful one.
+    /// Draws the number of proposals before the next undecided one.
     #[cold]
     #[inline(never)]
     fn draw(&mut self, rng: &mut Rng) {
@@ -205,8 +205,8 @@ impl OneBox {
         self.is_drawn = true;
     }
 
-    /// U, for a proposal that it may decide about. Where these are few, it is drawn for no others:
-    /// how many come before the next of them is a geometric variable.
+    /// U, if the lower bound leaves the proposal undecided. If such proposals are rare, U is drawn
+    /// for them alone, and a geometric variable says when the next one comes.
     #[inline(always)]
     fn doubtful(&mut self, rng: &mut Rng) -> Option<f64> {
         if self.doubt > OFTEN {
@@ -258,8 +258,8 @@ impl OneBox {
 }
 
 /// One of `rows`, the statistics of all records, drawn with probability w_i / W by weighing all,
-/// for proposals that few trials do not place. Trials are independent of each other, so that the
-/// law does not change if they are given up after a number that is fixed beforehand.
+/// for proposals that a fixed number of trials did not place. Trials are independent, so stopping
+/// after a fixed number does not change the law.
 #[cold]
 #[inline(never)]
 pub(crate) fn by_weighing_all<'a, S: Cost, const K: usize>(
@@ -287,7 +287,7 @@ pub(crate) fn sum_of_weights<'a, S: Cost, const K: usize>(
     rows.inspect(|_| *evaluations += 1).map(weight).sum()
 }
 
-/// After so many trials all records are weighed instead.
+/// The number of trials after which all records are weighed.
 #[inline(always)]
 pub(crate) fn most_trials(n: usize) -> usize {
     64 + n / 4

@@ -30,8 +30,8 @@ pub(crate) struct Turn<'a> {
 
 /// A way to draw a place with probability w_i / W, and to say whether it is taken.
 pub(crate) trait Selector {
-    /// Whether records are far away in memory, so that they are better asked for, and written when
-    /// the batch is done.
+    /// Whether the records exceed the cache, so that they are prefetched, and written at the end of
+    /// the batch.
     #[inline(always)]
     fn defers(&self) -> bool {
         false
@@ -91,13 +91,13 @@ pub enum Strategy {
     Uniform,
     /// By bounds of all weights, which are computed in whole numbers or in single precision.
     Scan,
-    /// By way of so many cells of similar records.
+    /// By cells of similar records, this many.
     Cells(usize),
-    /// By way of the bins of a histogram, or the categories of a count.
+    /// By the bins of a histogram or the categories of a count.
     Bins,
     /// By way of sums along the line, for a single statistic under Laplace noise.
     Ordered,
-    /// By way of cells under the bounds of any separable potential.
+    /// By cells under the bounds of any separable potential.
     Boxes,
     /// By weighing all records, for a potential of which nothing is known but its values.
     Weights,

@@ -11,33 +11,33 @@ use crate::records::Records;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// So many records stand in for proposals, to see how many trials one would take.
+/// Records that stand for proposals when the number of trials is estimated.
 const PROPOSALS: usize = 32;
-/// One in so many of them is proposed where the residual is as it stands.
+/// One in this many of them is tried at the current residual, the others at likely ones.
 const STANDING: usize = 4;
-/// So many records, at most, are weighed against each of them.
+/// Records that are weighed against each of them, at most.
 const WEIGHED: usize = 64;
 /// The choice is made anew after 0, 1, 4, 16, 64 and every 256 sweeps.
 const PERIOD: u64 = 256;
-/// A choice is quite wrong if it costs so many times what another would.
+/// The choice is revised if it costs this many times what another would.
 const WRONG: f64 = 1.6;
-/// Counted trials are averaged over about so many sweeps.
+/// Sweeps over which counted trials are averaged.
 const LATELY: f64 = 8.0;
 /// What a move costs when places are drawn uniformly: whatever the trials are, and for each of
 /// them. The unit of this and of what follows is about ten nanoseconds.
 const UNIFORM: [f64; 2] = [5.3, 0.8];
-/// Statistics of more bytes than this are far, and each trial costs so much more.
+/// Statistics of more bytes than this exceed the cache, and each trial costs this much more.
 const FAR: (usize, f64) = (1 << 19, 0.6);
 /// What a move costs by a scan: whatever n is, and for each coordinate of each record.
 const SCAN: [f64; 2] = [9.5, 0.0033];
-/// What a move costs by way of cells: whatever their number is, with the few trials that it takes
-/// where they suit; for each coordinate of each cell; and for each trial beyond [`USUAL`].
+/// The cost of a move by cells: fixed, including [`USUAL`] trials; for each coordinate of each
+/// cell; and for each further trial.
 const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
 /// What a move costs by way of sums along the line, and by a scan of the same, whatever n is and
 /// for each record.
 const ORDERED: f64 = 16.0;
 const LINE_SCAN: [f64; 2] = [7.0, 0.024];
-/// The trials that a move takes by way of cells that suit.
+/// The trials of a move by cells that fit the records.
 const USUAL: f64 = 4.0;
 
 impl Soma {
@@ -56,7 +56,7 @@ impl Soma {
         };
         self.sweeps += 1;
         let (n, k) = (records.n(), records.k());
-        // Trials that were counted may show, at any time, that the last choice was quite wrong.
+        // Counted trials may show at any time that another strategy would cost far less.
         let counted = self.counted;
         let is_wrong = counted.is_some_and(|trials| {
             by_one_bound(trials, n, k) > WRONG * by_many_bounds(trials, n, k).0
@@ -165,7 +165,7 @@ impl Soma {
     }
 }
 
-/// Parts of 1 that follow each other by this are spread evenly.
+/// The golden ratio: its multiples modulo 1 are spread evenly (a low-discrepancy sequence).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// The value that a Laplace variable of scale 1 does not exceed with probability `part`, which is

@@ -63,6 +63,26 @@ fn updates_follow_prior_times_density() {
     }
 }
 
+/// Predictors far from zero beside their spread give the slope and the residuals of those around it:
+/// under a prior that says nothing of the intercept the two problems are the same.
+#[test]
+fn predictors_far_from_zero_lose_no_digits() {
+    let law = |centre: f64| {
+        let precision = DMatrix::from_diagonal(&vec![1e-20, 1.0].into());
+        let prior = NormalInverseGamma::new(vec![0.0; 2], &precision, 3.0, 2.0).unwrap();
+        let model = Regression::new(vec![centre], None, prior).unwrap();
+        let record = |i: i32| {
+            let (x, noise) = ((0.7 * f64::from(i)).sin(), (1.3 * f64::from(i)).cos());
+            [centre + x, 0.5 + 2.0 * x + 0.3 * noise]
+        };
+        let records: Vec<f64> = (0..40).flat_map(record).collect();
+        model.posterior(&records).unwrap()
+    };
+    let (near, far) = (law(0.0), law(1e7));
+    assert!((near.mean[1] - far.mean[1]).abs() < 1e-4, "{}, {}", near.mean[1], far.mean[1]);
+    assert!((near.rate / far.rate - 1.0).abs() < 1e-4, "{}, {}", near.rate, far.rate);
+}
+
 #[test]
 fn prior_is_normalised() {
     let covariance = DMatrix::identity(1, 1) * 2.0;

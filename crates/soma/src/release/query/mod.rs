@@ -115,12 +115,6 @@ pub trait Query: Debug + Send + Sync {
         None
     }
 
-    /// The table of cells that the statistic is a count or a margin of, where it is one: then the
-    /// release depends on a record only through its cell.
-    fn cells(&self) -> Option<Cells> {
-        None
-    }
-
     /// Whether the statistics of every record add up to 1, so that all of them together count the
     /// records.
     fn counts_records(&self) -> bool {
@@ -130,6 +124,12 @@ pub trait Query: Debug + Send + Sync {
     /// The same query on records of length `d`, where it does not look at what is in them.
     fn for_any_record(&self, d: usize) -> Option<Arc<dyn Query>> {
         let _ = d;
+        None
+    }
+
+    /// The table of cells that the statistic is a count or a margin of, where it is one: then the
+    /// release depends on a record only through its cell.
+    fn cells(&self) -> Option<Cells> {
         None
     }
 

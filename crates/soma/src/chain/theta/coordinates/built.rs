@@ -1,7 +1,7 @@
 //! Sums over the records by building them: for models that are not affine in their noise.
 
 use crate::chain::theta::coordinates::standardised::Standardised;
-use crate::chain::theta::coordinates::sums::{STEP, Scratch, Sums};
+use crate::chain::theta::coordinates::sums::{Scratch, Sums};
 use crate::error::Outcome;
 use crate::numeric::dense;
 
@@ -43,17 +43,29 @@ impl Sums<'_> {
                 continue;
             }
             let moved = &mut moved[..rows * k];
-            for (theta, to) in nearby.chunks_exact(self.p).zip(slopes.chunks_exact_mut(k)) {
+            let (above, below) = nearby.split_at(self.p * self.p);
+            for (c, theta) in above.chunks_exact(self.p).enumerate() {
+                if self.jumps {
+                    self.statistics(&below[c * self.p..][..self.p], noise, records, statistics)?;
+                }
                 self.statistics(theta, noise, records, moved)?;
+                let to = &mut slopes[c * k..][..k];
                 for (row, base) in moved.chunks_exact(k).zip(statistics.chunks_exact(k)) {
                     to.iter_mut().zip(row).zip(base).for_each(|((to, a), b)| *to += a - b);
                 }
             }
             let mut at = self.p + d;
+            let (up, down) = if self.jumps { (0.5, 0.5) } else { (1.0, 0.0) };
+            let (up, down) = (up * self.noise_step(), down * self.noise_step());
             for j in 0..d {
-                noise.iter_mut().skip(j).step_by(d).for_each(|e| *e += STEP);
+                if self.jumps {
+                    noise.iter_mut().skip(j).step_by(d).for_each(|e| *e -= down);
+                    self.statistics(theta, noise, records, statistics)?;
+                    noise.iter_mut().skip(j).step_by(d).for_each(|e| *e += down);
+                }
+                noise.iter_mut().skip(j).step_by(d).for_each(|e| *e += up);
                 self.statistics(theta, noise, records, moved)?;
-                noise.iter_mut().skip(j).step_by(d).for_each(|e| *e -= STEP);
+                noise.iter_mut().skip(j).step_by(d).for_each(|e| *e -= up);
                 moved.iter_mut().zip(&*statistics).for_each(|(t, base)| *t -= base);
                 for (row, i) in moved.chunks_exact(k).zip(from..) {
                     dense::axpy(1.0, row, &mut slopes[(self.p + j) * k..][..k]);

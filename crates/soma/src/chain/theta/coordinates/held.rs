@@ -6,6 +6,7 @@ use crate::chain::theta::coordinates::sums::{Scratch, Sums};
 use crate::chain::theta::proposed::Trial;
 use crate::chain::theta::{Setting, State};
 use crate::error::Outcome;
+use crate::rng::Rng;
 
 /// theta, the Bartlett factors and the standardised noise of a state. Moves that are made one after
 /// the other in these coordinates share the split into them and the way back to records, whose cost
@@ -25,10 +26,15 @@ pub(in crate::chain) struct Held {
 
 impl Held {
     /// Finds the coordinates of the state, unless they are at hand. `false` where it has none.
-    pub(in crate::chain) fn hold(&mut self, sums: &Sums, state: &State) -> Outcome<bool> {
+    pub(in crate::chain) fn hold(
+        &mut self,
+        sums: &Sums,
+        state: &State,
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
         if !self.is_on {
             let Held { point, standardised, scratch, .. } = self;
-            self.is_on = sums.split(state, standardised, scratch, point)?;
+            self.is_on = sums.split(state, standardised, scratch, point, rng)?;
             self.residual.clear();
             self.residual.extend_from_slice(state.records.residual());
             self.has_moved = false;

@@ -5,6 +5,7 @@ pub(in crate::chain) mod affine;
 pub(in crate::chain) mod bartlett;
 mod built;
 pub(in crate::chain) mod held;
+mod jumps;
 pub(in crate::chain) mod local;
 pub(in crate::chain) mod passes;
 mod prior;

@@ -12,6 +12,7 @@ use crate::interrupt;
 use crate::model::Transport;
 use crate::numeric::dense;
 use crate::release::NoiseUnits;
+use crate::rng::Rng;
 
 /// The step of finite differences, in units of a standard normal and of the unconstrained theta.
 pub(in crate::chain) const STEP: f64 = 1e-4;
@@ -29,6 +30,9 @@ pub(in crate::chain) struct Sums<'a> {
     pub(in crate::chain) model: &'a dyn Transport,
     /// The short way, where model and query have it.
     affine: Option<Affine>,
+    /// Whether records jump as theta and their noise move, so that differences are taken over
+    /// [long steps](crate::chain::theta::coordinates::jumps).
+    pub(in crate::chain) jumps: bool,
     pub(in crate::chain) n: usize,
     /// The length of a record's noise.
     pub(in crate::chain) d: usize,
@@ -54,9 +58,10 @@ pub(in crate::chain) struct Scratch {
     /// From the columns of standardised noise to the noise with these factors.
     pub(in crate::chain) map: Bartlett,
     pub(in crate::chain) theta: Vec<f64>,
-    /// theta moved by a step in each of its unconstrained coordinates.
+    /// theta moved by a step in each of its unconstrained coordinates: up and, where records
+    /// jump, then down in each.
     pub(in crate::chain) nearby: Vec<f64>,
-    /// The length of each of these steps.
+    /// The length of each of these steps, or of both together.
     pub(in crate::chain) steps: Vec<f64>,
     pub(in crate::chain) units: Vec<f64>,
     /// Derivatives of the sums: a row for each coordinate, or for each statistic in those of the
@@ -71,7 +76,8 @@ impl<'a> Sums<'a> {
     /// `None` where the model is no function of noise, or the noise of n records has no Bartlett
     /// factors.
     pub(in crate::chain) fn new(problem: &'a Problem) -> Option<Self> {
-        let model = problem.model().transport().filter(|model| model.is_smooth())?;
+        let model = problem.model().transport().filter(|model| model.is_standard())?;
+        let jumps = !model.is_smooth();
         let release = problem.release();
         let units = NoiseUnits::new(release);
         let target = units.target(release);
@@ -79,7 +85,7 @@ impl<'a> Sums<'a> {
         let p = model.parameters().len();
         let rows = model.rows_at_once().max(release.query().batch_size());
         let affine = Affine::new(model, release.query().as_ref(), &units);
-        (n > d).then_some(Sums { problem, model, affine, n, d, k, p, rows, units, target })
+        (n > d).then_some(Sums { problem, model, affine, jumps, n, d, k, p, rows, units, target })
     }
 
     /// The precision that stands for the noise of each statistic, where no scale mixture is drawn.
@@ -92,13 +98,15 @@ impl<'a> Sums<'a> {
         self.p + factors_dim(self.d)
     }
 
-    /// The point at which the state is; its standardised noise goes into `standardised`.
+    /// The point at which the state is; its standardised noise goes into `standardised`. The noise
+    /// of discrete variables is drawn given their values.
     pub(in crate::chain) fn split(
         &self,
         state: &State,
         standardised: &mut Standardised,
         scratch: &mut Scratch,
         point: &mut Vec<f64>,
+        rng: &mut Rng,
     ) -> Outcome<bool> {
         let (n, d) = (self.n, self.d);
         // Records that are affine in their noise have its standardised noise, and so have their
@@ -111,7 +119,8 @@ impl<'a> Sums<'a> {
             state.records.all()
         } else {
             scratch.noise.resize(n * d, 0.0);
-            self.model.inverse(&state.theta, state.records.all(), &mut scratch.noise)?;
+            let records = state.records.all();
+            self.model.draw_noise(&state.theta, records, &mut scratch.noise, rng)?;
             &scratch.noise
         };
         for (j, column) in standardised.columns_mut(n, d).chunks_exact_mut(n).enumerate() {
@@ -192,7 +201,9 @@ impl<'a> Sums<'a> {
             return false;
         }
         standardised.compose(&scratch.factors, &mut scratch.map);
-        if with_derivatives {
+        if with_derivatives && self.jumps {
+            self.set_long_steps(free, standardised, scratch);
+        } else if with_derivatives {
             scratch.nearby.resize(p * p, 0.0);
             let moved = &mut scratch.moved;
             moved.clear();
@@ -204,6 +215,8 @@ impl<'a> Sums<'a> {
                 self.model.constrain(moved, theta);
                 moved[c] = free[c];
             }
+        }
+        if with_derivatives {
             scratch.units.resize(coordinates.len(), 0.0);
             scratch.factors.units(self.n, &mut scratch.units);
         }
@@ -274,7 +287,8 @@ impl<'a> Sums<'a> {
             None => {
                 let exists = self.add_up(standardised, scratch, residual, true)?;
                 let of_theta = scratch.steps.iter().map(|step| 1.0 / step);
-                let units = of_theta.chain(scratch.units.iter().map(|unit| unit / STEP));
+                let units =
+                    of_theta.chain(scratch.units.iter().map(|unit| unit / self.noise_step()));
                 for (c, (row, unit)) in scratch.slopes.chunks_exact(self.k).zip(units).enumerate() {
                     for (k, (value, scale)) in row.iter().zip(self.units.scales()).enumerate() {
                         slope[k * dim + c] = -value * unit / scale;

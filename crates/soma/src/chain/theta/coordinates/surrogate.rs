@@ -58,7 +58,7 @@ impl Surrogate {
     ) -> Outcome<Option<Surrogate>> {
         let (mut standardised, mut scratch) = (Standardised::default(), Scratch::default());
         let mut point = Vec::new();
-        if !sums.split(state, &mut standardised, &mut scratch, &mut point)? {
+        if !sums.split(state, &mut standardised, &mut scratch, &mut point, rng)? {
             return Ok(None);
         }
         let (k, dim) = (sums.k, sums.dim());
@@ -125,7 +125,10 @@ impl Surrogate {
         scratch: &mut Scratch,
     ) -> Outcome<Option<Surrogate>> {
         let (k, dim) = (sums.k, sums.dim());
-        let patterns = (RECORDS_FOR_AVERAGE / sums.n).clamp(1, 16);
+        let patterns = match sums.jumps {
+            true => (RECORDS_THAT_JUMP / sums.n).clamp(1, 200),
+            false => (RECORDS_FOR_AVERAGE / sums.n).clamp(1, 16),
+        };
         let share = 1.0 / patterns as f64;
         let mut slope = vec![0.0; k * dim];
         let mut drawn = Vec::new();
@@ -153,7 +156,7 @@ impl Surrogate {
         let mut other = one.clone();
         for i in 0..dim {
             let row = &spread[i * dim..][..=i];
-            let width = 0.3 * dense::dot(row, row).sqrt();
+            let width = if sums.jumps { 1.0 } else { 0.3 } * dense::dot(row, row).sqrt();
             for standardised in &drawn {
                 let mut moved = reference.clone();
                 moved[i] += width;
@@ -271,6 +274,9 @@ const MOST_HALVINGS: i32 = 10;
 
 /// Patterns are averaged over until they have as many records as this together.
 const RECORDS_FOR_AVERAGE: usize = 1000;
+
+/// The same where records jump.
+const RECORDS_THAT_JUMP: usize = 8000;
 
 /// The standardised noise of fresh noise.
 fn fresh_noise(sums: &Sums, rng: &mut Rng) -> Option<Standardised> {

@@ -34,10 +34,10 @@ fn prices_of_the_moves() {
             let at = Setting::new(&problem, Some(&surrogate));
             let took = time(&mut || {
                 let mut held = Held::default();
-                held.hold(&sums, &state).unwrap();
+                held.hold(&sums, &state, &mut rng).unwrap();
             });
             report("hold", took, 1);
-            held.hold(&sums, &state).unwrap();
+            held.hold(&sums, &state, &mut rng).unwrap();
             let took = time(&mut || {
                 held.moved();
                 held.land(&at, &mut state).unwrap();

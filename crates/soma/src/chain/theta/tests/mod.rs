@@ -4,6 +4,7 @@ mod frozen;
 mod laws;
 mod measured;
 mod mixed;
+mod texts;
 
 use std::sync::Arc;
 

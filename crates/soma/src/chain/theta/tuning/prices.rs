@@ -33,6 +33,10 @@ impl Sums<'_> {
         let built = (self.model.price(self.n).build + STATISTIC) * n;
         match part {
             Part::Residual => built,
+            // Differences are taken to both sides where records jump.
+            Part::Gradient | Part::Slope if self.jumps => {
+                (1 + 2 * (self.p + self.d)) as f64 * built
+            }
             Part::Gradient | Part::Slope => (1 + self.p + self.d) as f64 * built,
         }
     }

@@ -132,18 +132,20 @@ impl Schedule {
         if problem.fixed().is_some() || choice == MovesChoice::Centred || warmup < LEAST_WARMUP {
             return Ok(schedule);
         }
-        // Counts jump, so that a surrogate of them has no slopes to show.
-        let smooth = problem.release().query().bins().is_none();
-        let sums = Sums::new(problem).filter(|_| choice == MovesChoice::Auto && smooth);
+        // Counts jump, so that a surrogate of them has no slopes to show over short steps.
+        let bins = problem.release().query().bins().is_some();
+        let sums =
+            Sums::new(problem).filter(|sums| choice == MovesChoice::Auto && (sums.jumps || !bins));
         if let Some(sums) = sums {
             let redraws_censored = censored::Bounds::new(problem).is_some();
             schedule.slots = vec![Slot::new(Move::Centred(Centred { redraws_censored }))];
             let forces = match (sums.has_quick_slopes(), sums.n <= FEW_RECORDS) {
                 (true, _) => vec![Force::Exact],
+                _ if sums.jumps => vec![Force::Surrogate, Force::Exact],
                 (false, true) => vec![Force::Surrogate, Force::OwnSlope, Force::Exact],
                 (false, false) => vec![Force::Surrogate, Force::OwnSlope],
             };
-            let slopes = [false, true];
+            let slopes: &[bool] = if sums.jumps { &[false] } else { &[false, true] };
             let counts = Candidates {
                 hamiltonians: forces.len(),
                 independences: slopes.len(),
@@ -154,7 +156,7 @@ impl Schedule {
                 .into_iter()
                 .map(|force| Move::Hamiltonian(Box::new(Hamiltonian::new(force))));
             let independences =
-                slopes.map(|own| Move::Independence(Box::new(Independence::new(own))));
+                slopes.iter().map(|&own| Move::Independence(Box::new(Independence::new(own))));
             let ridge = counts.has_ridge.then(|| Move::Ridge(Ridge::default()));
             schedule.slots.extend(hamiltonians.chain(independences).chain(ridge).map(Slot::new));
         } else if let Some(non_centred) = NonCentred::new(problem, rng)? {
@@ -276,7 +278,7 @@ impl Schedule {
         let learns = self.pilot.as_ref().is_none_or(|pilot| pilot.makes_all(iteration));
         if let (Some(surrogate), Some(sums), true) =
             (&mut self.surrogate, Sums::new(problem), learns)
-            && self.held.hold(&sums, state)?
+            && self.held.hold(&sums, state, rng)?
         {
             surrogate.learn(&sums, &self.held.point, rng)?;
         }

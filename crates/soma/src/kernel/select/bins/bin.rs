@@ -3,7 +3,7 @@
 use crate::numeric::exp::exp;
 use crate::release::potential::Evaluate;
 
-/// The largest exponent that is used: weights are only compared, so that more is no more.
+/// Exponents are cut here: weights are only compared.
 pub(crate) const MOST: f64 = 600.0;
 /// Weights with exponents up to this can be multiplied and summed as they are.
 pub(crate) const MILD: f64 = 150.0;
@@ -11,8 +11,8 @@ pub(crate) const MILD: f64 = 150.0;
 /// What the weights of the records of one bin are made of.
 ///
 /// Let g(c) be what leaving the bin makes of a weight where there are c members. Arriving at c
-/// members undoes the leaving of c + 1, and so makes 1 / g(c + 1) of it. The cost is convex, so that
-/// g grows with c.
+/// members undoes the leaving of c + 1, and so makes 1 / g(c + 1) of it. The cost is convex, so
+/// that g grows with c.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bin {
     /// How many records there are.

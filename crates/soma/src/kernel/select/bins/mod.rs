@@ -188,7 +188,7 @@ impl Bins {
         self.select_by_logarithms(potential, to, rng)
     }
 
-    /// The same relative to the largest weight, where weights differ beyond all measure.
+    /// The same by logarithms relative to the largest weight, if factors would overflow.
     #[cold]
     #[inline(never)]
     fn select_by_logarithms(

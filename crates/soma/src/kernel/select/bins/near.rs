@@ -1,4 +1,4 @@
-//! Who stands in which bin, where all records are near in memory.
+//! Members of bins as lists of places.
 
 use super::{Register, Replacement};
 use crate::records::{Batch, Records};

@@ -6,12 +6,12 @@ use crate::numeric::pages;
 use crate::rng::Rng;
 use crate::simd::prefetch::prefetch_row;
 
-/// Room that is left for members to come: one for so many that there are, and so many more.
+/// Spare room of a group: one for every 8 members, and 32 more.
 const SPARE: [u32; 2] = [8, 32];
 
-/// The places of all records, sorted into groups, and, where these are far from each other in memory,
-/// a copy of their statistics, side by side: so a record is weighed with one look at memory, and
-/// without the place where it belongs.
+/// The places of all records, sorted into groups, and, where these are far from each other in
+/// memory, a copy of their statistics, side by side: so a record is weighed with one look at
+/// memory, and without the place where it belongs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
     /// For each member the copy of its statistic, if there is one, and the bits of its place.
@@ -56,7 +56,7 @@ impl Members {
             self.rows = pages::with_room(end);
             self.rows.resize(end, 0.0);
         }
-        // Where there is no member, there is a place all the same.
+        // An empty group has a valid place too, since candidates are read before they are tested.
         for group in &self.groups {
             self.rows[group.start + self.stride - 1] = 0.0;
         }
@@ -108,7 +108,8 @@ impl Members {
         &self.rows[self.groups[group].start + slot * (k + 1)..][..k]
     }
 
-    /// Draws a member of `group`, 0 if there is none, and asks for it from memory, to be looked at soon.
+    /// Draws a member of `group`, 0 if there is none, and asks for it from memory, to be looked at
+    /// soon.
     #[inline(always)]
     pub(crate) fn draw(&self, group: usize, rng: &mut Rng) -> u32 {
         let Group { start, len, .. } = self.groups[group];

@@ -17,8 +17,8 @@ use crate::simd::vector::{BITS, LANES, ONE_BITS, Points, Vector};
 const LOOSE: f64 = 1.0615;
 /// Sums of masses outside of this range may have lost terms: then the unit is changed.
 const SOUND: Range<f64> = 1e-28..1e28;
-/// After so many trials all records are weighed in full. Trials are independent of each other, so
-/// that the law does not change if they are given up after a number that is fixed beforehand.
+/// The number of trials after which all records are weighed in full. Trials are independent, so
+/// stopping after a fixed number does not change the law.
 const TRIALS: usize = 64;
 
 /// The statistics of consecutive records in single precision, those of one coordinate side by

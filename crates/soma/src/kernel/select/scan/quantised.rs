@@ -25,10 +25,10 @@ const STANDING: f64 = 14.0;
 const TOP: u32 = 24;
 /// The sum of the masses is at least this many per record, to bound the error of rounding up.
 const FEWEST: u32 = 64;
-/// The largest exponent that is used: weights are only compared, so that more is no more.
+/// Exponents are cut here: weights are only compared.
 const MOST: f64 = 600.0;
-/// After so many trials all records are weighed in full. Trials are independent of each other, so
-/// that the law does not change if they are given up after a number that is fixed beforehand.
+/// The number of trials after which all records are weighed in full. Trials are independent, so
+/// stopping after a fixed number does not change the law.
 const TRIALS: usize = 64;
 
 /// The statistics of consecutive records, quantised to 16 bits, column by column, for the L1

@@ -5,32 +5,34 @@ use rand::{Rng as _, RngExt};
 use crate::rng::Rng;
 use crate::simd::vector::Vector;
 
-/// How many candidates are drawn at a time.
+/// Candidates drawn at a time.
 const DRAWN: usize = 32;
-/// When fewer than these, and those that are looked at together, are left, others are drawn.
+/// Candidates are drawn again when fewer than this are left.
 pub(crate) const LEFT: usize = 32;
 const ALL: usize = LEFT + DRAWN;
-/// Among up to so many records one word says both the place and how the uniform number begins, unless
-/// another such number is asked for.
+/// Up to this number of records, one 32-bit word gives the place and the leading digits of the
+/// uniform number, unless a second uniform number is needed (for outliers).
 const FEW: u32 = 1 << 14;
-/// Otherwise a second word says how it begins, but for so many bits, with which another one begins.
+/// Otherwise a second word gives the leading digits, less this many bits, which are the leading
+/// digits of the second uniform number.
 const OTHERS: u32 = 8;
-/// By how much the logarithm of a uniform number may be off, where it is known to one part in at least
-/// [`FINE`]: by that, and by what rounding adds.
+/// Error bound of the logarithm of a uniform number that is known to one part in [`FINE`] or
+/// better: the truncation, and single-precision rounding.
 const OFF: f64 = 1.0 / (FINE - 1) as f64 + 5e-5;
 const FINE: u32 = 1024;
-/// Of a smaller rest too much is lost by rounding.
+/// A smaller rest has too few digits.
 const LEAST: u32 = 1 << 16;
 
-/// Places drawn uniformly, each with how a uniform number begins, and about minus its logarithm.
+/// Places drawn uniformly, each with the leading digits of a uniform number and about minus its
+/// logarithm.
 ///
 /// To keep a place with probability w_i / w_up is to keep it if its cost exceeds the least that the
 /// bound allows by no more than an exponential variable. Neither the place nor the variable depends
 /// on the state, so that both are drawn ahead.
 ///
 /// A word w of 32 bits is made a place by w n = 2^32 place + rest, and drawn anew where the rest is
-/// below 2^32 modulo n (Lemire 2019): then there are as many rests for each place, n apart from each
-/// other and each as likely, and with few records they say how a uniform number begins.
+/// below 2^32 modulo n (Lemire 2019): then there are as many rests for each place, n apart from
+/// each other and each as likely, and with few records they say how a uniform number begins.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidates {
     /// The number of records, and 2^32 modulo that.
@@ -41,7 +43,7 @@ pub(crate) struct Candidates {
     /// The next candidate.
     next: usize,
     pub(crate) places: [u32; ALL],
-    /// How uniform numbers begin, as parts in about 2^32, and how far apart from each other they are.
+    /// The leading digits of uniform numbers, in parts of about 2^32, and the spacing of these.
     rests: [u32; ALL],
     grain: u32,
     /// How many parts there are.
@@ -70,7 +72,8 @@ impl Default for Candidates {
 }
 
 impl Candidates {
-    /// Draws candidates among `n` records, each with another uniform number if `others` are asked for.
+    /// Draws candidates among `n` records, each with another uniform number if `others` are asked
+    /// for.
     #[inline(always)]
     pub(crate) fn begin(&mut self, n: usize, others: bool, rng: &mut Rng) {
         self.n = n as u32;
@@ -89,13 +92,14 @@ impl Candidates {
         }
     }
 
-    /// The place in the lists of the next candidate, after which there are at least [`LEFT`] others.
+    /// The place in the lists of the next candidate, after which there are at least [`LEFT`]
+    /// others.
     #[inline(always)]
     pub(crate) fn next(&self) -> usize {
         self.next % DRAWN
     }
 
-    /// So many candidates have decided something, and are used up.
+    /// Consumes `count` candidates, each of which has decided something.
     #[inline(always)]
     pub(crate) fn use_up(&mut self, count: usize, rng: &mut Rng) {
         self.next += count;
@@ -116,7 +120,7 @@ impl Candidates {
     #[inline(always)]
     pub(crate) fn keep<V: Vector>(&self, at: usize, excess: V::Four) -> (u32, u32) {
         let (logs, off) = (V::load_narrow(&self.logs[at..]), V::load(&[OFF; 4]));
-        // What is not known is neither above nor below.
+        // NaN (too few digits) is neither above nor below.
         let surely = V::below(excess, V::sub(logs, off));
         (surely, !V::below(V::add(logs, off), excess) & 15)
     }
@@ -129,13 +133,13 @@ impl Candidates {
         V::below(V::load_narrow(&self.others[at..]), V::load(&[part; 4]))
     }
 
-    /// Whether candidate `at` does, if it does perhaps and the probability is `part`. To be asked
-    /// once.
+    /// Whether an outlier trial precedes candidate `at`, given that its leading digits allow it;
+    /// the probability is `part`. To be called once for each candidate.
     pub(crate) fn comes_later(&self, at: usize, part: f64, rng: &mut Rng) -> bool {
         f64::from(self.others[at]) + rng.random::<f64>() < part * f64::from(1u32 << OTHERS)
     }
 
-    /// A uniform number that begins as candidate `at` says.
+    /// The uniform number of candidate `at`, with its further digits drawn now.
     #[inline(always)]
     pub(crate) fn uniform(&self, at: usize, rng: &mut Rng) -> f64 {
         let start = f64::from(self.rests[at] / self.grain);
@@ -178,7 +182,7 @@ impl Candidates {
         }
     }
 
-    /// Draws those places anew that do not divide evenly.
+    /// Redraws the words that Lemire's method rejects.
     #[cold]
     #[inline(never)]
     fn redraw(&mut self, words: &[u32], rng: &mut Rng) {
@@ -193,7 +197,7 @@ impl Candidates {
     }
 }
 
-/// Those that are left become the first.
+/// Moves the candidates that are left to the front.
 #[inline(always)]
 fn move_up<T: Copy>(all: &mut [T; ALL]) {
     let (first, left) = all.split_at_mut(DRAWN);
@@ -261,8 +265,8 @@ mod tests {
         }
     }
 
-    /// Uniform numbers are uniform for every place, and their logarithms are as near as they have to
-    /// be, whatever follows.
+    /// Uniform numbers are uniform for every place, and their logarithms are as near as they have
+    /// to be, whatever follows.
     #[test]
     fn uniform_numbers_are_uniform_and_their_logarithms_near() {
         for (n, others) in [

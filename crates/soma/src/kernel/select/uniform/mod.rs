@@ -16,9 +16,9 @@ use crate::simd::vector::Vector;
 
 /// Statistics of fewer bytes than this stay in the cache and are not prefetched.
 const NEAR: usize = 1 << 18;
-/// From so many records on, sums of weights are first made of bounds.
+/// From this number of records on, bounds of the weights are summed first.
 pub(crate) const MANY: usize = 1024;
-/// How many candidates are looked at together.
+/// Candidates tested together.
 const FOUR: usize = 4;
 
 /// Draws a place uniformly and keeps it with probability w_i / w_up, where w_up is the weight at
@@ -26,8 +26,8 @@ const FOUR: usize = 4;
 /// has probability w_i / W, whatever W is. The number of trials has mean n w_up / W. Where a few
 /// records make the box wide, they are tried apart; see [`Outliers`].
 ///
-/// Four candidates are looked at together, and the first that is kept is taken: to look at each by
-/// itself would be to guess, and to guess wrong, whether it is kept.
+/// Four candidates are tested together and the first accepted one is taken: testing one at a time
+/// mispredicts a branch.
 #[derive(Debug)]
 pub(crate) struct UniformSelector<'a> {
     candidates: &'a mut Candidates,
@@ -54,7 +54,7 @@ impl<'a> UniformSelector<'a> {
         selector
     }
 
-    /// Asks for the last `COUNT` of the next candidates from memory, if they are far.
+    /// Prefetches the last `COUNT` of the next candidates, unless all statistics fit the cache.
     #[inline(always)]
     fn ask_for<const COUNT: usize, const K: usize>(&self, records: &Records) {
         if !self.near {
@@ -150,7 +150,7 @@ impl Selector for UniformSelector<'_> {
                     match trial {
                         OutlierTrial::Next => {}
                         kept_or_given_up => {
-                            // What was asked of this candidate is used up, and so it is too.
+                            // The digits of this candidate have been used, so it is consumed too.
                             self.use_up::<K>(j + 1, records, rng);
                             *evaluations += j as u64;
                             let OutlierTrial::Kept(choice) = kept_or_given_up else {

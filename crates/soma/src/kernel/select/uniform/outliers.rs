@@ -15,10 +15,10 @@ use crate::simd::vector::{Portable, Vector};
 /// The core is the box of so many records, or of one in [`SPARSE`] if these are fewer.
 const SAMPLED: usize = 512;
 const SPARSE: usize = 8;
-/// So many records are looked at together; the first of them say whether it is worth it.
+/// Records per block; the first block decides whether setting records apart is worth it.
 const AT_ONCE: usize = 4096;
-/// The most that a bound of all weights exceeds that of the core by, as an exponent: where it would
-/// be more the core's is raised.
+/// The largest log ratio of the bound of all weights to that of the core; beyond it the core's
+/// bound is raised.
 const MOST_APART: f64 = 30.0;
 
 /// A box of nearly all records, the core, and a list of those outside it.
@@ -34,10 +34,9 @@ const MOST_APART: f64 = 30.0;
 /// A place stays in the list when a record of the core comes to it: it is never kept then.
 #[derive(Debug, Clone)]
 pub(crate) struct Outliers {
-    /// Of fewer records none are set apart.
+    /// The fewest records of which some are set apart.
     fewest: usize,
-    /// By how much narrower, in noise units, the core has to be than the box of all, to be worth
-    /// it.
+    /// The core is used if it is narrower than the box of all records by this many noise units.
     gain: f64,
     core: Envelope,
     /// The edges of the core, coordinate after coordinate, four times.
@@ -81,13 +80,13 @@ pub(crate) struct Split {
     most: f64,
 }
 
-/// What has come of trials of the second kind.
+/// The result of trials of the second kind.
 pub(crate) enum OutlierTrial {
     /// A place was kept.
     Kept(Selected),
     /// The next trial is of the first kind.
     Next,
-    /// There were too many.
+    /// The number of trials reached its limit.
     GivenUp,
 }
 

@@ -51,7 +51,9 @@ fn the_short_way_gives_the_sums_of_the_records() {
         long.affine = None;
         let (mut standardised, mut scratch) = (Standardised::default(), Scratch::default());
         let mut point = Vec::new();
-        assert!(short.split(&state, &mut standardised, &mut scratch, &mut point).unwrap());
+        assert!(
+            short.split(&state, &mut standardised, &mut scratch, &mut point, &mut rng).unwrap()
+        );
         let (k, dim) = (short.k, short.dim());
         let mut found = [vec![0.0; k], vec![0.0; k]];
         assert!(short.residual(&point, &standardised, &mut scratch, &mut found[0]).unwrap());

@@ -10,13 +10,13 @@ use crate::simd::vector::{LANES, Vector};
 /// A step is 1/256 of a factor 2 of the weight: costs in steps are the bits of a float, with 8 bits
 /// of mantissa.
 pub(crate) const STEP: f64 = std::f64::consts::LN_2 / 256.0;
-/// Statistics of one coordinate are no farther from the origin than this, and those of all no
-/// farther together than that, in steps, so that no whole number comes to its end.
+/// Limits of the distance from the origin, in steps, of one coordinate and of all together: within
+/// them no 16-bit integer overflows.
 const FARTHEST: [f64; 2] = [16_000.0, 28_000.0];
 /// Quantisation range: 1.5 times the largest deviation of all records, or of a sample of 64.
 const MARGIN: f64 = 1.5;
 const SOME: usize = 64;
-/// So many records are laid side by side at a time.
+/// Records transposed at a time.
 const TOGETHER: usize = 8;
 
 /// Where statistics are counted from, and how far they reach.
@@ -25,14 +25,14 @@ pub(crate) struct Quantiser {
     /// An origin amid the statistics, of which none is farther than the reach; zeros follow.
     origin: Vec<f64>,
     reach: Vec<f64>,
-    /// Whether a whole number may have come to its end: then costs in steps mean nothing.
+    /// Whether a 16-bit integer may have overflowed: then costs in steps mean nothing.
     is_wide: bool,
     /// A statistic on its way into the columns.
     entry: Vec<i16>,
 }
 
 impl Quantiser {
-    /// Whether a whole number may have come to its end.
+    /// Whether a 16-bit integer may have overflowed.
     #[inline(always)]
     pub(crate) fn is_wide(&self) -> bool {
         self.is_wide

@@ -1,29 +1,35 @@
 //! `soma`: from a private release to a posterior.
 //!
 //! One file for each subcommand. Results go to standard output, everything else to standard
-//! error. Exit codes: 0 good, 1 the run failed, 2 the input was wrong.
+//! error. Exit codes: 0 good, 1 the run failed, 2 the input was wrong, 3 draws are not to be
+//! trusted and `--strict` was given.
 
 mod args;
+mod batch;
+mod calibrate;
 mod check;
 mod couple;
 mod diagnose;
+mod display;
 mod examples;
 mod exit;
 mod fit;
 mod interrupt;
 mod measure;
 mod memory;
+mod merge;
 mod moves;
 mod progress;
 mod report;
 mod session;
+mod shell;
 mod spec_file;
 mod table;
 mod trust;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Bayesian inference from differentially private releases.
 #[derive(Parser)]
@@ -35,16 +41,24 @@ struct Soma {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Draw from the posterior of a spec and print a table of it.
+    /// Draw from the posterior of a spec, or of many, and print a table.
     Fit(fit::Args),
     /// Run pairs of coupled chains until they meet, to bound the distance to the posterior.
     Couple(couple::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
+    /// Simulate releases of a spec's model and test whether their fits are right.
+    Calibrate(calibrate::Args),
+    /// Join folders that hold different chains of one run.
+    Merge(merge::Args),
     /// Check a spec, or a release alone, and print what it says.
     Check(check::Args),
     /// List the shipped specs, or print one to start your own from.
     Examples(examples::Args),
+    /// Print a script that completes the options of soma in a shell.
+    Completions(shell::CompletionsArgs),
+    /// Print the manual page of soma or of a command.
+    Man(shell::ManArgs),
     /// Measure the program itself (by the program soma-bench).
     #[command(disable_help_flag = true)]
     Bench(measure::Args),
@@ -53,15 +67,32 @@ enum Command {
     Paper(measure::Args),
 }
 
-fn main() -> ExitCode {
-    let outcome = match Soma::parse().command {
+/// The program as clap has it.
+fn command() -> clap::Command {
+    Soma::command()
+}
+
+/// Runs the program on these arguments, of which the first is its name. Gives its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let command = match Soma::try_parse_from(args) {
+        Ok(soma) => soma.command,
+        Err(error) => {
+            // Where this cannot be printed, nothing can.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    exit::code(match command {
         Command::Fit(args) => fit::run(args),
         Command::Couple(args) => couple::run(args),
         Command::Diagnose(args) => diagnose::run(args),
+        Command::Calibrate(args) => calibrate::run(args),
+        Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
         Command::Examples(args) => examples::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
         Command::Bench(args) => measure::run("bench", args),
         Command::Paper(args) => measure::run("paper", args),
-    };
-    exit::code(outcome)
+    })
 }

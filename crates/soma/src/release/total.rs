@@ -1,11 +1,13 @@
 //! The number of records: public, or unknown with a prior.
 
-use crate::error::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Invalid, positive};
 use crate::numeric::ln_gamma_shift::ln_gamma_shift;
-use crate::release::{Release, SizePrior};
 
 /// What is known of n beside the published counts.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Total {
     /// n is public.
     Known(i64),
@@ -13,26 +15,57 @@ pub enum Total {
     Unknown(SizePrior),
 }
 
+/// A prior of n on the whole numbers from 0 up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizePrior {
+    /// All n alike: improper, so that every cell must be measured.
+    Flat,
+    /// Every number from `low` to `high` is as likely.
+    Uniform {
+        /// The least number.
+        low: u64,
+        /// The largest number.
+        high: u64,
+    },
+    /// Poisson of this mean.
+    Poisson {
+        /// The mean.
+        mean: f64,
+    },
+    /// Poisson with a mean that is Gamma(shape, rate), so that n is negative binomial. With
+    /// Dirichlet(alpha) shares and the shape sum(alpha), the cells are independent: each Poisson
+    /// with mean Gamma(alpha_i, rate).
+    PoissonGamma {
+        /// The shape of the mean's gamma prior.
+        shape: f64,
+        /// Its rate.
+        rate: f64,
+    },
+}
+
 impl Total {
     /// The largest number of records: all sums of counts stay exact in floating point.
     pub const MOST: i64 = 1 << 50;
 
-    /// What `release` says of the number of records.
-    pub(super) fn of(release: &Release) -> Self {
-        match release.slotted() {
-            Some(slotted) => Total::Unknown(slotted.prior()),
-            None => Total::Known(release.n() as i64),
-        }
-    }
-
-    pub(super) fn check(self) -> Result<(), Invalid> {
+    pub(crate) fn check(self) -> Result<(), Invalid> {
         match self {
             Total::Known(n) if !(0..=Self::MOST).contains(&n) => {
                 let allowed = format!("a whole number from 0 to {}", Self::MOST);
                 Err(Invalid::new("n", "cannot be a number of records", n, allowed))
             }
-            Total::Known(_) => Ok(()),
-            Total::Unknown(prior) => prior.check(),
+            Total::Unknown(SizePrior::Poisson { mean }) => positive("n.mean", mean).map(|_| ()),
+            Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+                positive("n.shape", shape)?;
+                positive("n.rate", rate).map(|_| ())
+            }
+            Total::Unknown(SizePrior::Uniform { low, high }) if low >= high => Err(Invalid::new(
+                "n.low",
+                "the prior of n must leave several numbers possible",
+                format!("{low} to {high}"),
+                "low below high",
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -45,7 +78,7 @@ impl Total {
     }
 
     /// The number of records nearest to `n` that can be.
-    pub(super) fn nearest(self, n: f64) -> f64 {
+    pub(crate) fn nearest(self, n: f64) -> f64 {
         match self {
             Total::Known(known) => known as f64,
             Total::Unknown(SizePrior::Uniform { low, high }) => n.clamp(low as f64, high as f64),
@@ -54,20 +87,17 @@ impl Total {
     }
 
     /// How the log prior of n changes from `n` to `n + by`.
-    pub(super) fn change(self, n: i64, by: i64) -> f64 {
-        let to = (n + by).max(0) as u64;
+    pub(crate) fn change(self, n: i64, by: i64) -> f64 {
         let (n, by) = (n as f64, by as f64);
         match self {
             Total::Known(_) if by != 0.0 => f64::NEG_INFINITY,
-            Total::Known(_) | Total::Unknown(SizePrior::Flat) => 0.0,
-            Total::Unknown(SizePrior::Uniform { low, high }) => {
-                if (low..=high).contains(&to) {
-                    0.0
-                } else {
-                    f64::NEG_INFINITY
-                }
+            Total::Unknown(SizePrior::Uniform { low, high })
+                if !(low as f64..=high as f64).contains(&(n + by)) =>
+            {
+                f64::NEG_INFINITY
             }
-            Total::Unknown(SizePrior::Poisson(mean)) => {
+            Total::Known(_) | Total::Unknown(SizePrior::Flat | SizePrior::Uniform { .. }) => 0.0,
+            Total::Unknown(SizePrior::Poisson { mean }) => {
                 by * mean.ln() - ln_gamma_shift(n + 1.0, by)
             }
             Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
@@ -84,7 +114,7 @@ mod tests {
     /// The priors of n sum to one when they are built up from their first probability.
     #[test]
     fn priors_are_those_of_the_textbook() {
-        let poisson = Total::Unknown(SizePrior::Poisson(3.0));
+        let poisson = Total::Unknown(SizePrior::Poisson { mean: 3.0 });
         let gamma = Total::Unknown(SizePrior::PoissonGamma { shape: 2.5, rate: 0.5 });
         let first = [(-3.0_f64).exp(), (0.5_f64 / 1.5).powf(2.5)];
         for (prior, first) in [poisson, gamma].into_iter().zip(first) {
@@ -97,7 +127,7 @@ mod tests {
     fn bad_sizes_are_refused() {
         assert!(Total::Known(-1).check().is_err());
         assert!(Total::Known(i64::MAX).check().is_err());
-        assert!(Total::Unknown(SizePrior::Poisson(0.0)).check().is_err());
+        assert!(Total::Unknown(SizePrior::Poisson { mean: 0.0 }).check().is_err());
         let prior = SizePrior::PoissonGamma { shape: 1.0, rate: f64::NAN };
         assert_eq!(Total::Unknown(prior).check().unwrap_err().field, "n.rate");
     }

@@ -1,0 +1,138 @@
+//! Which fits a batch has.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use soma::chain::Settings;
+use soma::spec::Sampler;
+use soma_store::{Batch, Manifest, PlannedFit};
+
+use crate::exit::{Failed, Outcome};
+use crate::fit::{self, Args};
+use crate::{memory, spec_file};
+
+/// The fits of the command line, and those that the folder has already. All specs are read before
+/// the first is run.
+pub fn plan(args: &Args) -> Result<Vec<PlannedFit>, Failed> {
+    let refused = |option: &str, why: &str| Err(Failed::Input(format!("--{option}: {why}")));
+    if args.sampler.is_certified() {
+        return refused("warmup", "`certified` is for one spec at a time. Allowed: a number.");
+    }
+    if args.chains_from.is_some() {
+        return refused("chains-from", "is for one spec at a time. Allowed: one spec.");
+    }
+    let mut fits = stored(args)?;
+    let mut places: HashMap<String, (usize, Option<PathBuf>)> =
+        fits.iter().enumerate().map(|(place, fit)| (fit.name.clone(), (place, None))).collect();
+    for path in paths(&args.specs)? {
+        let fit = read(args, &path)?;
+        match places.get_mut(&fit.name) {
+            Some((_, Some(other))) => {
+                return Err(Failed::Input(format!(
+                    "{}: a fit has the name of its spec, and {} has the same. Allowed: files with \
+                     different names.",
+                    path.display(),
+                    other.display()
+                )));
+            }
+            Some((place, seen)) => {
+                if !soma::spec::same(&fits[*place].spec, &fit.spec) {
+                    return Err(Failed::Input(format!(
+                        "{}: the folder holds a fit {:?} of another spec. Allowed: the same spec, \
+                         or another folder.",
+                        path.display(),
+                        fit.name
+                    )));
+                }
+                *seen = Some(path);
+            }
+            None => {
+                places.insert(fit.name.clone(), (fits.len(), Some(path)));
+                fits.push(fit);
+            }
+        }
+    }
+    Ok(fits)
+}
+
+/// The files of the command line: specs, and those in folders, in the order of their names.
+fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failed> {
+    let mut paths = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            paths.push(path.clone());
+            continue;
+        }
+        let unread = |error| Failed::Input(format!("{}: {error}", path.display()));
+        let entries: Result<Vec<_>, _> = std::fs::read_dir(path).map_err(unread)?.collect();
+        let entries = entries.map_err(unread)?.into_iter().map(|entry| entry.path());
+        let mut specs: Vec<PathBuf> =
+            entries.filter(|file| file.extension().is_some_and(|end| end == "toml")).collect();
+        if specs.is_empty() {
+            return Err(Failed::Input(format!(
+                "{}: there is no spec in this folder. Allowed: files that end in .toml.",
+                path.display()
+            )));
+        }
+        specs.sort();
+        paths.extend(specs);
+    }
+    Ok(paths)
+}
+
+fn read(args: &Args, path: &Path) -> Result<PlannedFit, Failed> {
+    let text = spec_file::text(path)?;
+    let spec = spec_file::parse(path, &text)?;
+    let settings = fit::settings(&spec, args.sampler.sampler())?;
+    memory::check(&spec.problem, &settings, args.threads.count(), args.out.is_some())?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if !Batch::is_name(&name) {
+        return Err(Failed::Input(format!(
+            "{}: {name:?} cannot be the name of a fit. Allowed: a file with another name.",
+            path.display()
+        )));
+    }
+    Ok(PlannedFit { name, spec: text, settings })
+}
+
+/// The fits that the folder has, with what the command line says.
+fn stored(args: &Args) -> Result<Vec<PlannedFit>, Failed> {
+    let Some(folder) = &args.out else { return Ok(Vec::new()) };
+    let unfit = |problem: &str| Err(Failed::Input(format!("{} {problem}", folder.display())));
+    if folder.join(Manifest::FILE).exists() {
+        return unfit("holds a run of one spec; choose another folder for a batch");
+    }
+    if !folder.join(Batch::FILE).exists() {
+        return Ok(Vec::new());
+    }
+    if !args.resume {
+        return unfit("holds a batch already; resume it (--resume), or choose another folder");
+    }
+    let given = args.sampler.sampler();
+    let mut fits = Batch::read(folder)?.fits;
+    fits.iter_mut().try_for_each(|fit| resumed(fit, given))?;
+    Ok(fits)
+}
+
+/// Gives a fit of the folder what the command line says: more draws, and nothing else.
+fn resumed(fit: &mut PlannedFit, given: Sampler) -> Outcome {
+    let wrong = |problem: String| Err(Failed::Input(format!("the fit {:?}: {problem}", fit.name)));
+    let spec = match soma::spec::Spec::parse(&fit.spec) {
+        Ok(spec) => spec,
+        Err(error) => return wrong(error.to_string()),
+    };
+    let begun = &fit.settings;
+    let wanted = Sampler::from(begun).overridden_by(given).settings(spec.problem.release().n());
+    let wanted = match wanted.and_then(|s| s.check(&spec.problem).map(|()| s)) {
+        Ok(wanted) => wanted,
+        Err(invalid) => return wrong(invalid.to_string()),
+    };
+    let is_same = *begun == Settings { draws: begun.draws, ..wanted.clone() };
+    if !is_same || wanted.draws < begun.draws {
+        return wrong(
+            "the batch was begun with other settings. Allowed: the same, or more draws.".into(),
+        );
+    }
+    fit.settings = wanted;
+    Ok(())
+}

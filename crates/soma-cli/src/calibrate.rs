@@ -1,0 +1,217 @@
+//! `soma calibrate`: does the program sample the posterior of a model?
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::value_parser;
+use serde::Serialize;
+use soma::calibration::{Calibration, Observer, Plan, Ranks, calibrate};
+use soma::chain::MovesChoice;
+
+use crate::args::{KernelArgs, ThreadArgs};
+use crate::exit::{self, Failed, Outcome};
+use crate::{interrupt, spec_file, table};
+
+/// Simulates releases of the spec's model, fits each, and tests where the truth lies among the
+/// draws. The released values of the spec do not matter.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The spec.
+    #[arg(value_name = "SPEC.toml")]
+    spec: PathBuf,
+    /// The number of simulated releases.
+    #[arg(long, value_name = "R", default_value = "100", value_parser = value_parser!(u64).range(1..))]
+    replications: u64,
+    /// The number of records of a simulated release, instead of that of the spec. 5 to 50 find
+    /// mistakes fastest.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    n: Option<u64>,
+    #[command(flatten)]
+    kernel: KernelArgs,
+    /// Which theta updates are used; `centred` tests the update of theta given the records alone.
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(MovesChoice::NAMES))]
+    moves: Option<String>,
+    /// Iterations of each chain before its first draw.
+    #[arg(long, value_name = "W", default_value = "200")]
+    warmup: u64,
+    /// Draws of each chain; 15 or 19 give equal bins of ranks.
+    #[arg(long, value_name = "D", default_value = "15", value_parser = value_parser!(u64).range(1..))]
+    draws: u64,
+    /// Iterations from one draw to the next, which should be nearly independent.
+    #[arg(long, value_name = "T", default_value = "20", value_parser = value_parser!(u64).range(1..))]
+    thin: u64,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Show no progress and no notes.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Below this p-value the ranks are called wrong: once in a thousand correct models.
+const LEVEL: f64 = 1e-3;
+
+/// The subcommand. Exits with 1 where the ranks are not uniform.
+pub fn run(args: Args) -> Outcome {
+    let text = spec_file::text(&args.spec)?;
+    let mut spec = spec_file::parse(&args.spec, &text)?;
+    if let Some(n) = args.n {
+        let resized = soma::spec::with_n(&text, n);
+        spec = spec_file::parse(&args.spec, &resized)?;
+    }
+    let sampler = spec.sampler.overridden_by(args.kernel.sampler());
+    let settings = sampler.settings(spec.problem.release().n());
+    let settings = settings.map_err(|invalid| Failed::Input(invalid.to_string()))?;
+    let moves = args.moves.as_deref().and_then(MovesChoice::named);
+    let plan = Plan {
+        kernel: settings.kernel,
+        moves: moves.unwrap_or(settings.moves),
+        replications: args.replications,
+        warmup: args.warmup,
+        draws: args.draws,
+        thin: args.thin,
+        seed: settings.seed,
+    };
+    plan.check(&spec.problem).map_err(|invalid| Failed::Input(format!("--{invalid}")))?;
+    interrupt::watch();
+    let watch = Lines::new(args.replications, args.quiet);
+    let found = calibrate(&spec.problem, None, &plan, args.threads.count(), &watch)?;
+    let report = Report::new(&found, &plan, spec.problem.release().n());
+    if report.replications == 0 {
+        return Err(Failed::Run("stopped before the first replication was done".into()));
+    }
+    exit::print(&if args.json { report.json() } else { report.text() })?;
+    match report.is_uniform {
+        true => Ok(()),
+        false => Err(Failed::Run(format!("the ranks are not uniform: {}", report.sentence()))),
+    }
+}
+
+/// A line now and then that says how far it is.
+struct Lines {
+    begun: Instant,
+    all: u64,
+    quiet: bool,
+    next: std::sync::Mutex<Duration>,
+}
+
+impl Lines {
+    fn new(all: u64, quiet: bool) -> Self {
+        let first = Duration::from_secs(10);
+        Lines { begun: Instant::now(), all, quiet, next: std::sync::Mutex::new(first) }
+    }
+}
+
+impl Observer for Lines {
+    fn done(&self, replications: u64) {
+        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let passed = self.begun.elapsed();
+        if !self.quiet && passed >= *next && replications < self.all {
+            eprintln!("{replications} of {} after {:.0} s", self.all, passed.as_secs_f64());
+            *next = 2 * passed;
+        }
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::seen()
+    }
+}
+
+/// The ranks of one quantity in figures.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    /// The mean rank as a share of the largest: 0.5 where all is right.
+    mean_rank: f64,
+    chi_squared: f64,
+    location: f64,
+    spread: f64,
+    /// How many replications had each rank.
+    counts: Vec<u64>,
+}
+
+impl Row {
+    fn new(ranks: &Ranks, draws: u64) -> Self {
+        let mut counts = vec![0; draws as usize + 1];
+        ranks.ranks.iter().for_each(|&rank| counts[rank as usize] += 1);
+        let mean = ranks.ranks.iter().sum::<u64>() as f64 / ranks.ranks.len().max(1) as f64;
+        let tests = &ranks.uniformity;
+        Row {
+            name: ranks.name.clone(),
+            mean_rank: mean / draws as f64,
+            chi_squared: tests.chi_squared,
+            location: tests.location,
+            spread: tests.spread,
+            counts,
+        }
+    }
+}
+
+/// A calibration in figures: the object that `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    quantities: Vec<Row>,
+    /// The smallest p-value, corrected for their number.
+    p_value: f64,
+    is_uniform: bool,
+    replications: u64,
+    n: usize,
+    plan: Plan,
+}
+
+impl Report {
+    fn new(found: &Calibration, plan: &Plan, n: usize) -> Self {
+        let quantities = found.quantities.iter().map(|ranks| Row::new(ranks, found.draws));
+        let replications = found.quantities.first().map_or(0, |ranks| ranks.ranks.len() as u64);
+        let p_value = found.p_value();
+        Report {
+            quantities: quantities.collect(),
+            p_value,
+            is_uniform: p_value >= LEVEL,
+            replications,
+            n,
+            plan: plan.clone(),
+        }
+    }
+
+    fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    fn sentence(&self) -> String {
+        match self.is_uniform {
+            true => "nothing wrong was found".into(),
+            false => format!(
+                "the model, or a chain whose draws are not independent. If --thin {} --warmup {} \
+                 does not mend it, it is the model or the program",
+                2 * self.plan.thin,
+                2 * self.plan.warmup
+            ),
+        }
+    }
+
+    fn text(&self) -> String {
+        let header = ["quantity", "mean rank", "chi-squared", "location", "spread"];
+        let cells = self.quantities.iter().map(|row| {
+            let p_values = [row.chi_squared, row.location, row.spread].map(p_value);
+            let mut cells = vec![row.name.clone(), format!("{:.3}", row.mean_rank)];
+            cells.extend(p_values);
+            cells
+        });
+        let table = table::framed(&header, cells);
+        let asked = self.plan.replications;
+        let made = match self.replications {
+            made if made < asked => format!("{made} of {asked} replications (stopped)"),
+            made => format!("{made} replications"),
+        };
+        let (n, p) = (self.n, p_value(self.p_value));
+        format!("{table}\n{made} of n = {n}, p-value {p}: {}.", self.sentence())
+    }
+}
+
+/// A p-value with as many digits as say something.
+fn p_value(p: f64) -> String {
+    if p < 1e-3 { format!("{p:.0e}") } else { format!("{p:.3}") }
+}

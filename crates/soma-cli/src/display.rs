@@ -1,0 +1,98 @@
+//! How far the work is: a bar in a terminal, and a line now and then where there is none, so that a
+//! log file shows that the work is alive.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How often the bar is drawn anew.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The time to the first line, and the longest between two.
+const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
+
+/// What is shown.
+pub struct Display {
+    /// The bar, where there is a terminal.
+    bar: Option<ProgressBar>,
+    iterations: u64,
+    done: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Display {
+    /// For so many iterations in all.
+    pub fn new(iterations: u64, in_terminal: bool) -> Self {
+        Display {
+            bar: in_terminal.then(|| bar(iterations)),
+            iterations,
+            done: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether somebody looks at a terminal.
+    pub fn is_terminal() -> bool {
+        std::io::IsTerminal::is_terminal(&std::io::stderr())
+    }
+
+    /// So many iterations were made.
+    pub fn advance(&self, iterations: u64) {
+        self.done.fetch_add(iterations, Ordering::Relaxed);
+    }
+
+    /// Shows how far it is while `work` is done; `state` says the rest.
+    pub fn during<T>(&self, state: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
+        let ended = |shown: std::thread::Thread| {
+            self.over.store(true, Ordering::Relaxed);
+            shown.unpark();
+        };
+        std::thread::scope(|scope| {
+            let shown = scope.spawn(|| match &self.bar {
+                Some(bar) => self.show_bar(bar, &state),
+                None => self.show_lines(&state),
+            });
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            ended(shown.thread().clone());
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn show_bar(&self, bar: &ProgressBar, state: &dyn Fn() -> String) {
+        while !self.over.load(Ordering::Relaxed) {
+            bar.set_position(self.done.load(Ordering::Relaxed));
+            bar.set_message(state());
+            std::thread::park_timeout(PAUSE);
+        }
+        bar.finish_and_clear();
+    }
+
+    fn show_lines(&self, state: &dyn Fn() -> String) {
+        let (begun, [mut pause, longest]) = (Instant::now(), PAUSES);
+        let mut next = pause;
+        while !self.over.load(Ordering::Relaxed) {
+            let passed = begun.elapsed();
+            if passed >= next {
+                eprintln!("{}", self.line(passed.as_secs_f64(), &state()));
+                pause = (2 * pause).min(longest);
+                next = passed + pause;
+            }
+            std::thread::park_timeout(next.saturating_sub(passed));
+        }
+    }
+
+    /// What is printed after so many seconds.
+    pub fn line(&self, seconds: f64, state: &str) -> String {
+        let done = self.done.load(Ordering::Relaxed);
+        format!("{done} of {} iterations after {seconds:.0} s, {state}", self.iterations)
+    }
+}
+
+fn bar(iterations: u64) -> ProgressBar {
+    let bar = ProgressBar::new(iterations);
+    let style = "{bar:40} {percent:>3}%  {msg}  {elapsed_precise}, {eta_precise} to go";
+    let style = ProgressStyle::with_template(style);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

@@ -1,0 +1,106 @@
+"""Models and statistics as text, and predicted releases."""
+
+import numpy as np
+import pytest
+
+import soma
+
+PARAMETERS = "p ~ beta(a, 2)"
+RECORD = "yes ~ bernoulli(p)"
+
+
+def release(values=(31.0,), n=100):
+    return soma.Release(
+        query=soma.Statistics(["yes"]),
+        statistic="sum",
+        n=n,
+        mechanism=soma.Laplace(epsilon=1.0),
+        values=list(values),
+    )
+
+
+def fitted(**options):
+    model = soma.Model(PARAMETERS, RECORD, a=2)
+    return soma.fit(release(), model, chains=2, warmup=200, draws=500, progress=False, **options)
+
+
+def test_text_is_fitted_as_the_spec_of_the_same_text():
+    posterior = fitted(seed=3)
+    spec = soma.parse_spec(
+        f"""
+        [release]
+        n = 100
+        statistic = "sum"
+        values = [31.0]
+        statistics = ["yes"]
+        mechanism = {{ kind = "laplace", epsilon = 1.0 }}
+        [model]
+        parameters = "{PARAMETERS}"
+        record = "{RECORD}"
+        data = {{ a = 2 }}
+        """
+    )
+    assert isinstance(spec.model, soma.TextModel)
+    again = spec.fit(chains=2, warmup=200, draws=500, seed=3, progress=False)
+    assert (again.draws == posterior.draws).all()
+    assert posterior.parameters == ("p",)
+    assert abs(posterior["p"].mean() - 33 / 104) < 0.02
+
+
+def test_a_mistake_in_a_text_says_where():
+    with pytest.raises(ValueError, match="line 1, column 17: unknown name `q`"):
+        soma.fit(release(), soma.Model("p ~ beta(1, 2)", "yes ~ bernoulli(q)"))
+    with pytest.raises(TypeError, match=r"soma.Model\(parameters, record"):
+        soma.Model()
+    with pytest.raises(TypeError, match="model.record"):
+        soma.Model("p ~ beta(1, 2)", 3)
+    with pytest.raises(ValueError, match="model"):
+        release().scales
+
+
+def test_subclasses_are_made_as_before():
+    class Own(soma.Model):
+        parameters = ["rate"]
+
+        def __init__(self, shape, *, rate):
+            self.shape, self.rate = shape, rate
+
+    own = Own(2.0, rate=3.0)
+    assert isinstance(own, soma.Model) and (own.shape, own.rate) == (2.0, 3.0)
+
+
+def test_predicted_releases_surround_the_published_one():
+    posterior = fitted()
+    predicted = posterior.predict(draws=2000)
+    assert predicted.values.shape == (2000, 1)
+    # Binomial records at p about 0.32 and Laplace noise of scale 1: within 5 standard errors.
+    expected = 100 * posterior["p"].mean()
+    assert abs(predicted.values.mean() - expected) < 5 * predicted.values.std() / np.sqrt(2000)
+    assert predicted.p_values["yes"] > 0.1
+    assert (posterior.predict(draws=2000).values == predicted.values).all()
+    far = posterior.predict(release(values=[90.0]), draws=2000)
+    assert far.p_values["yes"] < 0.01
+    assert posterior.predict(release(n=1000), draws=50).values.mean() > 200
+    assert "published" in repr(far)
+
+
+def test_built_in_models_predict_too():
+    given = soma.Release(
+        query=soma.Mean(clamp=(-5.0, 5.0)),
+        statistic="mean",
+        n=50,
+        mechanism=soma.Laplace(epsilon=1.0),
+        values=[0.4],
+    )
+    prior = soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0)
+    posterior = soma.fit(
+        given, soma.Normal(prior=prior), chains=2, warmup=200, draws=300, progress=False
+    )
+    assert posterior.predict(draws=500).p_values.iloc[0] > 0.1
+
+
+def test_text_can_be_calibrated():
+    found = soma.calibrate(
+        release(n=6), soma.Model(PARAMETERS, RECORD, a=2), replications=40, progress=False
+    )
+    assert found.p_value > 1e-4

@@ -1,0 +1,130 @@
+//! What a batch of fits is: the file `batch.json` of its folder, from which it is taken up.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+use soma::chain::Settings;
+
+use crate::{StoreError, atomic};
+
+/// A fit of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedFit {
+    /// Its name, which is that of its folder.
+    pub name: String,
+    /// The text of its spec.
+    pub spec: String,
+    /// How it is run, with what the command line said.
+    pub settings: Settings,
+}
+
+/// The contents of `batch.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Batch {
+    /// The version of the layout of the folder.
+    pub format: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The fits.
+    pub fits: Vec<PlannedFit>,
+}
+
+impl Batch {
+    /// The version of the layout that this program reads and writes.
+    pub const FORMAT: u32 = 1;
+    /// The name of the file.
+    pub const FILE: &str = "batch.json";
+    /// The name of the table of results beside it.
+    pub const RESULTS: &str = "results.parquet";
+
+    /// A batch of these fits.
+    pub fn new(fits: Vec<PlannedFit>) -> Self {
+        Batch { format: Self::FORMAT, version: env!("CARGO_PKG_VERSION").to_string(), fits }
+    }
+
+    /// Whether a fit can have this name: it is a folder beside the files of the batch.
+    pub fn is_name(name: &str) -> bool {
+        let mut parts = Path::new(name).components();
+        let is_plain = matches!(parts.next(), Some(Component::Normal(part)) if part == name);
+        let is_taken = [Self::FILE, Self::RESULTS].contains(&name);
+        is_plain && parts.next().is_none() && !is_taken && !name.starts_with('.')
+    }
+
+    /// Writes the file in `folder`, which is made if there is none.
+    pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
+        atomic::make_folder(folder)?;
+        let json = serde_json::to_string_pretty(self);
+        let json = json.unwrap_or_else(|error| unreachable!("plain data: {error}"));
+        atomic::write(&folder.join(Self::FILE), |file| file.write_all(json.as_bytes()))
+    }
+
+    /// The batch in `folder`.
+    pub fn read(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(Self::FILE);
+        let text = std::fs::read(&path).map_err(StoreError::io(&path))?;
+        let remedy = "Start the batch afresh in another folder; complete fits can still be read.";
+        Batch::parse(&text).map_err(|problem| StoreError::damaged(&path, problem, remedy))
+    }
+
+    fn parse(text: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let found: Format = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if found.format != Self::FORMAT {
+            return Err(format!(
+                "it is of format {}, of another version of soma, and this one reads format {}",
+                found.format,
+                Self::FORMAT
+            ));
+        }
+        let batch: Batch = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let mut names = HashSet::new();
+        for PlannedFit { name, .. } in &batch.fits {
+            if !Batch::is_name(name) {
+                return Err(format!("{name:?} cannot be the name of a fit"));
+            }
+            if !names.insert(name) {
+                return Err(format!("two fits are named {name:?}"));
+            }
+        }
+        Ok(batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(names: &[&str]) -> Batch {
+        let fit = |name: &&str| PlannedFit {
+            name: name.to_string(),
+            spec: "[release]".into(),
+            settings: Settings::default(),
+        };
+        Batch::new(names.iter().map(fit).collect())
+    }
+
+    #[test]
+    fn a_batch_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = batch(&["a", "b.c", "d e"]);
+        written.write(&folder.path().join("out")).unwrap();
+        assert_eq!(Batch::read(&folder.path().join("out")).unwrap(), written);
+    }
+
+    /// A file that was made to harm cannot lead out of the folder, nor name a folder twice.
+    #[test]
+    fn names_lead_nowhere_else() {
+        let parsed = |batch: &Batch| Batch::parse(&serde_json::to_vec(batch).unwrap());
+        for bad in ["", "..", ".", "a/b", "/etc", "../a", "a/", ".lock", "batch.json"] {
+            assert!(parsed(&batch(&["good", bad])).is_err(), "{bad}");
+        }
+        assert!(parsed(&batch(&["a", "a"])).unwrap_err().contains("two fits"));
+        let other = Batch { format: 9, ..batch(&["a"]) };
+        assert!(parsed(&other).unwrap_err().contains("it is of format 9"));
+    }
+}

@@ -1,0 +1,48 @@
+//! A release in a file of its own: `release = "published.toml"`.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::{SpecError, is_release};
+use crate::error::Invalid;
+
+/// The file that a spec names in the place of the table `[release]`, if it does.
+pub fn release_file(text: &str) -> Option<String> {
+    place(text).map(|(_, file)| file)
+}
+
+/// The spec with the release that it names put into it. `published` is the text of that file, which
+/// must hold the table `[release]` and nothing else.
+///
+/// ```
+/// let spec = "release = \"published.toml\"\n[model]\nkind = \"normal\"\n";
+/// assert_eq!(soma::spec::release_file(spec).as_deref(), Some("published.toml"));
+/// let whole = soma::spec::with_release(spec, "[release]\nn = 10\n").unwrap();
+/// assert!(whole.contains("n = 10") && soma::spec::release_file(&whole).is_none());
+/// ```
+pub fn with_release(text: &str, published: &str) -> Result<String, SpecError> {
+    let Some((range, file)) = place(text) else { return Ok(text.to_string()) };
+    if !is_release(published) {
+        let invalid = Invalid::new(
+            "release",
+            "the file does not hold a release alone",
+            format!("{file:?}"),
+            "a file with the table [release], and no other",
+        );
+        return Err(SpecError::new(text, range, invalid));
+    }
+    // The key goes; the table stands at the end, where it takes up no key of another.
+    let without = format!("{}{}", &text[..range.start], &text[range.end..]);
+    Ok(format!("{}\n\n{}", without.trim_end(), published.trim_start()))
+}
+
+/// Where `release = "..."` stands, and the file that it names.
+fn place(text: &str) -> Option<(Range<usize>, String)> {
+    let root = DeTable::parse(text).ok()?;
+    let (key, value) = root.get_ref().iter().find(|(key, _)| key.get_ref() == "release")?;
+    match value.get_ref() {
+        DeValue::String(file) => Some((key.span().start..value.span().end, file.to_string())),
+        _ => None,
+    }
+}

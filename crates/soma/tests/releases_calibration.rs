@@ -1,0 +1,177 @@
+//! Simulation-based calibration of releases as they come: several parts, noise that was clamped or
+//! suppressed, laws of several sums together, n that is not public.
+//!
+//! `cargo test --release -p soma-mcmc --test releases_calibration -- --ignored --nocapture` makes
+//! 1,000 replications of each.
+
+use std::num::NonZeroUsize;
+
+use soma::calibration::{Plan, Unobserved, calibrate};
+use soma::kernel::KernelChoice;
+use soma::spec::Spec;
+
+const NORMAL: &str = r#"
+    [model]
+    kind = "normal"
+    prior = { kind = "normal-inverse-gamma", mean = 1.0, lambda = 1.0, shape = 4.0, rate = 3.0 }
+"#;
+
+const SHARES: &str = r#"
+    [model]
+    kind = "categorical"
+    prior = { kind = "dirichlet", alpha = [1.0, 2.0] }
+"#;
+
+const COUNTS: &str = r#"
+    [[release.parts]]
+    query = { kind = "categories" }
+    statistic = "sum"
+    values = [12, 3]
+"#;
+
+const SUM: &str = r#"
+    [[release.parts]]
+    query = { kind = "mean", clamp = [-1.0, 3.0] }
+    statistic = "sum"
+    values = [3.0]
+    mechanism = { kind = "laplace", scale = 2.0 }
+"#;
+
+/// A release of these parts, with n as given, and a model.
+fn spec(n: &str, parts: &[&str], model: &str) -> Spec {
+    let text = format!("[release]\nn = {n}\n{}\n{model}", parts.join("\n"));
+    Spec::parse(&text).unwrap_or_else(|error| panic!("{text}: {}", error.invalid))
+}
+
+fn problems() -> Vec<(&'static str, Spec)> {
+    let poisson = r#"{ prior = "poisson", mean = 8.0 }"#;
+    let counted = r#"
+        [[release.parts]]
+        name = "n"
+        query = { kind = "count" }
+        statistic = "sum"
+        values = [8]
+        mechanism = { kind = "discrete-laplace", scale = 1.0 }
+    "#;
+    let squares = r#"
+        [[release.parts]]
+        name = "squares"
+        query = { kind = "moments", clamp = [-1.0, 3.0], powers = [[2]] }
+        statistic = "sum"
+        values = [9.0]
+        mechanism = { kind = "gaussian", scale = 3.0 }
+    "#;
+    let gram = r#"
+        [[release.parts]]
+        query = { kind = "gram", predictors = 1, clamp = [-2.0, 2.0] }
+        statistic = "sum"
+        values = [1.0, 1.0, 3.0, 1.0, 3.0]
+        mechanism = { kind = "laplace", scale = 1.0 }
+    "#;
+    let regression = r#"
+        [model]
+        kind = "regression"
+        predictors = { mean = [0.3] }
+        [model.prior]
+        kind = "normal-inverse-gamma"
+        mean = [0.0, 0.0]
+        precision = [[1.0, 0.0], [0.0, 1.0]]
+        shape = 4.0
+        rate = 3.0
+    "#;
+    let noisy = |law: &str| format!("{COUNTS}\nmechanism = {law}");
+    let laplace = noisy(r#"{ kind = "discrete-laplace", scale = 1.5 }"#);
+    let clamped = noisy(r#"{ kind = "discrete-gaussian", scale = 2.0, clamp = [0, inf] }"#);
+    let suppressed = noisy(r#"{ kind = "discrete-gaussian", scale = 2.0, threshold = 2 }"#);
+    let rounded = r#"
+        [[release.parts]]
+        query = { kind = "mean", clamp = [-1.0, 3.0] }
+        statistic = "sum"
+        values = [4.0]
+        mechanism = { kind = "gaussian", scale = 2.0, round = 2.0, clamp = [-4.0, 10.0] }
+    "#;
+    let ratio = r#"
+        [[release.parts]]
+        query = { kind = "mean", clamp = [-1.0, 3.0] }
+        values = [0.8]
+        [release.parts.mechanism]
+        kind = "ratio"
+        numerator = { kind = "laplace", scale = 1.0 }
+        denominator = { kind = "discrete-laplace", scale = 0.5 }
+        middle = 1.0
+        least = 1
+    "#;
+    let variance = r#"
+        [[release.parts]]
+        query = { kind = "variance", clamp = [-1.0, 3.0] }
+        values = [0.8]
+        mechanism = { kind = "laplace", scale = 0.3, within = [0.0, 4.0] }
+    "#;
+    let quantile = r#"
+        [[release.parts]]
+        query = { kind = "quantile", alpha = 0.5, candidates = [-0.5, 0.5, 1.0, 1.5, 2.5] }
+        values = [1.0]
+        mechanism = { kind = "permute-and-flip", scale = 1.0 }
+    "#;
+    vec![
+        ("unknown n, counts", spec(poisson, &[&laplace], SHARES)),
+        ("unknown n, normal", spec(poisson, &[SUM, counted], NORMAL)),
+        ("unknown n, regression", spec(poisson, &[gram, counted], regression)),
+        ("two families", spec("6", &[SUM, squares], NORMAL)),
+        ("rounded and clamped", spec("6", &[rounded], NORMAL)),
+        ("clamped counts", spec("6", &[&clamped], SHARES)),
+        ("suppressed counts", spec(poisson, &[&suppressed], SHARES)),
+        ("ratio", spec("6", &[ratio], NORMAL)),
+        ("variance", spec("6", &[SUM, variance], NORMAL)),
+        ("quantile", spec("6", &[quantile], NORMAL)),
+    ]
+}
+
+fn assert_calibrated(replications: u64) {
+    for (name, spec) in problems() {
+        let kernel = KernelChoice::Soma;
+        let plan = Plan { kernel, replications, ..Plan::default() };
+        let found = calibrate(&spec.problem, None, &plan, NonZeroUsize::MIN, &Unobserved).unwrap();
+        for quantity in &found.quantities {
+            let p = quantity.uniformity.p_value();
+            println!("{name}, {}: p {p:.4}", quantity.name);
+            assert!(p > 1e-5, "{name}: {} has p = {p}", quantity.name);
+        }
+    }
+}
+
+#[test]
+fn releases_are_calibrated() {
+    assert_calibrated(60);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn releases_are_calibrated_finely() {
+    assert_calibrated(1000);
+}
+
+/// The power: a wrong law is found out. The release was rounded Laplace noise, or clamped, and the
+/// chains assume that it was not.
+#[test]
+#[ignore = "takes minutes"]
+fn wrong_laws_are_caught() {
+    let noisy = |law: &str| format!("{COUNTS}\nmechanism = {law}");
+    let p_value = |assumed: &str, true_law: &str| {
+        let (assumed, true_law) = (noisy(assumed), noisy(true_law));
+        let of = |parts: &str| spec("6", &[parts], SHARES);
+        let plan = Plan { kernel: KernelChoice::Soma, replications: 2000, ..Plan::default() };
+        let (template, truth) = (of(&assumed), of(&true_law));
+        let truth = Some(truth.problem.release());
+        calibrate(&template.problem, truth, &plan, NonZeroUsize::MIN, &Unobserved)
+            .unwrap()
+            .p_value()
+    };
+    let rounded = r#"{ kind = "rounded-laplace", scale = 0.5 }"#;
+    let discrete = r#"{ kind = "discrete-laplace", scale = 0.5 }"#;
+    let p = p_value(discrete, rounded);
+    assert!(p < 1e-4, "rounded noise taken for discrete: p = {p}");
+    let clamped = r#"{ kind = "discrete-gaussian", scale = 3.0, clamp = [0, inf] }"#;
+    let p = p_value(r#"{ kind = "discrete-gaussian", scale = 3.0 }"#, clamped);
+    assert!(p < 1e-4, "clamped noise taken for unclamped: p = {p}");
+}
