@@ -44,7 +44,7 @@ impl CountSnapshot {
         let n = self.counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count));
         let fits = n.is_some_and(|n| match problem.total().known() {
             Some(known) => known == n,
-            None => n <= Total::MOST,
+            None => problem.total().nearest(n as f64) == n as f64,
         });
         ensure(fits, "the stored counts do not sum to the number of records")?;
         let ways = 1 + partitions_of(problem).len();

@@ -22,13 +22,9 @@ impl CountProblem {
         let mut rows = Vec::new();
         for part in release.published_parts() {
             let kept = part.query().cells().map(|cells| cells.kept).unwrap_or_default();
-            let margins = table.margin(&kept).map_err(said)?;
-            let own = self::rows(part, release.n(), &margins)?;
-            let named = own.into_iter().zip(&margins).map(|(row, margin)| Published {
-                label: label(&axes, &kept, margin.cells[0]),
-                ..row
-            });
-            rows.extend(named);
+            let mut margins = table.margin(&kept).map_err(said)?;
+            margins.iter_mut().for_each(|margin| name(margin, &axes, &kept));
+            rows.extend(self::rows(part, release.n(), &margins)?);
         }
         CountProblem::new(table, rows, release.total(), shares).map_err(|i| i.to_string())
     }
@@ -67,19 +63,20 @@ fn axes(release: &Release) -> Result<Vec<Axis>, String> {
     found.ok_or_else(|| "no part of the release counts records in cells".into())
 }
 
-/// The levels that a sum keeps, with a star for the axes that it is summed over.
-fn label(axes: &[Axis], kept: &[usize], cell: usize) -> String {
+/// Names a sum by the levels that it keeps, with a star for each axis that it is summed over: sums
+/// of different axes may keep levels of the same name.
+fn name(margin: &mut Margin, axes: &[Axis], kept: &[usize]) {
     if kept.is_empty() {
-        return "total".into();
+        return;
     }
-    let (mut rest, mut names) = (cell, Vec::with_capacity(axes.len()));
+    let (mut rest, mut names) = (margin.cells[0], Vec::with_capacity(axes.len()));
     for (number, axis) in axes.iter().enumerate().rev() {
         let level = axis.labels[rest % axis.labels.len()].as_str();
         names.push(if kept.contains(&number) { level } else { "*" });
         rest /= axis.labels.len();
     }
     names.reverse();
-    names.join(",")
+    margin.label = names.join(",");
 }
 
 /// A row for each released number of a part: the sum of its cells, under the law that it was

@@ -12,7 +12,7 @@ use crate::rng::Rng;
 /// A start, and about how far each count may be from its posterior mean (a variance).
 pub(super) fn start(problem: &CountProblem, rng: &mut Rng) -> (State, Vec<f64>) {
     let cells = problem.table().cells();
-    let size = size(problem, rng);
+    let size = problem.total().nearest(size(problem, rng));
     let mut guess = vec![size / cells as f64; cells];
     let mut spread = vec![f64::NAN; cells];
     for row in problem.published() {

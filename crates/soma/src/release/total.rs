@@ -77,6 +77,15 @@ impl Total {
         }
     }
 
+    /// The number of records nearest to `n` that can be.
+    pub(crate) fn nearest(self, n: f64) -> f64 {
+        match self {
+            Total::Known(known) => known as f64,
+            Total::Unknown(SizePrior::Uniform { low, high }) => n.clamp(low as f64, high as f64),
+            Total::Unknown(_) => n.clamp(0.0, Self::MOST as f64),
+        }
+    }
+
     /// How the log prior of n changes from `n` to `n + by`.
     pub(crate) fn change(self, n: i64, by: i64) -> f64 {
         let (n, by) = (n as f64, by as f64);

@@ -25,6 +25,11 @@ fn posterior(problem: &CountProblem, most: i64) -> Vec<(Vec<i64>, f64)> {
                 Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
                     ln_gamma(size + shape) - ln_gamma(size + 1.0) - size * (1.0 + rate).ln()
                 }
+                Total::Unknown(SizePrior::Uniform { low, high })
+                    if !(low..=high).contains(&(n as u64)) =>
+                {
+                    f64::NEG_INFINITY
+                }
                 _ => 0.0,
             };
             for (&count, &alpha) in counts.iter().zip(alpha) {
@@ -118,6 +123,7 @@ fn sparse_cells_under_blunt_noise() {
 fn cells_with_unknown_n() {
     let priors = [
         SizePrior::Flat,
+        SizePrior::Uniform { low: 13, high: 15 },
         SizePrior::Poisson { mean: 6.0 },
         SizePrior::PoissonGamma { shape: 3.85, rate: 0.25 },
     ];
