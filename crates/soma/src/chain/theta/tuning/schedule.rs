@@ -120,6 +120,9 @@ pub(in crate::chain) const LEAST_WARMUP: u64 = 20;
 /// Up to as many records, a force that is computed from them at every step may pay.
 const FEW_RECORDS: usize = 300;
 
+/// The same where records jump, and the surrogate is a poor guide.
+const FEW_THAT_JUMP: usize = 5000;
+
 impl Schedule {
     /// The moves of `choice` that `problem` has, with `warmup` iterations to learn in.
     pub fn new(
@@ -141,7 +144,10 @@ impl Schedule {
             schedule.slots = vec![Slot::new(Move::Centred(Centred { redraws_censored }))];
             let forces = match (sums.has_quick_slopes(), sums.n <= FEW_RECORDS) {
                 (true, _) => vec![Force::Exact],
-                _ if sums.jumps => vec![Force::Surrogate, Force::Exact],
+                _ if sums.jumps && sums.n <= FEW_THAT_JUMP => {
+                    vec![Force::Surrogate, Force::Exact]
+                }
+                _ if sums.jumps => vec![Force::Surrogate],
                 (false, true) => vec![Force::Surrogate, Force::OwnSlope, Force::Exact],
                 (false, false) => vec![Force::Surrogate, Force::OwnSlope],
             };
