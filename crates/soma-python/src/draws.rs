@@ -31,7 +31,8 @@ pub fn judge(
     let acceptance: Vec<f64> = chains(&acceptance).into_iter().map(mean).collect();
     let verdict = Verdict::of(&columns, &acceptance);
     let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
-    let advice = warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, count, w, draws as u64));
+    let advice =
+        warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, count, w, draws as u64));
     (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
 }
 
