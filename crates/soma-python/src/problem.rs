@@ -88,7 +88,7 @@ pub type Made = (String, u64, u64, u64, u64, u64, f64);
 pub fn made(moves: Vec<chain::MoveReport>) -> Vec<Made> {
     let made = |one: chain::MoveReport| {
         let chain::Tally { proposed, accepted, work } = one.tally;
-        (one.name, one.repeats as u64, one.every, proposed, accepted, work, one.share)
+        (one.name, one.repeats, one.every, proposed, accepted, work, one.share)
     };
     moves.into_iter().map(made).collect()
 }

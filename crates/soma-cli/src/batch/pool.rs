@@ -45,7 +45,7 @@ struct Fit<'a> {
 /// What a fit needs while it is run.
 enum Live<'a> {
     /// It is run.
-    Running { problem: Problem, session: Session<'a>, failure: Mutex<Option<soma::Failure>> },
+    Running { problem: Box<Problem>, session: Session<'a>, failure: Mutex<Option<soma::Failure>> },
     /// All of its draws are in its folder.
     Complete,
     /// It could not be opened.
@@ -161,7 +161,7 @@ impl<'a> Pool<'a> {
             }
         };
         let session = Session::new(sink, shown);
-        Ok(Live::Running { problem, session, failure: Mutex::default() })
+        Ok(Live::Running { problem: Box::new(problem), session, failure: Mutex::default() })
     }
 
     fn close(&self, fit: &Fit<'a>, live: Option<Live<'a>>) -> Result<Report, Failed> {

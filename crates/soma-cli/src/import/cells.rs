@@ -38,7 +38,7 @@ impl Cells {
         for axis in &levels {
             let with = |cell: &Vec<String>| {
                 let cell = cell.clone();
-                axis.iter().map(move |level| [&cell[..], &[level.clone()]].concat())
+                axis.iter().map(move |level| [&cell[..], std::slice::from_ref(level)].concat())
             };
             cells = cells.iter().flat_map(with).collect();
         }

@@ -83,7 +83,7 @@ fn log_tail(scale: f64, m: f64) -> f64 {
         return log_integral + correction.ln_1p();
     }
     let rate = 0.5 / (scale * scale);
-    let terms = (0..).map(|i| f64::from(i)).map(|i| (-rate * i * (i + 2.0 * m)).exp());
+    let terms = (0..).map(f64::from).map(|i| (-rate * i * (i + 2.0 * m)).exp());
     let sum: f64 = terms.take_while(|&term| term > 1e-18).sum();
     log_probability(scale, m) + sum.ln()
 }

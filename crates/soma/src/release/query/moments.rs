@@ -40,7 +40,7 @@ impl MomentSums {
         }
         for (i, own) in powers.iter().enumerate() {
             let degree: u32 = own.iter().sum();
-            if own.len() != d || degree < 1 || degree > MOST_DEGREE {
+            if own.len() != d || !(1..=MOST_DEGREE).contains(&degree) {
                 return Err(Invalid::new(
                     format!("powers[{i}]"),
                     "is no product of the variables",

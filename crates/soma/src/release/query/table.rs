@@ -89,7 +89,7 @@ impl Query for CrossTable {
     /// Where the release has every cell, in the order of the cells.
     fn categories(&self) -> Option<usize> {
         let in_order = self.cells.kept.windows(2).all(|pair| pair[0] < pair[1]);
-        (self.is_whole() && in_order).then(|| self.labels.len())
+        (self.is_whole() && in_order).then_some(self.labels.len())
     }
 
     fn record_dim(&self) -> usize {
