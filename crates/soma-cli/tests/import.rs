@@ -68,6 +68,11 @@ fn opendp_asks_for_what_it_does_not_print() {
     assert!(message.contains("--clamp age=LOW,HIGH"), "{message}");
     let message = refused(&[SUMMARY], &["opendp"]);
     assert!(message.contains("query.summarize()"), "{message}");
+    let ratio = "column,aggregate,distribution,scale\nage,Sum,Float Laplace,200.0\n\
+                 age,Length,Integer Laplace,2.0\n";
+    let args = ["opendp", "--clamp", "age=0,100"];
+    let message = refused(&[ratio, "age\n40.5\n"], &args);
+    assert!(message.contains("release.n") && message.contains("--n N"), "{message}");
     let other = SUMMARY.replace("Float Laplace", "Cauchy");
     let message = refused(&[&other, RESULT], &["opendp"]);
     assert!(message.contains("row 2") && message.contains("Cauchy"), "{message}");

@@ -40,6 +40,13 @@ def test_python_page(capsys, tmp_path, monkeypatch):
     assert np.array_equal(names["same"].draws, names["posterior"].draws)
 
 
+def test_importing_page():
+    names = {}
+    for block in blocks("importing.md"):
+        exec(compile(block, "docs/importing.md", "exec"), names)
+    assert names["release"].parts[0].values == (12, "suppressed", 31)
+
+
 def test_distributed_page(release, model, tmp_path, monkeypatch):
     """With a process pool as on the page, and a cluster of this machine for the address."""
     pool, dask, many = blocks("distributed.md")[:3]

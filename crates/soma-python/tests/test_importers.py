@@ -72,8 +72,11 @@ def test_opendp_asks_for_what_it_does_not_print(opendp):
 
 def test_opendp_mean_is_a_ratio(opendp):
     query = opendp(lambda q, col, dp: q.select(age(col).mean((0.0, 100.0))), epsilon=1.0)
-    release = soma.from_opendp(query, query.release().collect(), clamp={"age": (0.0, 100.0)})
+    result, bounds = query.release().collect(), {"age": (0.0, 100.0)}
+    release = soma.from_opendp(query, result, n=N, clamp=bounds)
     (part,) = release.parts
+    with pytest.raises(ValueError, match="^release.n: no part .*--n N"):
+        soma.from_opendp(query, result, clamp=bounds)
     scales = part.mechanism.numerator.scale, part.mechanism.denominator.scale
     assert scales == tuple(query.summarize()["scale"])
 
@@ -84,7 +87,8 @@ def test_opendp_mean_is_a_ratio(opendp):
 def test_opendp_quantile(opendp, loss, law):
     candidates = [20.0, 30.0, 40.0, 50.0]
     query = opendp(lambda q, col, dp: q.select(age(col).quantile(0.25, candidates)), **{loss: 0.3})
-    release = soma.from_opendp(query, query.release().collect(), candidates={"age": candidates})
+    result = query.release().collect()
+    release = soma.from_opendp(query, result, n=N, candidates={"age": candidates})
     (part,) = release.parts
     assert part.mechanism == law(query.summarize()["scale"][0])
     assert part.query == soma.Quantile(candidates, 0.25)

@@ -114,7 +114,13 @@ pub fn release(
     let text = write::release(options.n.as_deref(), &parts, &remarks);
     // Statistics as text are known with a model only.
     if parts.iter().all(|part| part.query.starts_with("query")) {
-        Release::parse(&text).map_err(|error| error.invalid.to_string())?;
+        Release::parse(&text).map_err(|error| {
+            let mut invalid = error.invalid;
+            if invalid.field == "release.n" {
+                invalid.allowed.push_str("; or --n N, where it is public");
+            }
+            invalid.to_string()
+        })?;
     }
     Ok(text)
 }
