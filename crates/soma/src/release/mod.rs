@@ -216,8 +216,10 @@ impl Release {
     /// The normalised log density of the released values, given the residuals of all statistics in
     /// units of the noise.
     pub fn log_density(&self, residual: &[f64]) -> f64 {
+        // The prior of the number of records stands behind the parts that were published.
+        let published = &self.parts[..self.published_parts().len()];
         let mut rest = residual;
-        let densities = self.parts.iter().map(|part| {
+        let densities = published.iter().map(|part| {
             let (own, others) = rest.split_at(part.query().dim());
             rest = others;
             part.log_density(self.n, own)
