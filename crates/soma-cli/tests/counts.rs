@@ -20,7 +20,7 @@ fn check_says_which_engine_and_why() {
     assert!(counts.contains("engine   counts without records"), "{counts}");
     let table = said(soma().arg("check").arg(example("cross-table")));
     assert!(table.contains("an unknown number of records"), "{table}");
-    let records = said(soma().arg("check").arg(example("private-mean-n2")));
+    let records = said(soma().arg("check").arg(example("regression-n10-eps3")));
     assert!(records.contains("engine   imputed records"), "{records}");
     assert!(records.contains("sees more of a record than its cell"), "{records}");
 }
@@ -46,11 +46,10 @@ fn a_fit_reports_counts() {
     let soma_too = ["--kernel", "soma", "--draws", "50", "--warmup", "20", "--json"];
     let records = json(soma().arg("fit").arg(example("category-counts")).args(soma_too));
     assert_eq!(records["parameters"][5]["name"], "count[never]");
-    // n is unknown there: no kernel of records can run it.
-    let refused = soma().arg("fit").arg(example("cross-table")).args(["--kernel", "soma"]).output();
-    let refused = refused.unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("--kernel"));
+    // n is unknown there: a kernel of records has slots for them.
+    let some = ["--kernel", "sys-imwg", "--chains", "1", "--draws", "5", "--warmup", "5", "--json"];
+    let records = json(soma().arg("fit").arg(example("cross-table")).args(some));
+    assert!(records["n"].is_null());
 }
 
 fn draws(out: &Path) -> Vec<(String, Vec<u8>)> {

@@ -202,7 +202,8 @@ fn draws_do_not_depend_on_threads() {
 #[test]
 fn every_kernel_can_be_chosen() {
     for kernel in soma::kernel::KernelChoice::NAMES {
-        let spec = example("regression-n10-eps3");
+        let is_counts = kernel == "counts";
+        let spec = example(if is_counts { "category-counts" } else { "regression-n10-eps3" });
         let args = ["--json", "--kernel", kernel];
         let report = json(soma().arg("fit").arg(spec).args(QUICK).args(args));
         assert_eq!(report["kernel"], kernel);

@@ -129,6 +129,13 @@ impl Problem {
         Ok(Problem(problem, Some(model)))
     }
 
+    /// The same with quantities derived from the outputs: names and expressions.
+    fn with_derived(&self, expressions: Vec<(String, String)>) -> PyResult<Problem> {
+        let problem = self.0.clone().with_derived_quantities(&expressions);
+        let problem = problem.map_err(|error| invalid(error.under("derived")))?;
+        Ok(Problem(problem, self.1.clone()))
+    }
+
     /// The same with records to be imputed whatever the kernel, since they are to be stored.
     fn with_records(&self) -> Problem {
         Problem(self.0.clone().with_records(), self.1.clone())

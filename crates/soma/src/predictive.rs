@@ -15,7 +15,12 @@ const ROWS: usize = 4096;
 /// Costs n records for each theta.
 pub fn releases(problem: &Problem, thetas: &[Vec<f64>], seed: u64) -> Outcome<Vec<Vec<f64>>> {
     let mut rng = stream(seed, PREDICTIVE);
-    let at = |theta: &Vec<f64>| release(problem, problem.fixed().unwrap_or(theta), &mut rng);
+    // A draw holds theta first, and then what is computed from it.
+    let p = problem.model().parameters().len();
+    let at = |draw: &Vec<f64>| {
+        let theta = draw.get(..p).unwrap_or(draw);
+        release(problem, problem.fixed().unwrap_or(theta), &mut rng)
+    };
     thetas.iter().map(at).collect()
 }
 

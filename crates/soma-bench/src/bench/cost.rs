@@ -19,7 +19,8 @@ pub const DRAW: &str = "draw";
 /// The kernels of the library's table.
 pub fn kernels() -> Vec<&'static str> {
     let auto = KernelChoice::Auto.name();
-    KernelChoice::NAMES.into_iter().filter(|&name| name != auto).collect()
+    let counts = KernelChoice::Counts.name();
+    KernelChoice::NAMES.into_iter().filter(|&name| name != auto && name != counts).collect()
 }
 
 /// What can be timed: the draw alone, and the kernels.

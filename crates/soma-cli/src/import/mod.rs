@@ -69,7 +69,7 @@ pub struct Options {
 }
 
 /// Reads what another tool printed, and prints the table [release] of a spec. Scales are taken as
-/// the tool prints them. Complete it with a [model].
+/// the tool prints them. Complete it with a model.
 #[derive(clap::Args)]
 pub struct Args {
     /// Whose tables they are.

@@ -136,6 +136,9 @@ class Problem:
     def n(self) -> int:
         """The number of records; of slots for them, where it is not public."""
 
+    def with_derived(self, expressions: list[tuple[str, str]]) -> Problem:
+        """The same with quantities derived from the outputs: names and expressions."""
+
     def with_records(self) -> Problem:
         """The same with records to be imputed whatever the kernel, since they are to be stored."""
 

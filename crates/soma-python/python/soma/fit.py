@@ -6,7 +6,7 @@ import dataclasses
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Literal
 
@@ -44,6 +44,7 @@ def fit(
     resume: bool = False,
     records: bool = False,
     records_thin: int | None = None,
+    derived: Mapping[str, str] | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
     progress: Show = True,
@@ -74,6 +75,8 @@ def fit(
             into the folder.
         records_thin: of how many draws one has its imputed records kept, as `[output]` of a spec
             says it; 1, if left out with `records=True`.
+        derived: quantities computed from each draw: expressions of the outputs by name, such as
+            `{"difference": "p[b] - p[a]"}`.
         executor: where chains run: any `concurrent.futures.Executor`, such as a process pool or
             `dask.distributed.Client.get_executor()`. In threads of this process, if left out.
         threads: the number of threads, without an executor; one for each processor, if left out.
@@ -112,15 +115,17 @@ def fit(
     elif records:
         records_thin = 1
     with_records = records_thin is not None
-    problem = problem_of(release, model, with_records)
+    problem = problem_of(release, model, with_records, derived)
     kept = records_thin if out is None else None
     if executor is None:
         wanted = problem.settings(sampler)
         problem.check_memory(wanted, threads or processors(), out is not None, kept)
-    store = open_store(out, resume, problem, release, model, sampler, records_thin, executor)
+    store = open_store(
+        out, resume, problem, release, model, sampler, records_thin, executor, derived
+    )
     settings = Settings._of((store and store.settings) or problem.settings(sampler))
     tasks = [
-        _Chain(release, model, sampler, chain, store, with_records, kept)
+        _Chain(release, model, sampler, chain, store, with_records, kept, derived)
         for chain in range(settings.chains)
     ]
     iterations = settings.warmup + settings.draws * settings.thin
@@ -196,7 +201,10 @@ def fit_here(
 
 
 def problem_of(
-    release: Release, model: Model | BuiltinModel, with_records: bool = False
+    release: Release,
+    model: Model | BuiltinModel,
+    with_records: bool = False,
+    derived: Mapping[str, str] | None = None,
 ) -> _soma.Problem:
     """The release with the model, if they are what they should be and fit each other.
 
@@ -210,6 +218,8 @@ def problem_of(
             f"subclass of soma.Model (given: {shortened(model)})"
         )
     problem = model._problem(release)
+    if derived:
+        problem = problem.with_derived(list(derived.items()))
     return problem.with_records() if with_records else problem
 
 
@@ -224,9 +234,10 @@ class _Chain:
     store: _soma.Store | None
     with_records: bool = False
     records_thin: int | None = None
+    derived: Mapping[str, str] | None = None
 
     def run(self, control: _soma.Control) -> ChainDraws:
-        problem = problem_of(self.release, self.model, self.with_records)
+        problem = problem_of(self.release, self.model, self.with_records, self.derived)
         settings = (self.store and self.store.settings) or problem.settings(self.sampler)
         values, acceptance, log_density, chosen, crossing, moves, records = problem.run_chain(
             settings, self.chain, control, self.store, self.records_thin

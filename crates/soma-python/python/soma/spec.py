@@ -29,6 +29,8 @@ class Spec:
     """Arguments of `soma.fit`, as far as the spec says so."""
     output: dict[str, Any] = dataclasses.field(default_factory=dict)
     """The table `[output]`, as far as the spec has one."""
+    derived: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Quantities derived from the outputs: expressions by name."""
 
     def fit(self, **options: Any) -> Posterior:
         """`soma.fit` as the spec says, but for what `options` say otherwise.
@@ -38,7 +40,7 @@ class Spec:
         """
         if self.model is None:
             raise ValueError("the spec has no [model]: call soma.fit with one of your own")
-        stored = {"records_thin": self._records_thin()}
+        stored = {"records_thin": self._records_thin(), "derived": self.derived or None}
         return fit(self.release, self.model, **{**self.sampler, **stored, **options})
 
     def _records_thin(self) -> int | None:
@@ -81,7 +83,13 @@ def parse_spec(text: str) -> Spec:
         if "predictors" in model:
             model["predictors"] = models.Predictors(**model["predictors"])
         model = TextModel(**model) if "record" in model else _object(BuiltinModel, model)
-    return Spec(Release(**release), model, tables.get("sampler", {}), tables.get("output", {}))
+    return Spec(
+        Release(**release),
+        model,
+        tables.get("sampler", {}),
+        tables.get("output", {}),
+        tables.get("derived", {}),
+    )
 
 
 def _part(table: dict[str, Any]) -> dict[str, Any]:

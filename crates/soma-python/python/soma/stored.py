@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,7 @@ def open_store(
     sampler: str,
     records_thin: int | None,
     executor: Executor | None,
+    derived: Mapping[str, str] | None = None,
 ) -> _soma.Store | None:
     """Where a run is to be stored, if it is."""
     if folder is None:
@@ -150,6 +151,8 @@ def open_store(
     spec = release._text()
     if isinstance(model, BuiltinModel):
         spec += f"model = {toml(model)}\n"
+    if derived:
+        spec += f"derived = {toml(dict(derived))}\n"
     if records_thin is not None:
         spec += f"output = {{ records = true, records_thin = {records_thin} }}\n"
     if resume and (Path(path) / "manifest.json").exists():

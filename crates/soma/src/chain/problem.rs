@@ -11,6 +11,7 @@ use crate::kernel::Records;
 use crate::model::Model;
 use crate::model::slots::Slots;
 use crate::release::Release;
+use crate::release::query::BATCH;
 use crate::rng::Rng;
 
 /// A function of all imputed records, for each coordinate of a record.
@@ -258,11 +259,8 @@ impl Problem {
         let mut out = theta.to_vec();
         if self.fixed.is_some() {
             out.clear();
-            let mut shown = records.all().to_vec();
-            self.model.show(&mut shown);
             for c in slots..d {
-                let rows = shown.chunks_exact(d).filter(is_held);
-                let mut column: Vec<f64> = rows.map(|row| row[c]).collect();
+                let mut column = self.shown_column(records, c, &is_held);
                 column.sort_unstable_by(f64::total_cmp);
                 out.extend(self.summaries.iter().map(|summary| summary.of(&column)));
             }
@@ -286,6 +284,23 @@ impl Problem {
             }
         }
         Ok(records)
+    }
+
+    /// Coordinate c of all records that are wanted, as a user reads them.
+    fn shown_column(
+        &self,
+        records: &Records,
+        c: usize,
+        is_wanted: &impl Fn(&&[f64]) -> bool,
+    ) -> Vec<f64> {
+        let d = self.model.record_dim();
+        let mut column = Vec::with_capacity(records.n());
+        for some in records.all().chunks(d * BATCH) {
+            let mut shown = some.to_vec();
+            self.model.show(&mut shown);
+            column.extend(shown.chunks_exact(d).filter(is_wanted).map(|row| row[c]));
+        }
+        column
     }
 
     /// What a draw of counts holds, the counts being those of the records.

@@ -64,7 +64,7 @@ pub(super) fn read(
 ) -> Result<Mechanism, Invalid> {
     let kind = table.kind(&Noise::ALL.map(Noise::name))?;
     let noise = Noise::ALL.into_iter().find(|noise| noise.name() == kind).expect("a listed kind");
-    table.only(&[&SOURCES[..], &OTHERS[..]].concat())?;
+    table.only(&[&OTHERS[..1], &SOURCES[..], &OTHERS[1..]].concat())?;
     let mechanism = scaled(table, noise, query, aggregate, common)?;
     let mechanism = mechanism.published_by(publishing(table)?);
     mechanism.map_err(|invalid| invalid.under(table.path()))

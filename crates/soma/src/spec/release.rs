@@ -30,6 +30,7 @@ pub(super) struct Common {
 
 /// The release of a table.
 pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid> {
+    table.only(&[&["n", "neighbours", "parts"], &PART_KEYS[..]].concat())?;
     let size = size::read(&table.need("n", "the number of records, or \"unknown\"")?)?;
     let neighbours = match table.get("neighbours") {
         Some(value) => match value.choice(&["replace", "add-remove"])? {
@@ -45,10 +46,7 @@ pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid>
     };
     let common = Common { n, neighbours };
     let parts = match table.get("parts") {
-        None => {
-            table.only(&[&["n", "neighbours", "parts"], &PART_KEYS[..]].concat())?;
-            vec![part(table, &common, queries)?]
-        }
+        None => vec![part(table, &common, queries)?],
         Some(parts) => several(table, &parts, &common, queries)?,
     };
     let release = match size {
@@ -72,7 +70,6 @@ fn several(
         let problem = "a release of several parts has this in each of its parts";
         return Err(Invalid::new(stray.path(), problem, "both", allowed));
     }
-    table.only(&["n", "neighbours", "parts"])?;
     let parts = parts.list(allowed)?;
     let read = |(i, value): (usize, &Value)| {
         let own = value.table(allowed)?;

@@ -23,7 +23,11 @@ const PRIORS: [&str; 4] = ["flat", "uniform", "poisson", "poisson-gamma"];
 /// `n = 100`, `n = "unknown"`, which is flat, or `n = { prior = "poisson", mean = 100 }`.
 pub(super) fn read(value: &Value) -> Result<Size, Invalid> {
     if value.is_text() {
-        value.choice(&["unknown"])?;
+        if value.choice(&["unknown"]).is_err() {
+            let allowed = format!("a whole number from 1 to {MOST_RECORDS}, or \"unknown\"");
+            let problem = "must be a number of records";
+            return Err(Invalid::new(value.path(), problem, value.text()?, allowed));
+        }
         return Ok(Size::Unknown { prior: SizePrior::Flat, slots: None });
     }
     if !value.is_table() {
