@@ -6,3 +6,4 @@ cd "$(dirname "$0")/.."
 scripts/install-test-needs.sh
 cargo test --release --workspace
 SOMA_PROGRAM=$PWD/target/release/soma scripts/test-python.sh --quiet
+scripts/build-book.sh

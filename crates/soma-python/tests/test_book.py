@@ -3,69 +3,55 @@
 import os
 import re
 import runpy
-import textwrap
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-import soma
 
 ROOT = Path(os.environ.get("SOMA_ROOT", Path(__file__).parents[3]))
 
 
-def blocks(page):
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+sys.path.insert(0, str(ROOT / "scripts"))
+import book  # noqa: E402
+import notebooks  # noqa: E402
 
 
+@pytest.mark.parametrize("page", book.pages())
 @pytest.mark.filterwarnings("error")
-def test_python_page(capsys, tmp_path, monkeypatch):
-    """Nothing warns, and the page prints about what it says that it prints."""
-    monkeypatch.chdir(tmp_path)
+def test_page(page):
+    """Every block runs without a warning, and prints what the page says that it prints."""
     pytest.importorskip("pyarrow")
-    names, waiting = {}, None
-    for block in blocks("python.md"):
-        block = block.replace("draws=2000", "warmup=20, draws=20")
-        exec(compile(block, "docs/python.md", "exec"), names)
-        waiting = waiting or (names["posterior"] if "class Waiting" in block else None)
-    assert soma.diagnose(waiting).trusted
-    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    pattern = r"\b([\d.]+) without transport, ([\d.]+) with it"
-    printed, said = re.search(pattern, capsys.readouterr().out), re.search(pattern, text)
-    assert float(printed[2]) > 10 * float(printed[1])
-    assert 0.5 < float(printed[2]) / float(said[2]) < 2.0
-    carried, drawn = np.quantile(names["carried"], 0.5), np.quantile(names["drawn"], 0.5)
-    assert abs(carried - drawn) < 0.02
-    assert np.array_equal(names["same"].draws, names["posterior"].draws)
+    book.check(page)
 
 
-def test_importing_page():
-    names = {}
-    for block in blocks("importing.md"):
-        exec(compile(block, "docs/importing.md", "exec"), names)
-    assert names["release"].parts[0].values == (12, "suppressed", 31)
-
-
-def test_distributed_page(release, model, tmp_path, monkeypatch):
-    """With a process pool as on the page, and a cluster of this machine for the address."""
-    pool, dask, many = blocks("distributed.md")[:3]
-    local = "Client(n_workers=2, dashboard_address=None)"
-    dask = dask.replace('Client("scheduler-address:8786")', local).replace("chains=64", "chains=4")
-    script = tmp_path / "page.py"
-    many = "\n".join(line for line in many.splitlines() if "lient" not in line or "fit_many" in line)
-    body = textwrap.indent(pool + dask + many + "\nclient.shutdown()\n", "    ")
-    spec = (ROOT / "examples" / "private-mean-n2.toml").read_text(encoding="utf-8")
-    (tmp_path / "specs").mkdir()
-    (tmp_path / "specs" / "one.toml").write_text(spec)
-    monkeypatch.chdir(tmp_path)
-    pytest.importorskip("pyarrow")
-    script.write_text("import soma\nif __name__ == '__main__':\n" + body)
-    names = runpy.run_path(
-        str(script), init_globals={"release": release, "model": model}, run_name="__main__"
-    )
-    assert names["posterior"].draws.shape == (4, 1000, 2)
-    assert (tmp_path / "results.parquet").exists()
+def test_a_stale_page_is_found(tmp_path, monkeypatch):
+    """A wrong output, code that fails, a language that is not run, and a skipped block without a reason."""
+    monkeypatch.setattr(book, "ROOT", tmp_path)
+    monkeypatch.setenv("SOMA_PROGRAM", os.environ.get("SOMA_PROGRAM", str(ROOT / "target/release/soma")))
+    (tmp_path / "examples").mkdir()
+    page = tmp_path / "page.md"
+    output = "```python\nprint(1 + 1)\n```\n\n<!-- output -->\n```text\n{}\n```\n"
+    console = "```console\n$ echo took 1.5 s; \\\n  echo {}\ntook 2.5 s\n7\n```\n"
+    for good in [output.format(2), console.format(7), "```text\nanything\n```\n", "<!-- exit 1 -->\n```sh\nfalse\n```\n"]:
+        page.write_text(good)
+        book.check("page.md")
+    for stale in [
+        output.format(3),
+        console.format(8),
+        "```python\n1 / 0\n```\n",
+        "```sh\nfalse\n```\n",
+        "```toml\n[release]\nn = -1\n```\n",
+        "```rust\nfn main() {}\n```\n",
+        "<!-- not run: -->\n```rust\nfn main() {}\n```\n",
+    ]:
+        page.write_text(stale)
+        with pytest.raises(book.Stale):
+            book.check("page.md")
+    page.write_text(console.format(8))
+    text, now = book.renewed("page.md")
+    page.write_text(now)
+    assert now != text
+    book.check("page.md")
 
 
 @pytest.mark.parametrize("name", ["own_model", "dask_cluster", "opendp_mean"])
@@ -88,15 +74,8 @@ def test_many_fits_on_a_cluster():
     assert many.results["rhat"].max() < 1.05
 
 
-def test_notebook(tmp_path):
-    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
-    notebook = nbformat.read(ROOT / "examples" / "atus.ipynb", as_version=4)
-    resources = {"metadata": {"path": tmp_path}}
-    nbclient.NotebookClient(notebook, timeout=300, resources=resources).execute()
-    images = [
-        output
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if "image/png" in output.get("data", {})
-    ]
-    assert len(images) == 3
+@pytest.mark.parametrize("notebook", notebooks.names())
+def test_notebook(notebook):
+    """Its cells run, and print what is stored in it."""
+    pytest.importorskip("nbclient")
+    notebooks.check(notebook)

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Runs the code blocks of pages of the book (and of the README) and the cells of notebooks, and
+# rewrites the outputs in place. All of them if none is named. Read the diff before you commit it.
+# Usage: scripts/renew-book.sh [docs/PAGE.md | examples/NOTEBOOK.ipynb ...]
+# PYTHON names an interpreter that has the package and the group `test` of pyproject.toml, and
+# SOMA_PROGRAM the program `soma`; without them they are built as scripts/test-python.sh does.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ -z "${PYTHON:-}" ]; then
+  scripts/test-python.sh --collect-only --quiet >/dev/null
+  PYTHON=$(ls -d "$PWD"/target/python/*/bin/python | head -n 1)
+fi
+export SOMA_PROGRAM=${SOMA_PROGRAM:-$PWD/target/release/soma}
+exec "$PYTHON" scripts/book.py renew "$@"
