@@ -144,8 +144,8 @@ class Reader:
     def python(self, place, code):
         """What Python code prints, run in this process and in the page's namespace."""
         printed = io.StringIO()
-        before, path = os.getcwd(), os.environ["PATH"]
-        os.environ.update(PATH=self.environment["PATH"], MPLBACKEND="Agg")
+        before, environment = os.getcwd(), dict(os.environ)
+        os.environ.update(self.environment)
         os.chdir(self.folder)
         try:
             with contextlib.redirect_stdout(printed):
@@ -154,7 +154,8 @@ class Reader:
             raise Stale(f"{place}: the code raised an exception\n{traceback.format_exc()}") from None
         finally:
             os.chdir(before)
-            os.environ["PATH"] = path
+            os.environ.clear()
+            os.environ.update(environment)
         return printed.getvalue()
 
     def run(self, block):

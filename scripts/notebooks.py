@@ -22,11 +22,11 @@ def executed(path):
 
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+        environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
         client = nbclient.NotebookClient(
             notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
         )
-        client.execute(cleanup_kc=True)
+        client.execute(env=environment)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("language_info", None)

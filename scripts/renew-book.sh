@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ -z "${PYTHON:-}" ]; then
+  echo "building the program and the Python package; set PYTHON and SOMA_PROGRAM to use others" >&2
   scripts/test-python.sh --collect-only --quiet >/dev/null
   PYTHON=$(ls -d "$PWD"/target/python/*/bin/python | head -n 1)
 fi
