@@ -4,32 +4,32 @@ use std::cmp::Ordering;
 
 use crate::records::Records;
 
-/// Relabels one of two chains. Equal records are matched; the others are paired in the order of
+/// Relabels one of two chains. Equal records are matched. The others are paired in the order of
 /// their statistics, so that records with similar statistics are replaced together.
 ///
-/// The order is that of the first coordinate, in as many steps as there are records:
-/// records that are equal are in the same step, and are looked for there.
+/// A bucket sort on the first coordinate, with one bucket per record: equal records fall into the
+/// same bucket and are searched for only there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Aligner {
     places: Vec<u32>,
     chains: [Steps; 2],
-    /// Records without an equal, in order.
+    /// Indices of records without an equal in the other chain, in order.
     rests: [Vec<u32>; 2],
-    /// What is to stand at each place.
+    /// The target permutation: the index whose record moves to each place.
     wanted: Vec<u32>,
 }
 
-/// The places of a chain, step after step.
+/// The places of a chain, sorted by bucket.
 #[derive(Debug, Clone, Default)]
 struct Steps {
     steps: Vec<u32>,
-    /// Where each step ends.
+    /// The end of each bucket in `places`.
     ends: Vec<u32>,
     places: Vec<u32>,
 }
 
 impl Aligner {
-    /// Relabels `second` among the places that are `open`.
+    /// Relabels `second`, only at places that are `open`.
     pub fn align(&mut self, first: &Records, second: &mut Records, open: impl Fn(usize) -> bool) {
         let Aligner { places, chains, rests, wanted } = self;
         places.clear();
@@ -63,14 +63,14 @@ impl Aligner {
         permute(second, places, wanted);
     }
 
-    /// The places that were open at the last alignment.
+    /// The places that were open in the last alignment.
     pub fn places(&self) -> &[u32] {
         &self.places
     }
 }
 
 impl Steps {
-    /// Sorts `places` by the step of their statistic, of `count` steps.
+    /// Sorts `places` by the bucket of their statistic, with `count` buckets.
     fn sort(&mut self, records: &Records, places: &[u32], count: usize, step: impl Fn(f64) -> u32) {
         self.steps.clear();
         self.steps.extend(places.iter().map(|&i| step(records.statistic(i as usize)[0])));
@@ -89,14 +89,14 @@ impl Steps {
         }
     }
 
-    /// The places in one step.
+    /// The places in one bucket.
     fn step(&mut self, step: usize) -> &mut [u32] {
         let start = if step == 0 { 0 } else { self.ends[step - 1] };
         &mut self.places[start as usize..self.ends[step] as usize]
     }
 }
 
-/// Matches the records that both chains have in a step; the others are left to `rests`.
+/// Matches the records that both chains have in a bucket; the others are appended to `rests`.
 fn match_equals(
     [(first, a), (second, b)]: [(&Records, &mut [u32]); 2],
     rests: &mut [Vec<u32>; 2],
@@ -129,7 +129,7 @@ fn sort(records: &Records, places: &mut [u32]) {
     places.sort_unstable_by(|&i, &j| compare((records, i), (records, j)).then_with(|| i.cmp(&j)));
 }
 
-/// Brings to each of `places` the record that stands at the place in `wanted`, cycle by cycle.
+/// Applies the permutation `wanted` to the records at `places`, cycle by cycle.
 fn permute(records: &mut Records, places: &[u32], wanted: &mut [u32]) {
     for &start in places {
         let mut at = start;
@@ -144,7 +144,7 @@ fn permute(records: &mut Records, places: &[u32], wanted: &mut [u32]) {
     }
 }
 
-/// The order of two records: of their statistics, then of themselves.
+/// Orders two records by their statistics, then by their values.
 fn compare((a, i): (&Records, u32), (b, j): (&Records, u32)) -> Ordering {
     let (i, j) = (i as usize, j as usize);
     let rows = |a: &[f64], b: &[f64]| {

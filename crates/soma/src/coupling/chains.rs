@@ -1,4 +1,4 @@
-//! Two chains, one a lag ahead of the other, until they meet and after.
+//! Two lagged chains, before and after they meet.
 
 use super::kernel::CoupledKernel;
 use super::pair::Pair;
@@ -10,18 +10,18 @@ use crate::kernel::{Counts, Kernel, KernelChoice};
 use crate::records::{ModelProposals, Records};
 use crate::rng::{self, Rng};
 
-/// The streams of pairs begin here, apart from those of plain chains under the same seed.
+/// First stream of the pairs: disjoint from the streams of plain chains with the same seed.
 const FIRST_STREAM: u64 = 1 << 40;
 
-/// A pair of chains X and Y, both started from the start law of the problem. X goes `lag`
-/// iterations alone, then both go on, X the lag ahead. One iteration is a sweep and an update of
-/// theta.
+/// A pair of chains X and Y, both drawn from the initial distribution of the problem. X runs `lag`
+/// iterations alone; then both run, with X `lag` iterations ahead. One iteration is a sweep and an
+/// update of theta.
 ///
-/// The meeting time is the first t > lag with X_t = Y_(t - lag): equal theta and, up to the order,
-/// equal records, in every bit. From then on there is one chain, so that they can never part.
+/// The meeting time is the first t > lag with X_t = Y_(t - lag): equal theta and, up to their
+/// order, equal records, bit for bit. After the meeting only one chain is run, so they stay equal.
 ///
-/// Each chain is the plain one: sweeps of the kernel and [`Model::update`], without further moves
-/// of theta.
+/// The marginal chain is the plain one: sweeps of the kernel and [`Model::update`], without further
+/// theta updates.
 ///
 /// [`Model::update`]: crate::model::Model::update
 #[derive(Debug)]
@@ -39,11 +39,11 @@ pub struct CoupledChains<'a> {
     counts: Counts,
 }
 
-/// One of these lives in each pair, so that their sizes do not matter.
+/// There is one per pair, so the size of the variants does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum State {
-    /// X is not yet a lag ahead of Y, which waits at its start.
+    /// X is fewer than `lag` iterations ahead; Y has not started.
     Ahead {
         first: Records,
         second: Records,
@@ -53,7 +53,7 @@ enum State {
 }
 
 impl<'a> CoupledChains<'a> {
-    /// Pair number `index` under `seed`, with both chains at their starts.
+    /// Pair number `index` under `seed`, with both chains at their initial states.
     pub fn new(
         problem: &'a Problem,
         kernel: KernelChoice,
@@ -67,7 +67,7 @@ impl<'a> CoupledChains<'a> {
         CoupledChains::at(problem, kernel, lag, starts.each_ref(), rng)
     }
 
-    /// A pair that starts where two chains of the caller's choice are, drawing from `rng`.
+    /// A pair with the given initial states, drawing from `rng`.
     pub fn at(
         problem: &'a Problem,
         kernel: KernelChoice,
@@ -97,13 +97,13 @@ impl<'a> CoupledChains<'a> {
         })
     }
 
-    /// The same pair with another coupling of the same kernel.
+    /// Replaces the coupling; the kernel must be the same.
     pub fn with_coupling(mut self, coupled: CoupledKernel) -> Self {
         self.coupled = coupled;
         self
     }
 
-    /// One iteration: of X alone up to the lag and once they have met, of both between.
+    /// One iteration: of X alone before the lag and after the meeting, of both chains in between.
     pub fn step(&mut self) -> Outcome {
         self.iteration += 1;
         let CoupledChains { problem, theta: [first, second], rng, .. } = self;
@@ -130,12 +130,12 @@ impl<'a> CoupledChains<'a> {
         Ok(())
     }
 
-    /// The meeting time, if they have met.
+    /// The meeting time, if the chains have met.
     pub fn met(&self) -> Option<u64> {
         self.met
     }
 
-    /// The iteration that X is at. Y is at this less the lag, or at its start.
+    /// The iteration of X. Y is `lag` iterations behind, or at its initial state.
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
@@ -145,19 +145,19 @@ impl<'a> CoupledChains<'a> {
         self.lag
     }
 
-    /// What a draw holds of X and, until they meet, of Y, in the order of [`Problem::outputs`].
+    /// The outputs of X and, before the meeting, of Y, in the order of [`Problem::outputs`].
     pub fn draws(&self) -> (Vec<f64>, Option<Vec<f64>>) {
         let [x, y] = self.records();
         let draw = |side: usize, records| self.problem.output(&self.theta[side], records);
         (draw(0, x), self.met.is_none().then(|| draw(1, y)))
     }
 
-    /// The parameters of X and Y; once they have met, Y's are those of the meeting.
+    /// The parameters of X and Y; after the meeting, Y's are those at the meeting.
     pub fn theta(&self) -> [&[f64]; 2] {
         [&self.theta[0], &self.theta[1]]
     }
 
-    /// The records of X and of Y; the same ones once they have met.
+    /// The records of X and of Y; the same after the meeting.
     pub fn records(&self) -> [&Records; 2] {
         match &self.state {
             State::Met(records) => [records; 2],
@@ -166,7 +166,7 @@ impl<'a> CoupledChains<'a> {
         }
     }
 
-    /// What all sweeps of both chains did.
+    /// Counts over all sweeps of both chains.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -237,7 +237,7 @@ mod tests {
         Problem::new(release(), Arc::new(Normal::new(0.0, 1.0, 2.0, 2.0).unwrap())).unwrap()
     }
 
-    /// theta never moves, and records know nothing of it.
+    /// A model in which theta is fixed and the records do not depend on it.
     #[derive(Debug)]
     struct Still;
 
@@ -282,8 +282,8 @@ mod tests {
 
     const LAG: u64 = 7;
 
-    /// X, alone until it is the lag ahead and again once they have met, is the chain that is run
-    /// with centred moves, in every bit.
+    /// X runs alone before the lag and after the meeting. There it equals the chain with centred
+    /// updates, bit for bit.
     #[test]
     fn x_is_the_chain_of_centred_moves() {
         let problem = problem();
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Chains whose records are all equal have not met while theta differs.
+    /// Chains with equal records have not met while theta differs.
     #[test]
     fn a_meeting_is_of_theta_too() {
         let problem = Problem::new(release(), Arc::new(Still)).unwrap();
@@ -330,8 +330,8 @@ mod tests {
         }
     }
 
-    /// Two iterations after two far starts, each chain of a pair is where a chain alone is: in the
-    /// means and mean squares of theta and of the sum of the records.
+    /// Two iterations after two distant starts, each chain of a pair has the distribution of a
+    /// single chain: means and mean squares of theta and of the sum of the records agree.
     #[test]
     fn each_chain_alone_is_the_plain_one() {
         let problem = problem();
@@ -350,7 +350,7 @@ mod tests {
                 let mut pair =
                     CoupledChains::at(&problem, kernel, 1, starts.each_ref(), rng).unwrap();
                 (0..3).for_each(|_| pair.step().unwrap());
-                // Once they have met, X is both.
+                // After the meeting both chains are X.
                 let [x, y] = pair.theta();
                 let y = if pair.met().is_some() { x } else { y };
                 for (side, theta) in [x, y].into_iter().enumerate() {

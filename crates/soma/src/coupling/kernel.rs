@@ -1,4 +1,4 @@
-//! The kernels on two chains at once.
+//! Coupled versions of the kernels.
 
 use pulp::Arch;
 
@@ -19,24 +19,24 @@ use crate::simd::cost::{Cost, L1, L2};
 use crate::simd::specialise::{Work, specialised_little};
 use crate::simd::vector::{Portable, Vector};
 
-/// How SOMA's places are chosen in the two chains.
+/// How the places that SOMA selects in the two chains are coupled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// By the maximal coupling, which needs all weights of both chains: the reference.
+    /// The maximal coupling, from all weights of both chains: the reference.
     Maximal,
-    /// By couplings that are nearly as good, at about twice the cost of the plain kernel: of
-    /// bounds of all weights where the plain kernel looks at all records, and otherwise of the
-    /// weights of eight places at a time.
+    /// Nearly maximal couplings, at about twice the cost of the plain kernel: on bounds of all
+    /// weights where the plain kernel scans all records, and otherwise on the weights of eight
+    /// places at a time.
     Near,
 }
 
 impl Choice {
-    /// The default for `n` records: up to 16 are weighed in full, which is as fast.
+    /// The default for `n` records: maximal up to 16, where it costs no more.
     pub fn usual(n: usize) -> Self {
         if n <= 16 { Choice::Maximal } else { Choice::Near }
     }
 
-    /// The name, as it is printed.
+    /// The name, as printed.
     pub fn name(self) -> &'static str {
         match self {
             Choice::Maximal => "maximal",
@@ -45,27 +45,27 @@ impl Choice {
     }
 }
 
-/// If a uniformly drawn place takes more than `FLAT` + n / `PER` trials, weights differ too much
-/// for a few of them to represent all, and chains part too often. Then the bounds of all weights
-/// are scanned instead, up to `SCANNED` records. Chosen by the time that pairs take to meet.
+/// If uniform rejection takes more than `FLAT` + n / `PER` trials per place, the weights vary too
+/// much for a few of them to represent all, and the chains disagree too often. Then the bounds of
+/// all weights are scanned instead, up to `SCANNED` records. Chosen by the run time to the meeting.
 const FLAT: f64 = 1.2;
 const PER: f64 = 100.0;
 const SCANNED: usize = 256;
 
-/// Up to this number, records in bins are weighed in full; beyond it, under one bound.
+/// Up to this number, records in bins are weighed in full; beyond it, rejection under one bound.
 const FEW: usize = 1_000;
-/// The number of cells that replace the ordered sums of the plain kernel.
+/// The number of cells that replace the prefix sums of the plain kernel.
 const CELLS: usize = 32;
 
-/// A kernel at work on two chains.
+/// A kernel that moves two chains jointly.
 ///
-/// The chains share the proposal (the same one where their thetas are equal, and otherwise a
-/// maximal coupling of the two laws), the choice of the place, and the uniform that decides on the
-/// proposal. Each chain alone moves by exactly the plain kernel, up to the labels of the records:
-/// where both take the same proposal at different places, the second chain is relabelled so that it
-/// stands at the same place in both. Only kernels that treat places alike allow that: SOMA, SOMA on
-/// a random subset, Ran-IMwG; and SOMA on blocks within a block. In Sys-IMwG the place is always
-/// the same.
+/// The chains share the proposal (the same if their thetas are equal, and otherwise a maximal
+/// coupling of the two distributions), the selection of the place, and the acceptance uniform.
+/// Marginally each chain moves by the plain kernel, up to the labels of the records: if both accept
+/// the same proposal at different places, the second chain is relabelled so that the proposal has
+/// the same place in both. This requires a kernel that is symmetric in the places: SOMA, SOMA on a
+/// random subset, Ran-IMwG; SOMA on blocks is symmetric within a block. In Sys-IMwG the place is
+/// always the same.
 #[derive(Debug, Clone)]
 pub struct CoupledKernel {
     coupling: Coupling,
@@ -74,7 +74,7 @@ pub struct CoupledKernel {
     shares: bool,
     next: usize,
     order: Vec<usize>,
-    /// Says how the plain kernel would draw places in the first chain.
+    /// Determines the strategy that the plain kernel would use in the first chain.
     plain: Soma,
     weights: Weights,
     bounds: Bounds,
@@ -83,7 +83,7 @@ pub struct CoupledKernel {
 }
 
 impl CoupledKernel {
-    /// The kernel at work on pairs of `n` records.
+    /// The coupled kernel for pairs of `n` records.
     pub fn new(choice: KernelChoice, n: usize) -> Result<Self, Invalid> {
         Ok(CoupledKernel {
             coupling: choice.build(n)?.coupling(),
@@ -100,36 +100,35 @@ impl CoupledKernel {
         })
     }
 
-    /// The same with another choice of SOMA's places.
+    /// Sets how the places of SOMA are coupled.
     pub fn with_choice(mut self, soma: Choice) -> Self {
         self.soma = soma;
         self
     }
 
-    /// The same with places drawn as the plain kernel would by `strategy`.
+    /// Sets the selection strategy of the plain kernel.
     #[cfg(test)]
     pub(super) fn with_strategy(mut self, strategy: Strategy) -> Self {
         (self.soma, self.plain) = (Choice::Near, Soma::with_strategy(strategy));
         self
     }
 
-    /// The same with or without a relabelling of the second chain before each sweep, by which
-    /// records of like statistics stand side by side. With it chains meet sooner; the paper's
-    /// couplings are without it.
+    /// Sets whether the second chain is relabelled before each sweep, which pairs records with
+    /// similar statistics. With alignment chains meet sooner; the paper's couplings do not use it.
     pub fn with_alignment(mut self, aligns: bool) -> Self {
         self.aligns = aligns;
         self
     }
 
-    /// The same with or without sharing parts of proposals that differ: those whose law does not
-    /// depend on theta, such as the predictors of a regression. Without it chains meet sooner; the
-    /// paper's seem to be with it.
+    /// Sets whether proposals that differ share those parts whose distribution does not depend on
+    /// theta, such as the predictors of a regression. Without sharing chains meet sooner; the
+    /// paper's couplings seem to share.
     pub fn with_shared_parts(mut self, shares: bool) -> Self {
         self.shares = shares;
         self
     }
 
-    /// How the two chains' choices of a place are coupled, in a word, as it is printed.
+    /// The name of the coupling of the places, as printed.
     pub fn places(&self) -> &'static str {
         match self.coupling {
             Coupling::AllPlaces => self.soma.name(),
@@ -144,7 +143,7 @@ impl CoupledKernel {
         self.shares
     }
 
-    /// n moves of both chains. Counts both chains' moves and the weights of both.
+    /// n moves of both chains. Counts the moves and weights of both.
     pub(super) fn sweep(
         &mut self,
         pair: &mut Pair,
@@ -166,7 +165,7 @@ impl CoupledKernel {
         }
     }
 
-    /// Whether the law of the kernel is the same for any order of the records.
+    /// Whether the kernel is symmetric in the places.
     fn treats_places_alike(&self) -> bool {
         match self.coupling {
             Coupling::AllPlaces => true,
@@ -274,7 +273,7 @@ impl Work for Sweep<'_, '_> {
                             AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
                         make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
                     }
-                    // The sums along the line are one chain's; cells are for both.
+                    // Prefix sums order the records of one chain only; cells serve both.
                     Strategy::Ordered => {
                         *plain = Soma::with_strategy(Strategy::Cells(CELLS));
                         plain.choose::<S, V, K>(&pair.first);

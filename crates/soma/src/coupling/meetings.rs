@@ -1,4 +1,4 @@
-//! What meeting times say: the survival curve, its rate, and bounds of the distance to the
+//! Estimates from meeting times: the survival curve, its rate, and bounds of the distance to the
 //! posterior.
 
 use rand::RngExt;
@@ -16,7 +16,7 @@ pub struct Meetings {
     limit: u64,
 }
 
-/// A bound of the total variation distance at one iteration, with its Monte Carlo error.
+/// An upper bound of the total variation distance at one iteration, with its Monte Carlo error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// The iteration.
@@ -38,15 +38,15 @@ pub struct Rate {
     pub high: f64,
 }
 
-/// How often pairs are drawn again with replacement for the interval of the rate.
+/// Bootstrap resamples for the interval of the rate.
 const RESAMPLES: usize = 400;
 
-/// The fewest pairs at which the survival curve is still read for the rate.
+/// The rate is fitted to the survival curve while at least this many pairs are left.
 const FEWEST: usize = 10;
 
 impl Meetings {
-    /// The meeting times of pairs with this lag; a pair that had not met at iteration `limit` has
-    /// none.
+    /// The meeting times of pairs with this lag; `None` for a pair that had not met by iteration
+    /// `limit`.
     pub fn new(lag: u64, limit: u64, times: Vec<Option<u64>>) -> Self {
         Meetings { lag, times, limit }
     }
@@ -66,13 +66,13 @@ impl Meetings {
         self.times.iter().flatten().count()
     }
 
-    /// Whether every pair met, so that the bounds are complete.
+    /// Whether every pair met, so that the bounds are valid.
     pub fn all_met(&self) -> bool {
         !self.times.is_empty() && self.met() == self.times.len()
     }
 
-    /// Iterations of both chains side by side until the meeting, tau - lag, in order. A pair that
-    /// did not meet counts as one that met right after the limit, the least that is possible.
+    /// The delays tau - lag, sorted. The delay of a pair that did not meet is censored: it is set
+    /// to the smallest possible value, just after the limit.
     fn delays(&self) -> Vec<u64> {
         let mut delays: Vec<u64> = self
             .times
@@ -83,33 +83,33 @@ impl Meetings {
         delays
     }
 
-    /// The quantile of tau - lag at probability `p`; `None` if so many pairs have not met.
+    /// The quantile of tau - lag at probability `p`; `None` if it is censored.
     pub fn delay_quantile(&self, p: f64) -> Option<u64> {
         let rank = ((p * self.times.len() as f64).ceil() as usize).max(1);
         (rank <= self.met()).then(|| self.delays()[rank - 1])
     }
 
-    /// A lag that makes the bounds sharp, from these as a pilot: long enough that nine of ten
-    /// pairs have met within it. A longer one gains little, and costs iterations of X alone.
+    /// The lag to use, with these pairs as a pilot: the 0.9 quantile of the delay. A longer lag
+    /// hardly sharpens the bounds, and costs iterations of X alone.
     pub fn suggested_lag(&self) -> u64 {
         let delays = self.delays();
         delays.get((0.9 * delays.len() as f64) as usize).map_or(1, |&delay| delay.max(1))
     }
 
-    /// A window for unbiased estimates, from these as a pilot: from where nearly all pairs have
-    /// met, so that corrections are rare, and five times as long as that, so that the iterations
+    /// The window for unbiased estimates, with these pairs as a pilot: k is the largest delay, so
+    /// that corrections are rare, and the window is five times as long, so that the iterations
     /// before it are a small part of the cost.
     pub fn suggested_window(&self) -> Result<Window, Invalid> {
         let k = self.delays().last().copied().unwrap_or(1);
         Window::new(k, k.saturating_mul(6))
     }
 
-    /// The mean of tau - lag with its standard error; from below, if pairs have not met.
+    /// The mean of tau - lag with its standard error; a lower estimate if some pairs have not met.
     pub fn mean_delay(&self) -> (f64, f64) {
         mean_and_error(&self.delays().iter().map(|&delay| delay as f64).collect::<Vec<_>>())
     }
 
-    /// The share of pairs with tau - lag > t, for every t at which it changes.
+    /// The proportion of pairs with tau - lag > t, for every t at which it changes.
     pub fn survival(&self) -> Vec<(u64, f64)> {
         let delays = self.delays();
         let n = delays.len() as f64;
@@ -124,10 +124,10 @@ impl Meetings {
         curve
     }
 
-    /// The bound of the total variation distance between the law of the chain at iteration t and
-    /// the posterior: the mean over pairs of max(0, ceil((tau - lag - t) / lag)) (Biswas, Jacob
-    /// and Vanetti 2019), and 1 if that is more. If pairs have not met it is an estimate from
-    /// below, and bounds nothing.
+    /// The bound of the total variation distance between the distribution of the chain at iteration
+    /// t and the posterior: the mean over pairs of max(0, ceil((tau - lag - t) / lag)) (Biswas,
+    /// Jacob and Vanetti 2019), truncated at 1. If some pairs have not met it is a lower estimate
+    /// and not a bound.
     pub fn bound(&self, t: u64) -> Bound {
         let terms: Vec<f64> = self
             .delays()
@@ -138,21 +138,21 @@ impl Meetings {
         if mean >= 1.0 { Bound { t, bound: 1.0, se: 0.0 } } else { Bound { t, bound: mean, se } }
     }
 
-    /// The bound at up to `points` iterations from 0 to where it vanishes.
+    /// The bound at up to `points` iterations, from 0 to the first at which it is zero.
     pub fn bounds(&self, points: u64) -> Vec<Bound> {
         let last = self.delays().last().copied().unwrap_or(0);
         let step = last.div_ceil(points.max(2) - 1).max(1);
         (0..=last.div_ceil(step)).map(|i| self.bound(i * step)).collect()
     }
 
-    /// The first iteration from which the bound is under `level`, with `errors` standard errors
-    /// added to it. `None` if pairs have not met: no bound follows from them.
+    /// The first iteration from which the bound plus `errors` standard errors is below `level`.
+    /// `None` if some pairs have not met, since there is no valid bound then.
     pub fn first_under(&self, level: f64, errors: f64) -> Option<u64> {
         if !self.all_met() {
             return None;
         }
-        // Both the bound and its error change only where t passes a delay modulo the lag, and the
-        // bound falls in t, so that a bisection finds the place.
+        // The bound is decreasing in t, and the bound and its error change only where t passes a
+        // delay modulo the lag: bisection.
         let under = |t| {
             let Bound { bound, se, .. } = self.bound(t);
             bound + errors * se < level
@@ -169,10 +169,10 @@ impl Meetings {
         Some(low)
     }
 
-    /// The rate by a regression of log P(tau - lag > t) on t, as in the paper, over those t at
-    /// which at most three quarters of the pairs are left and at least ten (or, of fewer than 40
-    /// pairs, a quarter): before that the curve has not settled, beyond it is noise. The interval
-    /// is that of the bootstrap over pairs. `None` where too few different times are left.
+    /// The rate, from a regression of log P(tau - lag > t) on t, as in the paper. It uses those t
+    /// at which at most three quarters of the pairs are left, and at least ten (a quarter if there
+    /// are fewer than 40 pairs): earlier the curve has not settled, later it is noise. The interval
+    /// is a bootstrap over pairs. `None` if too few distinct times are left.
     pub fn rate(&self, seed: u64) -> Option<Rate> {
         let delays = self.delays();
         let n = delays.len();
@@ -194,7 +194,7 @@ impl Meetings {
 }
 
 /// The slope of the least-squares line of log P(delay > t) over t = 1, 2, 3, ...; delays are
-/// sorted, and those from number `met` on are not known.
+/// sorted, and those from index `met` on are censored.
 fn slope(delays: &[u64], met: usize) -> Option<f64> {
     let n = delays.len();
     let fewest = FEWEST.min(n.div_ceil(4)).max(1).max(n - met);
@@ -211,12 +211,12 @@ fn slope(delays: &[u64], met: usize) -> Option<f64> {
     line.slope()
 }
 
-/// Where `rank` delays have passed.
+/// The iteration at which `rank` delays have passed.
 fn rank_start(delays: &[u64], rank: usize) -> u64 {
     if rank == 0 { 0 } else { delays[rank - 1] }
 }
 
-/// Sums for a least-squares line through points at whole numbers.
+/// Sums for a least-squares line through points at integers.
 #[derive(Default)]
 struct Line {
     count: f64,
@@ -224,7 +224,7 @@ struct Line {
     tt: f64,
     y: f64,
     ty: f64,
-    /// Whether there are points at two heights.
+    /// Whether the points have at least two different heights.
     falls: bool,
 }
 
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(all.survival().len(), curve.len());
     }
 
-    /// Pairs that have not met are in every number, and no iteration is certified.
+    /// Pairs that have not met count in every estimate, and no iteration is certified.
     #[test]
     fn pairs_that_have_not_met_are_not_dropped() {
         let some = Meetings::new(1, 50, vec![Some(3), None, Some(5), None]);
@@ -293,11 +293,11 @@ mod tests {
         assert_eq!(some.survival().last(), Some(&(4, 0.5)));
         assert_eq!(some.delay_quantile(0.75), None);
         assert_eq!(some.mean_delay().0, (2.0 + 50.0 + 4.0 + 50.0) / 4.0);
-        // Of a curve that falls once nothing is known of how fast it falls.
+        // One step of the survival curve does not determine a rate.
         assert_eq!(Meetings::new(1, 50, vec![Some(3), None, None, None]).rate(1), None);
     }
 
-    /// For geometric times the rate is known, and its interval covers it.
+    /// For geometric times the rate is known; its interval covers it.
     #[test]
     fn rate_of_geometric_times() {
         let mut rng = rng::stream(8, 0);

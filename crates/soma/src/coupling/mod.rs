@@ -1,10 +1,9 @@
-//! Two chains that meet: how long a chain must run, and estimates without bias.
+//! Coupled chains: bounds on the distance to the posterior, and unbiased estimates.
 //!
-//! Two chains are run side by side with shared randomness, each of them alone exactly the chain
-//! that is to be judged, until they are equal; from then on they are one chain. How long they
-//! take bounds the distance of the chain's law to the posterior at every iteration (Biswas, Jacob
-//! and Vanetti 2019), and corrects an average of finite length so that its expectation is the
-//! posterior mean itself (Jacob, O'Leary and Atchade 2020).
+//! Two chains share their randomness until they are equal, and stay equal. Marginally each is the
+//! chain under study. The meeting times bound the total variation distance to the posterior at
+//! every iteration (Biswas, Jacob and Vanetti 2019). They also give corrections that make an
+//! average of finite length unbiased for the posterior mean (Jacob, O'Leary and Atchade 2020).
 
 mod align;
 mod chains;

@@ -1,21 +1,21 @@
-//! The records of two chains, place beside place.
+//! The records of two coupled chains.
 
 use super::align::Aligner;
 use crate::records::Records;
 use crate::simd::vector::{LANES, Vector};
 
-/// The records of two chains. A place is matched if both have the same record there.
+/// The records of two chains. A place is matched if both chains have the same record there.
 ///
-/// Records are exchangeable, so that a kernel which treats all places alike lets either chain be
-/// relabelled at any time. Kept that way, the number of unmatched places is the multiset distance
-/// of the paper's Definition 1, and the chains have met when it is zero.
+/// Records are exchangeable, so if the kernel is symmetric in the places, either chain may be
+/// relabelled at any time. With that relabelling the number of unmatched places is the multiset
+/// distance of the paper's Definition 1, and the chains have met when it is zero.
 #[derive(Debug, Clone)]
 pub struct Pair {
     /// The chain ahead.
     pub(super) first: Records,
     /// The chain behind.
     pub(super) second: Records,
-    /// 1 for unmatched places and 0 for matched ones, with a few zeros more.
+    /// 1 for unmatched places and 0 for matched ones, padded with zeros.
     open: Vec<f64>,
     unmatched: usize,
     aligner: Aligner,
@@ -41,12 +41,12 @@ impl Pair {
         [&self.first, &self.second]
     }
 
-    /// Both sets of records, apart again.
+    /// Splits the pair into its two sets of records.
     pub fn into_records(self) -> [Records; 2] {
         [self.first, self.second]
     }
 
-    /// How many places are unmatched.
+    /// The number of unmatched places.
     pub fn distance(&self) -> usize {
         self.unmatched
     }
@@ -57,14 +57,13 @@ impl Pair {
         self.open[i] == 0.0
     }
 
-    /// 1 for unmatched places and 0 for matched ones, from place i on, for as many places as there
-    /// are and a few more.
+    /// 1 for unmatched places and 0 for matched ones, from place i on, with the padding.
     #[inline(always)]
     pub(super) fn open_from(&self, i: usize) -> &[f64] {
         &self.open[i..]
     }
 
-    /// Puts the proposals that were taken in their places, and looks which of these now match.
+    /// Writes the accepted proposals to their places, and updates which of these are matched.
     #[inline(always)]
     pub(super) fn put<V: Vector, const K: usize>(
         &mut self,
@@ -99,14 +98,14 @@ impl Pair {
         self.unmatched = self.unmatched + usize::from(was) - usize::from(is);
     }
 
-    /// Relabels the second chain so that like stands by like; see [`Aligner`].
+    /// Relabels the second chain to pair similar records; see [`Aligner`].
     pub(super) fn align(&mut self) {
         if self.unmatched < 2 {
             return;
         }
         let Pair { first, second, open, aligner, .. } = self;
         aligner.align(first, second, |i| open[i] > 0.0);
-        // Taken out, so that the places can be gone through while they are marked.
+        // Moved out of `self`: `recheck` borrows all of it.
         let aligner = std::mem::take(&mut self.aligner);
         aligner.places().iter().for_each(|&i| self.recheck(i as usize));
         self.aligner = aligner;

@@ -1,4 +1,4 @@
-//! Proposals to two chains at once.
+//! Coupled proposals to two chains.
 
 use pulp::Arch;
 use rand::RngExt;
@@ -14,14 +14,14 @@ use crate::release::Release;
 use crate::release::query::BATCH;
 use crate::rng::Rng;
 
-/// Proposals to two chains: the same ones where their thetas are equal, and otherwise a maximal
-/// coupling of the two laws f, drawn by rejection with their densities.
+/// Proposals to two chains: the same if their thetas are equal, and otherwise a maximal coupling of
+/// the two densities f1 and f2 by rejection.
 ///
-/// The proposals to the first chain are drawn as the plain kernel draws them, and each is kept for
-/// the second with probability min(1, f2 / f1). In the place of the others come draws from what
-/// f2 has beyond f1: draws from f2 that are kept with probability 1 - min(1, f1 / f2). As many
-/// candidates are drawn at a time as it is likely to take, and what is left over serves the next
-/// batch; there is no cap on them, and their expected number is one for each proposal.
+/// Proposals to the first chain are drawn as in the plain kernel. Each is kept for the second chain
+/// with probability min(1, f2 / f1). The others are replaced by draws from the residual of f2:
+/// draws from f2, kept with probability 1 - min(1, f1 / f2). Candidates are drawn in batches of the
+/// expected number needed, and those left over serve the next batch. The number of tries is
+/// unlimited; the expected number is one per proposal.
 #[derive(Debug)]
 pub(super) struct CoupledProposals<'a> {
     model: &'a dyn Model,
@@ -32,24 +32,24 @@ pub(super) struct CoupledProposals<'a> {
     buffers: Buffers,
 }
 
-/// Memory for proposals, to be kept from one sweep to the next.
+/// Buffers for proposals, reused across sweeps.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Buffers {
-    /// The proposals to the first chain, and those to the second that are not the same.
+    /// The proposals to the first chain, and those to the second that differ from them.
     batches: [Batch; 2],
-    /// For each proposal where that to the second chain is among those, or [`COMMON`].
+    /// For each proposal, its row in the second batch, or [`COMMON`].
     rows: Vec<u32>,
     shares: Vec<f64>,
     uniforms: Vec<f64>,
     candidates: Vec<f64>,
-    /// Draws from what the second law has beyond the first.
+    /// Unused draws from the residual of the second density.
     pool: Vec<f64>,
 }
 
-/// The same proposal to both chains.
+/// Marks a proposal that is the same for both chains.
 const COMMON: u32 = u32::MAX;
 
-/// The fewest candidates that are drawn at a time.
+/// The smallest batch of candidates.
 const FEWEST: usize = 4;
 
 impl<'a> CoupledProposals<'a> {
@@ -64,26 +64,26 @@ impl<'a> CoupledProposals<'a> {
         }
     }
 
-    /// The same; proposals that differ have those parts in common whose law is the same at every
-    /// theta, if `shares`.
+    /// Sets whether proposals that differ share the parts whose distribution does not depend on
+    /// theta.
     pub fn sharing(mut self, shares: bool) -> Self {
         self.shares = shares;
         self
     }
 
-    /// The same with memory that was used before.
+    /// Reuses the buffers of an earlier sweep.
     pub fn within(mut self, mut buffers: Buffers) -> Self {
         buffers.pool.clear();
         self.buffers = buffers;
         self
     }
 
-    /// The memory, for the next sweep.
+    /// Returns the buffers, for the next sweep.
     pub fn into_buffers(self) -> Buffers {
         self.buffers
     }
 
-    /// Proposal j of the batch that was drawn last.
+    /// Proposal j of the last batch.
     #[inline(always)]
     pub fn proposal(&self, j: usize) -> Proposal<'_> {
         let Buffers { batches: [first, second], rows, .. } = &self.buffers;
@@ -97,7 +97,7 @@ impl<'a> CoupledProposals<'a> {
         Proposal { records: [record, other], statistics: [statistic, same], is_common }
     }
 
-    /// Draws a batch of at most `left` proposals. Returns how many there are in it.
+    /// Draws a batch of at most `left` proposals. Returns its size.
     pub fn draw(&mut self, left: usize, rng: &mut Rng) -> Outcome<usize> {
         let size = self.size.min(left);
         self.source.fill(size, &mut self.buffers.batches[0], rng)?;
@@ -116,13 +116,14 @@ impl<'a> CoupledProposals<'a> {
             } else {
                 self.draw_beyond(open, d, rng)?;
             }
-            // Only what is taken is ever made a statistic of.
+            // Statistics are computed for accepted candidates only.
             self.source.complete(&mut self.buffers.batches[1])?;
         }
         Ok(size)
     }
 
-    /// Says which proposals to the first chain are not for the second too. Returns how many.
+    /// Marks the proposals to the first chain that are rejected for the second. Returns their
+    /// number.
     fn compare(&mut self, rng: &mut Rng) -> Outcome<usize> {
         let Buffers { batches, rows, shares, uniforms, .. } = &mut self.buffers;
         let [from, to] = self.theta;
@@ -136,18 +137,19 @@ impl<'a> CoupledProposals<'a> {
         Ok(open as usize)
     }
 
-    /// Draws the `open` proposals to the second chain from what its law has beyond the other.
+    /// Draws the `open` proposals to the second chain from the residual of its density.
     fn draw_beyond(&mut self, open: usize, d: usize, rng: &mut Rng) -> Outcome {
         let CoupledProposals { model, theta, .. } = *self;
         let Buffers { batches, rows, shares, uniforms, candidates, pool } = &mut self.buffers;
         while pool.len() < open * d {
             interrupt::check()?;
-            // Candidates are kept about as often as proposals were not.
+            // Candidates are accepted about as often as proposals were rejected above.
             let wanted = (open - pool.len() / d) * rows.len() / open;
             candidates.resize(wanted.clamp(FEWEST, rows.len().max(FEWEST)) * d, 0.0);
             model.propose(theta[1], candidates, rng)?;
             weigh(model, [theta[1], theta[0]], candidates, shares, uniforms, rng)?;
-            // Each is put at the end of the pool, which then grows or not, without a branch.
+            // Branch-free compaction: write each candidate to the end of the pool, then advance or
+            // not.
             let mut end = pool.len();
             pool.resize(end + candidates.len(), 0.0);
             for ((candidate, &share), &uniform) in
@@ -164,8 +166,8 @@ impl<'a> CoupledProposals<'a> {
         Ok(())
     }
 
-    /// The same, with parts in common with the proposals to the first chain: candidates for one
-    /// proposal are of no use to another.
+    /// As `draw_beyond`, with parts shared with the proposals to the first chain. A candidate then
+    /// depends on its proposal and cannot serve another.
     fn redraw(&mut self, d: usize, rng: &mut Rng) -> Outcome {
         let CoupledProposals { model, theta, .. } = *self;
         let Buffers { batches: [first, second], rows, shares, uniforms, candidates, .. } =
@@ -191,7 +193,7 @@ impl<'a> CoupledProposals<'a> {
     }
 }
 
-/// min(1, f(record | to) / f(record | from)) of each record, and a uniform to go with it.
+/// min(1, f(record | to) / f(record | from)) of each record, and a uniform for each.
 fn weigh(
     model: &dyn Model,
     [from, to]: [&[f64]; 2],
@@ -226,8 +228,8 @@ mod tests {
     use crate::release::{Aggregate, query};
     use crate::rng;
 
-    /// Proposals to each chain follow the model at its own theta, with the statistics that belong
-    /// to them, and are the same as often as they can be.
+    /// Proposals to each chain follow the model at its own theta, have the right statistics, and
+    /// coincide with the largest possible probability.
     #[test]
     fn each_chain_is_proposed_records_of_its_own_law() {
         let prior =
@@ -242,8 +244,9 @@ mod tests {
         }
     }
 
-    /// Each sweep draws with the memory of one at other thetas, as in a chain whose theta moves;
-    /// few at a time, so that what is left over of one would be much of the next.
+    /// Each sweep reuses the buffers of a sweep at other thetas, as in a chain whose theta moves.
+    /// The batches are small, so that draws wrongly carried over would be a large part of the next
+    /// batch.
     fn check(model: &Regression, thetas: [&[f64]; 2], release: &Release, shares: bool) {
         let before: [&[f64]; 2] = [&[0.5, -1.0, 1.0], &[2.0, 0.6, 1.5]];
         let mut buffers = Buffers::default();

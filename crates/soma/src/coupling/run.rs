@@ -1,4 +1,4 @@
-//! Many pairs, on any number of threads.
+//! Runs many pairs on several threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,18 +13,18 @@ use crate::error::Outcome;
 use crate::interrupt::{self, Interrupted};
 use crate::kernel::{Counts, KernelChoice};
 
-/// How pairs are run.
+/// Settings of a run of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairSettings {
     /// The kernel of both chains.
     pub kernel: KernelChoice,
-    /// How many iterations X is ahead of Y.
+    /// The number of iterations that X is ahead of Y.
     pub lag: u64,
-    /// The iteration of X up to which a meeting is waited for.
+    /// The limit: a pair that has not met by this iteration of X is stopped.
     pub max_iterations: u64,
     /// The seed.
     pub seed: u64,
-    /// The iterations that unbiased estimates average, if these are wanted.
+    /// The window of the unbiased estimates, if any.
     pub window: Option<Window>,
 }
 
@@ -37,15 +37,15 @@ impl PairSettings {
     }
 }
 
-/// The pairs of a pilot: enough to choose a lag and a window by.
+/// The number of pilot pairs, from which the lag and the window are chosen.
 pub const PILOT: u64 = 24;
 
-/// The numbers of pilot pairs begin here, so that what is chosen by them does not depend on the
-/// pairs that are then run with it.
+/// The first index of pilot pairs. Their streams are disjoint from those of the pairs that are then
+/// run, so the chosen settings are independent of them.
 const FIRST_PILOT: u64 = 1 << 32;
 
-/// The meeting times of a few pairs with a lag of one, to choose the lag and the window by; `ended`
-/// is told of each as it ends.
+/// The meeting times of [`PILOT`] pairs with a lag of one, from which the lag and the window are
+/// chosen. Calls `ended` after each pair.
 pub fn pilot(
     problem: &Problem,
     settings: &PairSettings,
@@ -64,26 +64,26 @@ pub fn pilot(
     Ok(settings.meetings(&runs.into_inner().expect("no panic here")))
 }
 
-/// What one pair did.
+/// The result of one pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairRun {
-    /// The number of the pair, which names its random streams.
+    /// The index of the pair, which determines its random streams.
     pub index: u64,
-    /// The meeting time, if they met.
+    /// The meeting time, if the pair met.
     pub met: Option<u64>,
-    /// What it cost, in iterations of one chain.
+    /// The cost in iterations of one chain.
     pub cost: u64,
-    /// What all sweeps did.
+    /// Counts over all sweeps.
     pub counts: Counts,
-    /// The estimates, if they were wanted and the pair met.
+    /// The unbiased estimates, if requested and if the pair met.
     pub estimate: Option<Estimate>,
 }
 
-/// Functions of a draw whose posterior means are wanted.
+/// Functions of a draw whose posterior means are estimated.
 pub type Functions<'f> = dyn Fn(&[f64]) -> Vec<f64> + Sync + 'f;
 
-/// Runs pair number `index` until it has met and the window is over, or until the limit. `None`
-/// if `stop` was set meanwhile.
+/// Runs pair number `index` until it has met and the window has passed, or until the limit. `None`
+/// if `stop` was set.
 pub fn run_pair(
     problem: &Problem,
     settings: &PairSettings,
@@ -146,9 +146,9 @@ fn follow(
     }))
 }
 
-/// Runs the pairs with these numbers on `threads` threads and hands each to `done` as it comes,
-/// in no certain order; what a pair does depends on its number alone. Ends early, with what there
-/// is, if `stop` is set, and with the first error if there is one.
+/// Runs the pairs with these indices on `threads` threads and passes each to `done` as it ends, in
+/// any order. The result of a pair depends on its index alone. Returns early if `stop` is set, or
+/// with the first error.
 pub fn run_pairs(
     problem: &Problem,
     settings: &PairSettings,

@@ -1,4 +1,4 @@
-//! Two chains at fixed theta, one move of each at a time.
+//! Two coupled chains at fixed theta, one move at a time.
 
 use std::sync::Arc;
 
@@ -16,14 +16,13 @@ use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::simd::vector::Portable;
 
-/// A pair of record sets that share proposals, places and uniforms move by move, as the paper's
-/// appendix couples them: SOMA by the maximal coupling of the two choices of a place, with the
-/// second chain relabelled where both take the proposal at different places, Ran-IMwG and Sys-IMwG
-/// at the same place. Each of the two alone moves as
-/// [`SingleMoves`](crate::kernel::SingleMoves) does.
+/// Two sets of records that share proposals, places and uniforms move by move, as in the paper's
+/// appendix. SOMA uses the maximal coupling of the two selections, and relabels the second chain if
+/// both accept at different places. Ran-IMwG and Sys-IMwG use the same place. Marginally each chain
+/// moves as [`SingleMoves`](crate::kernel::SingleMoves).
 ///
-/// The sweeps of [`CoupledKernel`](super::CoupledKernel) also put records with like statistics
-/// side by side before each sweep; here nothing is relabelled but on a joint acceptance.
+/// The sweeps of [`CoupledKernel`](super::CoupledKernel) also pair records with similar statistics
+/// before each sweep. Here the second chain is relabelled on joint acceptances only.
 #[derive(Debug)]
 pub struct SinglePair<'a> {
     proposals: CoupledProposals<'a>,
@@ -36,7 +35,7 @@ pub struct SinglePair<'a> {
 }
 
 impl<'a> SinglePair<'a> {
-    /// A pair from two starts, under a problem with fixed theta (an empty one otherwise).
+    /// A pair from two initial states. The problem must have a fixed theta (else theta is empty).
     pub fn new(problem: &'a Problem, kernel: SingleKernel, starts: [Vec<f64>; 2]) -> Outcome<Self> {
         let release = problem.release();
         let theta = problem.fixed().unwrap_or_default();
@@ -53,7 +52,7 @@ impl<'a> SinglePair<'a> {
         })
     }
 
-    /// One move of both chains. Returns which of them took their proposal.
+    /// One move of both chains. Returns which of them accepted.
     pub fn advance(&mut self, rng: &mut Rng) -> Outcome<[bool; 2]> {
         if self.turn == 0 {
             self.pair.first.refresh();
@@ -89,12 +88,12 @@ impl<'a> SinglePair<'a> {
         Ok(taken.map(|taken| taken.is_some()))
     }
 
-    /// The records of the two chains, place beside place.
+    /// The records of the two chains.
     pub fn pair(&self) -> &Pair {
         &self.pair
     }
 
-    /// How many moves each has made.
+    /// The number of moves of each chain.
     pub fn moves(&self) -> u64 {
         self.moves
     }
@@ -128,8 +127,8 @@ mod tests {
         (mean, (squares / (n - 1.0) / n).sqrt())
     }
 
-    /// After a few moves from a fixed start, either chain of a pair is where a chain alone is:
-    /// in the mean and the mean square of the sum, and in the moves taken.
+    /// After a few moves from a fixed start, each chain of a pair has the distribution of a single
+    /// chain: the mean and mean square of the sum and the acceptance rate agree.
     #[test]
     fn each_chain_alone_moves_as_it_should() {
         let problem = problem();
@@ -179,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Once they have met, they stay together; and they do meet.
+    /// Pairs meet, and stay equal afterwards.
     #[test]
     fn pairs_meet_and_stay_together() {
         let problem = problem();

@@ -1,4 +1,4 @@
-//! Estimates of posterior means without bias, from pairs that meet.
+//! Unbiased estimates of posterior means from coupled chains.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::meetings::mean_and_error;
 use crate::error::Invalid;
 
-/// The iterations k to m of X that an estimate averages.
+/// The iterations k to m of X over which an estimate averages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     k: u64,
@@ -14,7 +14,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// From k to m, both in.
+    /// The window from k to m, inclusive.
     pub fn new(k: u64, m: u64) -> Result<Self, Invalid> {
         if k > m {
             return Err(Invalid::new(
@@ -41,7 +41,7 @@ impl Window {
         (self.m - self.k + 1) as f64
     }
 
-    /// How often the difference of X_t and Y_(t - lag) comes into the sum over the window.
+    /// How often the difference of X_t and Y_(t - lag) enters the sum over the window.
     fn multiplicity(&self, t: u64, lag: u64) -> f64 {
         if t < self.k + lag {
             return 0.0;
@@ -52,20 +52,20 @@ impl Window {
     }
 }
 
-/// What one pair says of the posterior means.
+/// The estimates from one pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// H_(k:m) of each function: its expectation is the posterior mean.
+    /// H_(k:m) of each function, which is unbiased for the posterior mean.
     pub unbiased: Vec<f64>,
-    /// The plain average of X_k, ..., X_m of each function.
+    /// The average of X_k, ..., X_m of each function.
     pub plain: Vec<f64>,
 }
 
-/// Collects H_(k:m) (Jacob, O'Leary and Atchade 2020, with a lag) as a pair is run:
+/// Accumulates H_(k:m) (Jacob, O'Leary and Atchade 2020, with a lag) while a pair runs.
 ///
-/// the average of h(X_t) over t = k, ..., m, and for every t < tau the difference
-/// h(X_t) - h(Y_(t - lag)) as often as t = l + j lag with l in the window and j >= 1, over the
-/// length of the window.
+/// H_(k:m) is the average of h(X_t) over t = k, ..., m, plus corrections: for every t < tau the
+/// difference h(X_t) - h(Y_(t - lag)), once for each representation t = l + j lag with l in the
+/// window and j >= 1, divided by the length of the window.
 #[derive(Debug, Clone)]
 pub struct Accumulator {
     window: Window,
@@ -79,14 +79,14 @@ impl Accumulator {
         Accumulator { window, plain: vec![0.0; functions], correction: vec![0.0; functions] }
     }
 
-    /// Takes in h(X_t).
+    /// Adds h(X_t).
     pub fn add(&mut self, t: u64, x: &[f64]) {
         if (self.window.k..=self.window.m).contains(&t) {
             self.plain.iter_mut().zip(x).for_each(|(sum, h)| *sum += h);
         }
     }
 
-    /// Takes in h(X_t) - h(Y_(t - lag)), at a t before the meeting.
+    /// Adds the correction h(X_t) - h(Y_(t - lag)), for t before the meeting.
     pub fn correct(&mut self, t: u64, lag: u64, x: &[f64], y: &[f64]) {
         let times = self.window.multiplicity(t, lag);
         if times > 0.0 {
@@ -95,7 +95,7 @@ impl Accumulator {
         }
     }
 
-    /// The estimate, once t has passed both the window and the meeting.
+    /// The estimate, after the end of the window and the meeting.
     pub fn finish(self) -> Estimate {
         let length = self.window.len();
         let plain: Vec<f64> = self.plain.iter().map(|sum| sum / length).collect();
@@ -104,10 +104,10 @@ impl Accumulator {
     }
 }
 
-/// The mean of one function over the posterior, from independent pairs.
+/// The posterior mean of one function, from independent pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PosteriorMean {
-    /// The function.
+    /// The name of the function.
     pub name: String,
     /// The estimate.
     pub mean: f64,
@@ -117,13 +117,13 @@ pub struct PosteriorMean {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The variance of a plain average over that of this estimate, at equal cost in iterations of
-    /// a chain.
+    /// The relative efficiency: the variance of a plain average over that of this estimate, at
+    /// equal cost in iterations of one chain.
     pub efficiency: f64,
 }
 
-/// The means of functions over the posterior from what independent pairs said, each of which cost
-/// `costs` iterations of one chain. Needs two pairs.
+/// Posterior means of functions from the estimates of independent pairs, which cost `costs`
+/// iterations of one chain each. Needs at least two pairs.
 pub fn posterior_means(
     names: &[String],
     estimates: &[Estimate],
@@ -140,8 +140,8 @@ pub fn posterior_means(
         };
         let (mean, se) = of(|e| &e.unbiased);
         let (_, plain) = of(|e| &e.plain);
-        // n times the variance of an average of n draws is nearly constant in n once the window
-        // is long against the chain's memory.
+        // n times the variance of an average of n draws is nearly constant in n if the window is
+        // long compared with the autocorrelation time.
         let efficiency = plain * plain * window.len() / (se * se * cost);
         let half = quantile * se;
         PosteriorMean {

@@ -1,4 +1,4 @@
-//! Updates of theta in two chains at once.
+//! Coupled updates of theta.
 
 use rand::RngExt;
 
@@ -8,9 +8,9 @@ use crate::rng::{self, Rng};
 
 /// Updates theta in both chains of a pair.
 ///
-/// A model without a coupling of its own is given the same random numbers in both chains. Where
-/// its update is an exact draw, equal records then give equal thetas; where it is not, the two
-/// may come near each other without ever being equal, and the pair is reported as unmet.
+/// A model without its own coupling gets common random numbers in both chains. If its update is an
+/// exact draw, equal records then give equal thetas. Otherwise the two may converge without ever
+/// being equal, and the pair is reported as unmet.
 pub fn update_pair(
     model: &dyn Model,
     [first, second]: [&mut [f64]; 2],
@@ -20,8 +20,8 @@ pub fn update_pair(
     if let Some(coupled) = model.coupled() {
         return coupled.update_pair([first, second], records, rng);
     }
-    // A stream for this update alone: numbers that only one of the chains has used must not be
-    // drawn again by both.
+    // A separate stream for each update: random numbers used by only one chain must not be drawn
+    // again for both.
     let seed = rng.random();
     model.update(first, records[0], &mut rng::stream(seed, 0))?;
     model.update(second, records[1], &mut rng::stream(seed, 0))
@@ -34,7 +34,8 @@ mod tests {
     use super::*;
     use crate::model::testing::{assert_follows, normal_cdf};
 
-    /// theta is normal around the mean of the records; records that are not zero take a number more.
+    /// theta is normal around the mean of the records; records other than zero consume one more
+    /// number.
     #[derive(Debug)]
     struct Uneven;
 
@@ -78,8 +79,8 @@ mod tests {
         }
     }
 
-    /// Without a coupling of its own a model's chains are the same where their records are, and
-    /// each follows its own law, update after update, where they are not.
+    /// Without a coupling of the model, chains with equal records stay equal, and each chain
+    /// follows its own conditional in every update.
     #[test]
     fn models_without_a_coupling_share_their_numbers() {
         let mut rng = rng::stream(61, 0);
@@ -97,7 +98,7 @@ mod tests {
             update_pair(&Uneven, [&mut first, &mut second], records, &mut rng).unwrap();
             for (side, now) in [first[0], second[0]].into_iter().enumerate() {
                 sides[side].push(now - 2.0 * side as f64);
-                // From one update to the next, too, they are independent.
+                // Increments of successive updates are independent too.
                 steps[side].push((now - before[side]) / std::f64::consts::SQRT_2);
             }
         }

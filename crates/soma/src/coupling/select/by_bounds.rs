@@ -1,4 +1,4 @@
-//! SOMA on two chains by bounds of all weights in single precision.
+//! Coupled SOMA by single-precision bounds of all weights.
 
 use std::ops::Range;
 
@@ -15,22 +15,22 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::{LANES, Vector};
 
-/// Refused choices after which all weights are computed; nearly every choice is kept.
+/// After this many rejections all weights are computed. Nearly every selection is accepted.
 const TRIES: usize = 256;
 
-/// The bounds of both chains' weights at consecutive places.
+/// Bounds of both chains' weights at consecutive places.
 ///
-/// The bounds are those of the plain kernel, see [`Columns`], but with the exponential function to
-/// four digits: all but some 3e-4 of a bound is weight. The two choices under the bounds are
-/// coupled maximally, and each is kept with probability w_i / bound against one uniform; a chain
-/// that does not keep its choice draws again. So each chain chooses with probability w_i / W, and
-/// the two agree as often as under the maximal coupling, up to some 3e-4.
+/// These are the bounds of the plain kernel, see [`Columns`], but with exp to a relative error of
+/// 3e-4. The selections under the bounds are coupled maximally, and each is accepted with
+/// probability w_i / bound against one uniform; a chain that rejects draws again. So each chain
+/// selects with probability w_i / W, and the two agree as often as under the maximal coupling, up
+/// to about 3e-4.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bounds {
     places: Range<usize>,
     columns: [Columns; 2],
     bounds: [Vec<f64>; 2],
-    /// The fallback if single precision cannot represent the weights.
+    /// The fallback if the weights are out of the range of single precision.
     weights: Weights,
 }
 
@@ -87,7 +87,7 @@ impl Bounds {
                 }
             }
         }
-        // Draws are independent, so any exact draw may follow a refusal.
+        // Draws are independent, so any exact draw may follow a rejection.
         let exact = weights.choose::<S, V, K>(at, size, |slot| start + slot, evaluations, rng);
         [0, 1].map(|side| chosen[side].unwrap_or(exact[side]))
     }
@@ -108,8 +108,8 @@ fn draw(bounds: &[f64], total: f64, rng: &mut Rng) -> usize {
     slot
 }
 
-/// Puts 2^(i + f) into `bounds` for each mass 2^i (1 + f), and a little more for rounding; zero
-/// beyond the first `size`. Returns their sum.
+/// Converts each mass 2^i (1 + f) to 2^(i + f), rounded up, and writes zeros beyond the first
+/// `size`. Returns the sum.
 #[inline(always)]
 fn sharpen_all(masses: &[f32], size: usize, bounds: &mut Vec<f64>) -> f64 {
     bounds.resize(masses.len(), 0.0);
@@ -132,7 +132,7 @@ fn sharpen_all(masses: &[f32], size: usize, bounds: &mut Vec<f64>) -> f64 {
     sums.iter().sum()
 }
 
-/// All places by bounds of all weights, or block after block of so many by those in the block.
+/// All places by bounds of all weights, or blocks in turn by the bounds within the block.
 pub(crate) struct Bounded<'a> {
     /// The size of a block.
     pub size: Option<usize>,
@@ -183,7 +183,7 @@ impl<S: Cost> Places<S> for Bounded<'_> {
         let (start, [first, second]) = (places.start, pair.records());
         if let Some((i, _)) = taken[0] {
             columns[0].replace::<V, K>(i - start, first.statistic_known::<K>(i));
-            // Where both have taken, the second chain may have been relabelled.
+            // On a joint acceptance the second chain may have been relabelled.
             if taken[1].is_some() {
                 columns[1].replace::<V, K>(i - start, second.statistic_known::<K>(i));
             }

@@ -1,4 +1,4 @@
-//! SOMA on two chains by way of cells of similar records, for many records and sharp releases.
+//! Coupled SOMA by cells of similar records, for many records and sharp releases.
 
 use rand::RngExt;
 
@@ -16,18 +16,18 @@ use crate::simd::cost::Cost;
 use crate::simd::prefix::integer::Hit;
 use crate::simd::vector::Vector;
 
-/// Places drawn together: fewer than under one bound, since each costs more and represents more.
+/// Places per round: fewer than under one bound, since each costs more and the bound is tighter.
 const THROWN: usize = 4;
 
-/// Rounds after which all records are weighed.
+/// After this many rounds all weights are computed.
 const ROUNDS: usize = 32;
 
 /// The records of both chains in the cells of one partition of the statistics.
 ///
 /// Cells give each chain bounds e_i of its weights, with sum E; see [`Cells`]. Places are drawn for
-/// both chains with probability proportional to b_i = max(e_i / E, e'_i / E'), under which w_i / (E
-/// b_i) is at most 1, and kept as an [`Ensemble`] says. Without its partner a chain goes on as the
-/// plain kernel does.
+/// both chains with probability proportional to b_i = max(e_i / E, e'_i / E'), so that w_i / (E
+/// b_i) <= 1, and accepted by [`Ensemble`] rejection. If one chain has accepted, the other
+/// continues as in the plain kernel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellDarts {
     chains: [InCells; 2],
@@ -38,11 +38,11 @@ pub(crate) struct CellDarts {
 struct InCells {
     cells: Cells,
     envelope: Envelope,
-    /// The cell of each place, and its slot among the members.
+    /// The cell of each place, and its slot among the members of the cell.
     homes: Vec<(u32, u32)>,
-    /// One over E.
+    /// 1 / E.
     per_total: f64,
-    /// The cost of which the weight is one part, for the present proposal.
+    /// The cost that corresponds to a weight of 1, for the current proposal.
     unit: f64,
 }
 
@@ -60,7 +60,7 @@ impl InCells {
         }
     }
 
-    /// Takes a proposal: bounds are those of putting it in the place of a record.
+    /// Sets the proposal: the bounds are those of replacing a record by it.
     #[inline(always)]
     fn propose<S: Cost, V: Vector, const K: usize>(&mut self, records: &Records, new: &[f64]) {
         self.envelope.propose::<V, K>(records.residual(), new);
@@ -68,12 +68,12 @@ impl InCells {
         self.per_total = 1.0 / f64::from(self.cells.masses.total());
     }
 
-    /// A place drawn with probability e_i / E; none if it has led to a cell without members.
+    /// A place drawn with probability e_i / E; `None` if the cell has no members.
     #[inline(always)]
     fn draw<V: Vector>(&self, rng: &mut Rng) -> Option<usize> {
         let (Hit { index, mass, .. }, into) = self.cells.masses.draw::<V>(rng);
         let members = self.cells.members.len(index);
-        // How far into the mass of the cell the point is also says which member.
+        // The position of the point within the mass of the cell determines the member.
         let slot = (into * members as f64 / f64::from(mass)) as usize;
         (members > 0).then(|| self.cells.members.place(index, slot.min(members - 1)))
     }
@@ -91,7 +91,7 @@ impl InCells {
         self.bound(place) * self.per_total
     }
 
-    /// The record at `place` leaves its cell.
+    /// Removes the record at `place` from its cell.
     #[inline(always)]
     fn leave<V: Vector, const K: usize>(&mut self, place: usize) {
         let (cell, slot) = self.homes[place];
@@ -102,7 +102,7 @@ impl InCells {
         }
     }
 
-    /// The record that was at `from` is at `to` now.
+    /// Moves the label of a record from place `from` to `to`.
     #[inline(always)]
     fn relabel(&mut self, from: usize, to: usize) {
         let (cell, slot) = self.homes[from];
@@ -110,7 +110,7 @@ impl InCells {
         self.homes[to] = (cell, slot);
     }
 
-    /// A record with `statistic` comes to `cell`, at `place`.
+    /// Adds a record with `statistic` at `place` to `cell`.
     #[inline(always)]
     fn come<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -124,7 +124,7 @@ impl InCells {
     }
 }
 
-/// All places, by way of cells.
+/// All places, by cells.
 pub(crate) struct AllByCells<'a> {
     darts: &'a mut CellDarts,
 }
@@ -237,11 +237,11 @@ impl<S: Cost> Places<S> for AllByCells<'_> {
     }
 }
 
-/// Draws places with probability proportional to the larger of the two chains' shares. Returns
-/// them, and one over this larger share for each.
+/// Draws places with probability proportional to the larger of the two chains' probabilities.
+/// Returns them, and one over this probability for each.
 ///
-/// Those of the first chain's law a and those of what the second's law b has beyond it, with as
-/// many tries at the one as at the other, have density a + max(0, b - a) = max(a, b).
+/// With equally many tries, draws from the first distribution a and draws from the residual of the
+/// second, max(0, b - a), together have density a + max(0, b - a) = max(a, b).
 #[inline(always)]
 fn throw<V: Vector>(chains: &[InCells; 2], rng: &mut Rng) -> ([usize; DARTS], [f64; DARTS]) {
     let (mut places, mut per_bound) = ([0; DARTS], [0.0; DARTS]);
@@ -264,7 +264,7 @@ fn throw<V: Vector>(chains: &[InCells; 2], rng: &mut Rng) -> ([usize; DARTS], [f
     (places, per_bound)
 }
 
-/// A place of one chain alone, drawn with probability w_i / W, and the cost of it.
+/// A place for one chain alone, drawn with probability w_i / W, and its cost.
 #[inline(always)]
 fn alone<S: Cost, V: Vector, const K: usize>(
     chain: &InCells,
@@ -284,8 +284,8 @@ fn alone<S: Cost, V: Vector, const K: usize>(
     by_weighing_all::<S, K>(&chain.envelope, rows, evaluations, rng)
 }
 
-/// Whether a proposal of less weight than w_0 is put in the place of a member of a cell, at a cost
-/// of `cost`: by bounds of W from both sides, or by the sum. `unit` is the cost of one part.
+/// Whether a proposal of smaller weight than w_0 is accepted in the place of a member of a cell, at
+/// cost `cost`: by lower and upper bounds of W, or by the exact sum. A weight of 1 has cost `unit`.
 #[inline(always)]
 fn is_taken<S: Cost, V: Vector, const K: usize>(
     test: Threshold,

@@ -1,4 +1,4 @@
-//! SOMA on two chains at a cost that does not grow with n: a few weights of each chain.
+//! Coupled SOMA at a cost that does not grow with n: a few weights of each chain.
 
 use rand::distr::{Distribution, Uniform};
 
@@ -13,23 +13,23 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// Rounds after which all records are weighed. Rounds are independent, so stopping after a fixed
-/// number does not change the law.
+/// After this many rounds all weights are computed. Rounds are independent, so a fixed limit does
+/// not change the distribution.
 const ROUNDS: usize = 16;
 
-/// Places drawn uniformly, many at a time and the same ones for both chains, under one bound of all
+/// Uniformly drawn places, several at a time and the same for both chains, under one bound of all
 /// weights; see [`Ensemble`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Darts {
     envelopes: [Envelope; 2],
-    /// Bounds of W / w_0 from below that hold for all proposals of a batch; 0 if there is none.
+    /// Lower bounds of W / w_0 that hold for all proposals of a batch; 0 if there is none.
     floors: [f64; 2],
-    /// The least cost that any place can have for the present proposal.
+    /// The smallest possible cost of the current proposal at any place.
     least: [f64; 2],
 }
 
 impl Darts {
-    /// Fits the boxes of both chains.
+    /// Computes the bounding boxes of both chains.
     #[inline(always)]
     pub fn begin<V: Vector, const K: usize>(&mut self, pair: &Pair) {
         for (envelope, records) in self.envelopes.iter_mut().zip(pair.records()) {
@@ -40,7 +40,7 @@ impl Darts {
 }
 
 impl<S: Cost> Places<S> for &mut Darts {
-    /// Widens the boxes to hold all proposals of the batch, as the plain kernel does.
+    /// Extends the boxes by all proposals of the batch, as in the plain kernel.
     #[inline(always)]
     fn prepare<V: Vector, const K: usize>(
         &mut self,

@@ -1,4 +1,4 @@
-//! SOMA on two chains by the maximal coupling of their choices of a place: the reference.
+//! Coupled SOMA by the maximal coupling of the two selections: the reference.
 
 use rand::RngExt;
 
@@ -11,34 +11,34 @@ use crate::release::potential::Evaluate;
 use crate::rng::Rng;
 use crate::simd::vector::Vector;
 
-/// Memory for the weights of both chains.
+/// Buffers for the weights of both chains.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Weights {
     weights: [Vec<f64>; 2],
     totals: [f64; 2],
-    /// The cost of the heaviest, relative to which the weights are.
+    /// The smallest cost; weights are relative to it.
     least: [f64; 2],
     open: Vec<f64>,
 }
 
-/// Which places a move weighs: the same ones in both chains.
+/// The places that a move selects from: the same in both chains.
 pub(crate) enum Among<'a> {
-    /// All of them.
+    /// All places.
     All,
-    /// `size` of them.
+    /// A subset of `size` places.
     Subset {
         size: usize,
         subset: Subset,
-        /// Where the next cyclic subset starts.
+        /// The start of the next cyclic subset.
         next: &'a mut usize,
-        /// All places, shuffled from the front.
+        /// A permutation of the places; a random subset is a shuffled prefix.
         order: &'a mut [usize],
     },
-    /// The block whose turn it is, of `size` places; the last one may be shorter.
+    /// The current block of `size` places; the last block may be shorter.
     Block { size: usize },
 }
 
-/// The places `among` which a move chooses, by weighing all of them.
+/// Selects `among` places by computing all their weights.
 pub(crate) struct Weighed<'a> {
     pub among: Among<'a>,
     pub weights: &'a mut Weights,
@@ -84,7 +84,7 @@ impl<P: Evaluate> Places<P> for Weighed<'_> {
         }
     }
 
-    /// Whether W / (W + w_0 - w_i) is enough.
+    /// The acceptance test with probability min(1, W / (W + w_0 - w_i)).
     #[inline(always)]
     fn takes<V: Vector, const K: usize>(
         &self,
@@ -95,14 +95,14 @@ impl<P: Evaluate> Places<P> for Weighed<'_> {
         _: &mut u64,
     ) -> bool {
         let (total, least) = (self.weights.totals[side], self.weights.least[side]);
-        // Cut at exp(600): the proposal is refused either way.
+        // Truncated at exp(600): the proposal is rejected in either case.
         let short = exp((least - at.currents[side]).min(600.0)) - exp(least - cost);
         short <= 0.0 || uniform * (total + short) < total
     }
 }
 
 impl Weights {
-    /// A place for each chain, of those of `size` slots.
+    /// A place for each chain, out of `size` slots.
     #[inline(always)]
     pub fn choose<P: Evaluate, V: Vector, const K: usize>(
         &mut self,
@@ -139,8 +139,8 @@ impl Weights {
     }
 }
 
-/// The weights of a proposal at the first `size` places, relative to the largest of them, filled up
-/// with zeros. Returns their sum, and the cost of the largest.
+/// The weights of a proposal at the first `size` places, relative to the largest, padded with
+/// zeros. Returns their sum and the cost of the largest.
 #[inline(always)]
 fn weigh<P: Evaluate, V: Vector, const K: usize>(
     potential: &P,

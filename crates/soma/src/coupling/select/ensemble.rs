@@ -1,4 +1,4 @@
-//! Ensemble rejection in two chains: a few places, drawn for both together.
+//! Ensemble rejection in two chains: a few places, drawn for both.
 
 use rand::RngExt;
 
@@ -9,27 +9,28 @@ use crate::coupling::pair::Pair;
 use crate::rng::Rng;
 use crate::simd::vector::Vector;
 
-/// Places drawn together, at most.
+/// The largest number of places per round.
 pub(crate) const DARTS: usize = TOGETHER;
 
-/// No mass is larger: no weight is, in the unit of the masses, larger than 1.
+/// The largest possible mass: weights are at most 1 in the unit of the masses.
 const MOST: f64 = 1.0 / SURELY;
 
 /// Ensemble rejection (Deligiannidis, Doucet and Rubenthaler 2020) in two chains.
 ///
-/// A chain draws m places i_1, ..., i_m from a law b, chooses one of them, J, with probability
-/// v_J / S, where v_i = w_i / b_i in a unit in which no v is above 1, and S is the sum over the m;
-/// it keeps it with probability S / (S - v_J + 1), and otherwise draws m places anew. Then place i
-/// is kept with probability proportional to w_i E[1 / (1 + R)] where R, the sum of the others' v,
-/// has the same law whatever i is: it is w_i / W in the end.
+/// A chain draws m places i_1, ..., i_m from a distribution b and selects one of them, J, with
+/// probability v_J / S. Here v_i = w_i / b_i, scaled so that v <= 1, and S is the sum over the m.
+/// It accepts J with probability S / (S - v_J + 1), and otherwise draws m new places. The
+/// probability of accepting place i is then proportional to w_i E[1 / (1 + R)], where R is the sum
+/// of v over the other m - 1 places and does not depend on i. So place i is selected with
+/// probability w_i / W.
 ///
-/// For speed the masses by which J is chosen are bounds of the v, good to 3e-4, and J is kept with
-/// probability v_J / mass times the above, with masses in the place of the v.
+/// For speed J is selected by masses that bound the v, with a relative error of 3e-4. J is then
+/// accepted with v_J / mass times the probability above, computed from the masses.
 ///
-/// Both chains are given the same places and the same uniform for keeping, and choose by the
-/// maximal coupling. With m = 1 this would be rejection with common candidates, in which choices
-/// that could be the same differ about twice as often as they must; with more it is nearly the
-/// maximal coupling, since the m weights of each chain stand for all.
+/// Both chains get the same places and the same acceptance uniform, and select by the maximal
+/// coupling. With m = 1 this is rejection with common candidates, in which the selections disagree
+/// about twice as often as necessary. With larger m it is nearly the maximal coupling, since the m
+/// weights of each chain represent all of them.
 pub(crate) struct Ensemble {
     pub places: [usize; DARTS],
     costs: [[f64; DARTS]; 2],
@@ -38,15 +39,16 @@ pub(crate) struct Ensemble {
 }
 
 impl Ensemble {
-    /// So many `places`, without masses.
+    /// An ensemble of these `places`, without masses.
     #[inline(always)]
     pub fn of(places: [usize; DARTS]) -> Self {
         let none = [[0.0; DARTS]; 2];
         Ensemble { places, costs: none, masses: none, totals: [0.0; 2] }
     }
 
-    /// Takes in what the places cost one chain, of which `least` is the least that any place can;
-    /// `factors` are one over the bound of each, in the unit of the masses, and 0 for none.
+    /// Sets the masses of one chain from the costs of the places. `least` is the smallest possible
+    /// cost; `factors` are one over the bound of each, in the unit of the masses, and 0 for unused
+    /// slots.
     #[inline(always)]
     pub fn weigh(&mut self, side: usize, costs: [f64; DARTS], least: f64, factors: [f64; DARTS]) {
         let mut losses = [0.0; DARTS];
@@ -61,8 +63,8 @@ impl Ensemble {
         (self.costs[side], self.masses[side]) = (costs, m);
     }
 
-    /// Lets each chain that is still `open` keep its choice or not; `weight` is v at a slot of one
-    /// chain, from the cost there.
+    /// The acceptance test of each chain that is still `open`; `weight` is v at a slot of one
+    /// chain, from its cost.
     #[inline(always)]
     pub fn keep<V: Vector>(
         &self,
@@ -92,8 +94,8 @@ impl Ensemble {
     }
 }
 
-/// Whether the chosen place is kept: with probability S / (S - m + 1) times v / m, where m is its
-/// mass and v what it bounds, both at most 1, and S the sum of all masses.
+/// The acceptance test, with probability S / (S - m + 1) times v / m, where m is the mass of the
+/// selected place, v <= m its weight, both at most 1, and S the sum of all masses.
 #[inline(always)]
 fn keeps(uniform: f64, mass: f64, total: f64, weight: impl Fn() -> f64) -> bool {
     let bar = uniform * (total - mass + MOST);

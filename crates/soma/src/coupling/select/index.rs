@@ -1,31 +1,30 @@
-//! Maximal coupling of two choices of a place.
+//! Maximal coupling of two categorical distributions.
 
 use crate::simd::vector::{Portable, Vector};
 
 /// Slots per vector step: masses are padded with zeros to a multiple of this.
 pub(crate) const TOGETHER: usize = 8;
 
-/// Two choices of a slot, with probabilities w_i / W and v_j / V, so that i = j with probability
-/// sum_k min(w_k / W, v_k / V), the largest there is.
+/// Two slots with probabilities w_i / W and v_j / V, coupled so that i = j with the largest
+/// possible probability, sum_k min(w_k / W, v_k / V).
 ///
-/// What each choice has beyond the common part is drawn from one uniform, with the slots that are
-/// open (those of unmatched places) first in order: then both choices fall on unmatched places
-/// with probability min(sum w / W, sum v / V) over these, as the paper's lemma on the coupled
-/// distance needs.
+/// The residuals are sampled with one uniform, by inversion, with the open slots (unmatched places)
+/// first. Then both selections are unmatched places with probability min(sum w / W, sum v / V) over
+/// these, as required by the paper's lemma on the coupled distance.
 pub(crate) struct Coupled<'a> {
     masses: [&'a [f64]; 2],
     scales: [f64; 2],
 }
 
 impl<'a> Coupled<'a> {
-    /// The choices with these masses, and their sums.
+    /// The coupling of the distributions with these masses and totals.
     #[inline(always)]
     pub fn new(masses: [&'a [f64]; 2], totals: [f64; 2]) -> Self {
         Coupled { masses, scales: totals.map(|total| 1.0 / total) }
     }
 
-    /// The slots of the two choices, as `uniform` decides; `open` says, where they differ, which
-    /// slots come first: 1 for these and 0 for the others.
+    /// The two slots, as a function of `uniform`. `open` gives the order within the residuals:
+    /// slots with 1 first, then those with 0.
     #[inline(always)]
     pub fn slots<V: Vector, O: AsRef<[f64]>>(
         &self,
@@ -38,8 +37,8 @@ impl<'a> Coupled<'a> {
         }
     }
 
-    /// The slot of both choices, if it is the same one, as `uniform` decides. Otherwise what is
-    /// left of the uniform.
+    /// The common slot, if `uniform` falls into the common part. Otherwise the remainder of the
+    /// uniform.
     #[inline(always)]
     fn common<V: Vector>(&self, uniform: f64) -> Result<usize, f64> {
         let mut left = uniform;
@@ -56,11 +55,11 @@ impl<'a> Coupled<'a> {
         Err(left)
     }
 
-    /// The slots of the two choices where they are not the same one; `rest` is what was left of the
-    /// uniform, `open` is 1 for slots that come first and 0 for the others.
+    /// The two slots from the residuals. `rest` is the remainder of the uniform; `open` is 1 for
+    /// slots that come first and 0 for the others.
     #[inline(always)]
     fn apart<V: Vector>(&self, rest: f64, open: &[f64]) -> [usize; 2] {
-        // What each has beyond the other at the slots that come first.
+        // The residual masses of the open slots.
         let (mut first, mut second) = (zero::<V>(), zero::<V>());
         for chunk in 0..self.chunks() {
             for half in 0..2 {
@@ -71,7 +70,7 @@ impl<'a> Coupled<'a> {
                 second = V::add(second, V::mul(V::sub(v, common), open));
             }
         }
-        // Where rounding has left nothing beyond the common part, the choices are the same.
+        // If rounding leaves no residual, the slots are the same.
         match [
             self.beyond::<V>(0, rest, V::total(first), open),
             self.beyond::<V>(1, rest, V::total(second), open),
@@ -81,9 +80,8 @@ impl<'a> Coupled<'a> {
         }
     }
 
-    /// The slot at which the sum of what the law of one side has beyond the other passes `rest`,
-    /// open slots first, which have `first` of it. Rounding may leave a little: then the last slot
-    /// there is.
+    /// The slot at which the cumulative residual of one side passes `rest`, open slots first, whose
+    /// total is `first`. If rounding leaves a remainder, the last slot.
     #[inline(always)]
     fn beyond<V: Vector>(&self, side: usize, rest: f64, first: f64, open: &[f64]) -> Option<usize> {
         let (kind, mut left) = if rest < first { (OPEN, rest) } else { (CLOSED, rest - first) };
@@ -97,7 +95,7 @@ impl<'a> Coupled<'a> {
         self.last(side, open, kind).or_else(|| self.last(side, open, other))
     }
 
-    /// What the law of one side has beyond the other at a few slots of a kind.
+    /// The residual of one side at a few slots of a kind.
     #[inline(always)]
     fn excess<V: Vector>(
         &self,
@@ -117,14 +115,14 @@ impl<'a> Coupled<'a> {
         parts
     }
 
-    /// The last slot of a kind at which the law of one side has anything beyond the other.
+    /// The last slot of a kind at which the residual of one side is positive.
     #[cold]
     fn last(&self, side: usize, open: &[f64], kind: Kind) -> Option<usize> {
         let parts = |chunk| listed::<Portable>(self.excess::<Portable>(side, open, kind, chunk));
         (0..self.masses[0].len()).rfind(|&slot| parts(slot / TOGETHER)[slot % TOGETHER] > 0.0)
     }
 
-    /// The probabilities of four slots under both laws.
+    /// The probabilities of four slots under both distributions.
     #[inline(always)]
     fn shares<V: Vector>(&self, chunk: usize, half: usize) -> [V::Four; 2] {
         let ([w, v], [a, b]) = (self.masses, self.scales);
@@ -149,7 +147,7 @@ fn zero<V: Vector>() -> V::Four {
     V::load(&[0.0; 4])
 }
 
-/// The parts one by one.
+/// The elements as an array.
 #[inline(always)]
 fn listed<V: Vector>(parts: [V::Four; 2]) -> [f64; TOGETHER] {
     let mut list = [0.0; TOGETHER];
@@ -158,7 +156,7 @@ fn listed<V: Vector>(parts: [V::Four; 2]) -> [f64; TOGETHER] {
     list
 }
 
-/// The slot of a few at which the sum of their `parts` passes `left`, from which it is taken.
+/// The slot at which the cumulative sum of `parts` passes `left`; subtracts the sum from `left`.
 #[inline(always)]
 fn find<V: Vector>(parts: [V::Four; 2], left: &mut f64) -> Option<usize> {
     let sum = V::total(V::add(parts[0], parts[1]));
@@ -177,7 +175,7 @@ fn find<V: Vector>(parts: [V::Four; 2], left: &mut f64) -> Option<usize> {
     Some(slot)
 }
 
-/// a + b open is 1 for slots of a kind [a, b] and 0 for the others.
+/// A kind [a, b]: a + b open is 1 for slots of the kind and 0 for the others.
 type Kind = [f64; 2];
 const OPEN: Kind = [0.0, 1.0];
 const CLOSED: Kind = [1.0, -1.0];
@@ -194,8 +192,8 @@ mod tests {
     use super::*;
     use crate::rng;
 
-    /// Both choices have their own law, agree with the probability of the common part, and fall
-    /// on unmatched places together as often as they can.
+    /// Both slots have their marginal distribution, agree with the probability of the common part,
+    /// and are both open with the largest possible probability.
     #[test]
     fn slots_meet_as_often_as_they_can() {
         let first =

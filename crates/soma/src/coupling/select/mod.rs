@@ -1,4 +1,4 @@
-//! How two chains choose their places together: mirrors `kernel::select`.
+//! Coupled selections of places; mirrors `kernel::select`.
 
 pub(super) mod by_bounds;
 pub(super) mod by_cells;

@@ -1,4 +1,4 @@
-//! Ran-IMwG and Sys-IMwG on two chains: the same place, and the same uniform.
+//! Coupled Ran-IMwG and Sys-IMwG: the same place and the same uniform.
 
 use rand::RngExt;
 
@@ -16,7 +16,7 @@ pub(crate) enum OnePlace {
 }
 
 impl OnePlace {
-    /// Drawn at random or not.
+    /// Random or systematic scan.
     pub(crate) fn of(at_random: bool) -> Self {
         if at_random { OnePlace::Random } else { OnePlace::Next }
     }

@@ -1,4 +1,4 @@
-//! How the places are chosen at which two chains take their proposals.
+//! The interface of coupled selections of places.
 
 use rand::RngExt;
 
@@ -8,10 +8,10 @@ use crate::release::potential::Evaluate;
 use crate::rng::Rng;
 use crate::simd::vector::Vector;
 
-/// A place, and the cost of putting the proposal there: minus the log weight.
+/// A place, and the cost of the proposal there: minus the log weight.
 pub(crate) type Choice = (usize, f64);
 
-/// What a chain takes: its choice, if it takes the proposal.
+/// The accepted place and its cost, or `None` on rejection.
 pub(crate) type Taken = Option<Choice>;
 
 /// The place alone.
@@ -20,7 +20,7 @@ pub(crate) fn place(taken: Taken) -> Option<usize> {
     taken.map(|(place, _)| place)
 }
 
-/// What a residual costs as it stands, -log w_0, in both chains.
+/// The cost of the current residual, -log w_0, in both chains.
 #[inline(always)]
 pub(crate) fn currents<P: Evaluate, V: Vector, const K: usize>(
     potential: &P,
@@ -29,26 +29,26 @@ pub(crate) fn currents<P: Evaluate, V: Vector, const K: usize>(
     pair.records().map(|records| potential.current_cost::<V, K>(records.residual()))
 }
 
-/// One move of both chains, to be made.
+/// A joint move of both chains.
 pub(crate) struct Move<'a, P> {
     pub potential: &'a P,
     pub pair: &'a Pair,
-    /// What the residuals cost as they stand.
+    /// The costs of the current residuals.
     pub currents: [f64; 2],
-    /// The number of the move in its sweep.
+    /// The index of the move in its sweep.
     pub turn: usize,
     pub proposal: Proposal<'a>,
 }
 
-/// A coupling of the choices of a place. Each chain alone must choose and take as the plain kernel
+/// A coupling of the selections. Marginally each chain must select and accept as the plain kernel
 /// does.
 pub(crate) trait Places<P: Evaluate> {
-    /// Whether the second chain may be relabelled where both take the same proposal.
+    /// Whether the second chain may be relabelled on a joint acceptance.
     fn relabels(&self) -> bool {
         true
     }
 
-    /// Looks at the first `size` proposals of a batch.
+    /// Preprocesses the first `size` proposals of a batch.
     #[inline(always)]
     fn prepare<V: Vector, const K: usize>(
         &mut self,
@@ -59,7 +59,7 @@ pub(crate) trait Places<P: Evaluate> {
         let _ = (pair, proposals, size);
     }
 
-    /// A place for each chain.
+    /// Selects a place for each chain.
     fn choose<V: Vector, const K: usize>(
         &mut self,
         at: &Move<'_, P>,
@@ -67,8 +67,8 @@ pub(crate) trait Places<P: Evaluate> {
         rng: &mut Rng,
     ) -> [Choice; 2];
 
-    /// Whether the chain on this side takes the proposal at the place that it has just chosen, as
-    /// `uniform`, which is the same for both, decides.
+    /// The acceptance test of the chain on this side at the place just selected. `uniform` is
+    /// common to both chains.
     fn takes<V: Vector, const K: usize>(
         &self,
         side: usize,
@@ -78,7 +78,7 @@ pub(crate) trait Places<P: Evaluate> {
         evaluations: &mut u64,
     ) -> bool;
 
-    /// The proposals that were taken are in their places, and the second chain is relabelled.
+    /// Called after accepted proposals are in their places and the second chain is relabelled.
     #[inline(always)]
     fn moved<V: Vector, const K: usize>(
         &mut self,
@@ -90,7 +90,7 @@ pub(crate) trait Places<P: Evaluate> {
     }
 }
 
-/// Where each chain takes its proposal.
+/// The accepted place of each chain.
 #[inline(always)]
 pub(crate) fn taken<P: Evaluate, V: Vector, const K: usize>(
     places: &mut impl Places<P>,

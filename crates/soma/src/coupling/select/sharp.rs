@@ -1,10 +1,10 @@
-//! The exponential function in single precision, from above.
+//! An upper bound of exp in single precision.
 
-/// All of [`exp_above`] but this part is surely exp.
+/// A lower bound of exp(x) over `exp_above(x)`.
 pub(crate) const SURELY: f64 = 1.0 - 3e-4;
 
-/// A bound that exp(x) does not exceed, for x from -80 to 0, and at most 1 + 3e-4 times as large.
-/// Without branches or calls, so that it runs over vector lanes.
+/// An upper bound of exp(x) for x from -80 to 0, with a relative error of at most 3e-4. Free of
+/// branches and calls, so that it vectorises.
 #[inline(always)]
 pub(crate) fn exp_above(x: f32) -> f32 {
     const SHIFT: f32 = 12_582_912.0; // 1.5 * 2^23: adding it rounds to a whole number
@@ -14,8 +14,7 @@ pub(crate) fn exp_above(x: f32) -> f32 {
     power * series((steps - (shifted - SHIFT)) * std::f32::consts::LN_2)
 }
 
-/// exp on [-log(2) / 2, log(2) / 2] by its series, which is off by 4.2e-5 at most, and a little
-/// more.
+/// The Taylor series of exp on [-log(2) / 2, log(2) / 2], rounded up; its error is at most 4.2e-5.
 #[inline(always)]
 fn series(x: f32) -> f32 {
     let square = x * x;
@@ -23,7 +22,7 @@ fn series(x: f32) -> f32 {
     series * (1.0 + 9e-5)
 }
 
-/// 2^(i + f) of the bits of 2^i (1 + f), and a little more, at most 1 + 2e-4 times as large.
+/// An upper bound of 2^(i + f) from the bits of 2^i (1 + f), at most 1 + 2e-4 times as large.
 #[inline(always)]
 pub(crate) fn sharpen(bits: u32) -> f32 {
     let power = f32::from_bits(bits & 0xff80_0000) * std::f32::consts::SQRT_2;
@@ -53,7 +52,7 @@ mod tests {
             for power in [1e-3f32, 1.0, 4096.0] {
                 let power = f32::from_bits(power.to_bits() & 0xff80_0000);
                 let mass = (f64::from(power) * (1.0 + f)) as f32;
-                // What the mass itself was rounded by is part of f.
+                // The rounding of the mass itself is part of f.
                 let f = f64::from(mass) / f64::from(power) - 1.0;
                 let ratio = f64::from(sharpen(mass.to_bits())) / (f64::from(power) * f.exp2());
                 assert!((1.0..1.0002).contains(&ratio), "{ratio} at {f}");

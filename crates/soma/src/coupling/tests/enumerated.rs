@@ -1,4 +1,4 @@
-//! A problem that can be enumerated: records that are one of three numbers.
+//! A problem that can be enumerated: records with three possible values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn replaced(mut state: State, place: usize, y: usize) -> State {
     state
 }
 
-/// The law after a SOMA move on `places`.
+/// The distribution after a SOMA move on `places`.
 fn soma(law: &Law, theta: &[f64], places: &[usize]) -> Law {
     let mut after = Law::new();
     for (state, p) in law {
@@ -109,7 +109,7 @@ fn soma(law: &Law, theta: &[f64], places: &[usize]) -> Law {
     after
 }
 
-/// The mean of laws.
+/// The equal mixture of distributions.
 fn mixture(laws: impl Iterator<Item = Law>) -> Law {
     let mut sum = Law::new();
     let mut count = 0.0;
@@ -121,7 +121,7 @@ fn mixture(laws: impl Iterator<Item = Law>) -> Law {
     sum
 }
 
-/// The law of the multiset after a sweep of the plain kernel from `state`.
+/// The distribution of the multiset after a sweep of the plain kernel from `state`.
 fn sweep(kernel: KernelChoice, state: State, theta: &[f64]) -> Law {
     let mut law = Law::from([(state, 1.0)]);
     for turn in 0..N {
@@ -184,7 +184,7 @@ fn ways(kernel: KernelChoice) -> Vec<(&'static str, CoupledKernel)> {
     }
 }
 
-/// |r|, as a potential of which nothing but its value is known.
+/// |r|, as a potential without a fast path: only its value is available.
 #[derive(Debug)]
 struct Distance;
 
@@ -194,8 +194,8 @@ impl Joint for Distance {
     }
 }
 
-/// Fails unless, from frozen pairs of states, each chain alone has the law of the plain kernel
-/// under `potential`, and what is stored beside the records fits them after every sweep.
+/// Fails unless, from fixed pairs of states, each chain has the marginal distribution of the plain
+/// kernel under `potential`, and the cached quantities agree with the records after every sweep.
 fn assert_plain_laws(
     kernel: KernelChoice,
     (way, coupled): (&str, &CoupledKernel),
@@ -232,7 +232,7 @@ fn assert_plain_laws(
     }
 }
 
-/// Each chain alone has the law of the plain kernel, however the two are coupled.
+/// Each chain has the marginal distribution of the plain kernel, under every coupling.
 #[test]
 fn each_chain_alone_moves_by_the_plain_kernel() {
     let potential = problem().release().potential().clone();
@@ -243,7 +243,7 @@ fn each_chain_alone_moves_by_the_plain_kernel() {
     }
 }
 
-/// So it has under a potential of which nothing but its value is known.
+/// The same under a potential without a fast path.
 #[test]
 fn each_chain_alone_moves_so_under_any_potential() {
     let potential = Potential::new(vec![Block::Joint(1, Arc::new(Distance))]);
@@ -253,7 +253,7 @@ fn each_chain_alone_moves_so_under_any_potential() {
     }
 }
 
-/// The chance of a Pearson statistic as large as this one; rare states are taken together.
+/// The p-value of the Pearson statistic; rare states are pooled.
 fn chi_squared(seen: &Law, law: &Law, total: f64) -> f64 {
     let mut cells = Vec::new();
     let mut rare = (0.0, 0.0);
@@ -272,7 +272,7 @@ fn chi_squared(seen: &Law, law: &Law, total: f64) -> f64 {
     1.0 - ChiSquared::new((cells.len() - 1) as f64).unwrap().cdf(statistic)
 }
 
-/// Statistics, residuals and matches are those of the records as they stand.
+/// Statistics, residuals and matches agree with the records.
 fn check_bookkeeping(pair: &Pair, release: &Release) {
     for records in pair.records() {
         let fresh = Records::new(release, records.all().to_vec()).unwrap();
@@ -285,7 +285,7 @@ fn check_bookkeeping(pair: &Pair, release: &Release) {
     assert_eq!(pair.distance(), apart);
 }
 
-/// Relabelling loses and invents no record, and leaves no equal records apart.
+/// Relabelling preserves the multiset of records, and matches all equal records.
 #[test]
 fn alignment_matches_multisets() {
     let release = problem().release().clone();
@@ -303,7 +303,7 @@ fn alignment_matches_multisets() {
     }
 }
 
-/// Two chains that are equal stay equal, move by move, without being made one.
+/// Two equal chains stay equal when moved jointly.
 #[test]
 fn equal_chains_stay_equal() {
     let problem = problem();

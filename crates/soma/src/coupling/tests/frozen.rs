@@ -1,5 +1,4 @@
-//! Frozen pairs of states: where the ways of choosing places take a proposal, and where they
-//! should.
+//! Fixed pairs of states: the empirical and the exact distribution of the accepted places.
 
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ use crate::rng::Rng;
 use crate::simd::cost::{Cost, log_density_with, log_weight_with};
 use crate::simd::vector::Portable;
 
-/// A way of choosing places.
+/// A method of selecting places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Scan,
@@ -32,14 +31,14 @@ pub(super) enum Way {
     Cells(usize),
 }
 
-/// All of them; with one cell its bound is as loose as it can be.
+/// All methods; with one cell the bound is as loose as possible.
 pub(super) const WAYS: [Way; 6] =
     [Way::Scan, Way::Bounds, Way::Block, Way::Darts, Way::Cells(32), Way::Cells(1)];
 
 const BLOCK: usize = 16;
 
 impl Way {
-    /// The places it chooses from, and the turn at which it does.
+    /// The places it selects from.
     fn places(self, n: usize) -> Range<usize> {
         match self {
             Way::Block if n >= 2 * BLOCK => BLOCK..2 * BLOCK,
@@ -49,7 +48,7 @@ impl Way {
     }
 }
 
-/// All records are theta, so that the proposal is the one that a test wants.
+/// All records equal theta, so that a test can set the proposal.
 #[derive(Debug)]
 struct Point(usize);
 
@@ -88,7 +87,7 @@ impl Model for Point {
     }
 }
 
-/// Two chains and a proposal to each, which is the same one or not.
+/// Two chains and a proposal to each, equal or not.
 pub(super) struct Frozen {
     release: Release,
     pub pair: Pair,
@@ -116,7 +115,7 @@ impl Frozen {
         (weights, (log_density_with::<S, Portable, 0>(residual) - top).exp())
     }
 
-    /// The law of the place where a chain takes its proposal; the last entry is for nowhere.
+    /// The distribution of the accepted place of a chain; the last entry is rejection.
     fn law<S: Cost>(&self, way: Way, side: usize) -> Vec<f64> {
         let n = self.pair.n();
         let places = way.places(n);
@@ -130,8 +129,8 @@ impl Frozen {
         law
     }
 
-    /// The least chance, of both chains, of seeing places that are as far from their law as those
-    /// of so many moves are.
+    /// The smaller p-value of the two chains: Pearson's test of the accepted places of `count`
+    /// moves against their distribution.
     pub fn chance<S: Cost>(&self, way: Way, count: usize, rng: &mut Rng) -> f64 {
         let moves = self.moves::<S>(way, count, 0.0, rng);
         let chances = [0, 1].map(|side| {
@@ -142,8 +141,8 @@ impl Frozen {
         f64::min(chances[0], chances[1])
     }
 
-    /// Where the proposal was taken in each of so many moves from here. A chain that has `ease`
-    /// added to its cost as it stands takes everything.
+    /// The accepted places in `count` moves from this state. `ease` is added to the current cost; a
+    /// large value makes the chains accept every proposal.
     pub fn moves<S: Cost>(
         &self,
         way: Way,
@@ -208,7 +207,7 @@ impl Frozen {
     }
 }
 
-/// The chance of a Pearson statistic as large as this one; rare places are taken together.
+/// The p-value of the Pearson statistic; rare places are pooled.
 fn chi_squared(seen: &[f64], law: &[f64], total: f64) -> f64 {
     let (mut cells, mut rare) = (Vec::new(), (0.0, 0.0));
     for (count, p) in seen.iter().zip(law) {
@@ -218,7 +217,7 @@ fn chi_squared(seen: &[f64], law: &[f64], total: f64) -> f64 {
             cells.push((p * total, *count));
         }
     }
-    // What cannot happen must not have happened, rounding aside.
+    // Events of probability zero must not occur, up to rounding.
     if rare.0 > 1.0 || rare.1 > 5.0 {
         cells.push((rare.0.max(1.0), rare.1));
     }

@@ -1,5 +1,5 @@
-//! Tests of the couplings: on a problem that can be enumerated, on frozen pairs of states, and of
-//! how near the cheap couplings are to the maximal one.
+//! Tests of the couplings: on a problem that can be enumerated, on fixed pairs of states, and of
+//! the distance between the cheap couplings and the maximal one.
 
 mod enumerated;
 mod frozen;

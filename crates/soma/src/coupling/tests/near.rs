@@ -1,4 +1,4 @@
-//! How near the cheap couplings of SOMA's places are to the maximal one, and what they cost.
+//! The cheap couplings of SOMA compared with the maximal one: agreement and cost.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::simd::cost::{L1, L2};
 
 const THETAS: [[f64; 4]; 2] = [[-1.79, -2.89, -0.66, 1.13], [-1.6, -2.7, -0.7, 1.3]];
 
-/// The paper's regression with the values released at n = 100, as if of n records.
+/// The paper's regression with the values released at n = 100, used for n records.
 fn regression(n: usize, epsilon: f64) -> Problem {
     let values = [-0.5120269, -0.1326493, 0.1553842, 0.4520016, 0.0471396];
     let values = [&values[..], &[-0.1216039, 0.0803059, -0.0676178, 0.0018717]].concat();
@@ -31,7 +31,7 @@ fn regression(n: usize, epsilon: f64) -> Problem {
     Problem::new(release, Arc::new(model)).unwrap()
 }
 
-/// Two chains that have run for a while and have all but `apart` of their records in common.
+/// Two chains after a few sweeps, with all but `apart` of their records in common.
 fn frozen(problem: &Problem, apart: usize, is_common: bool, rng: &mut Rng) -> Frozen {
     let (n, d) = (problem.release().n(), problem.model().record_dim());
     let fixed = problem.clone().with_fixed(THETAS[0].to_vec(), Vec::new()).unwrap();
@@ -58,8 +58,8 @@ fn frozen(problem: &Problem, apart: usize, is_common: bool, rng: &mut Rng) -> Fr
     Frozen::new(problem.release(), [first, second], [y, z])
 }
 
-/// Numbers under a noise of scale 1 whose sum is released, with the residual as it is wanted in
-/// the first chain.
+/// Records under Laplace or Gaussian noise of scale 1 whose sum is released, with the given
+/// residual in the first chain.
 fn numbers(noise: Noise, rows: [Vec<f64>; 2], residual: f64, proposals: [f64; 2]) -> Frozen {
     let all = rows.iter().flatten().copied().chain(proposals);
     let (low, high) = all.fold((0.0, 1.0), |(a, b), x| (f64::min(a, x), f64::max(b, x)));
@@ -70,8 +70,8 @@ fn numbers(noise: Noise, rows: [Vec<f64>; 2], residual: f64, proposals: [f64; 2]
     Frozen::new(&release, rows, proposals.map(|proposal| vec![proposal]))
 }
 
-/// One record at the bound of all weights, and `n - 1` that cost `dear` more. The second chain has
-/// it elsewhere, and two others that are not the first's.
+/// One record whose weight attains the bound, and `n - 1` whose cost is larger by `dear`. The
+/// second chain has it at another place, and two records that the first chain does not have.
 fn one_heavy(noise: Noise, n: usize, dear: f64) -> Frozen {
     let first: Vec<f64> =
         (0..n).map(|i| if i == 0 { 0.0 } else { dear + 0.5 * i as f64 / n as f64 }).collect();
@@ -82,14 +82,14 @@ fn one_heavy(noise: Noise, n: usize, dear: f64) -> Frozen {
     numbers(noise, [first, second], 1.0, [1.0, 1.0])
 }
 
-/// All records at one end of the box and the proposal at the other, so that the bound of W from
-/// below that holds for all proposals is nearly W.
+/// All records at one end of the box and the proposal at the other, so that the lower bound of W
+/// that holds for all proposals is nearly tight.
 fn far(noise: Noise, residual: f64, proposals: [f64; 2]) -> Frozen {
     numbers(noise, [vec![0.0, 0.1, 0.2], vec![0.0, 0.15, 0.15]], residual, proposals)
 }
 
-/// Two clusters so far apart that single precision leaves much (90,000) or all (2,000,000) of a
-/// weight open.
+/// Two clusters so far apart that single precision loses much (90,000) or all (2,000,000) of the
+/// precision of a weight.
 fn two_clusters(apart: f64) -> Frozen {
     let n = 48;
     let place = |i: usize| if i % 3 == 2 { apart } else { 0.0 };
@@ -97,13 +97,13 @@ fn two_clusters(apart: f64) -> Frozen {
     let mut second = first.clone();
     second.swap(18, 25);
     (second[16], second[19]) = (second[16] + 0.6, second[19] - 0.6);
-    // One chain reaches farther than the other, so that they do not keep their choices together.
+    // The records of one chain have a wider range, so that the chains reject differently.
     (second[2], second[5]) = (second[2] + 0.45 * apart, second[5] - 0.45 * apart);
     numbers(Noise::Laplace, [first, second], 0.5, [1.5, 1.5])
 }
 
-/// From frozen pairs of states, each chain alone takes its proposal where the plain kernel does, as
-/// often as that does.
+/// From fixed pairs of states, each chain accepts at the places of the plain kernel, with their
+/// probabilities.
 #[test]
 fn places_follow_the_law_of_the_plain_kernel() {
     let mut rng = rng::stream(41, 0);
@@ -118,8 +118,7 @@ fn places_follow_the_law_of_the_plain_kernel() {
     }
 }
 
-/// The same where something is at its limit, and what is hardly ever needed elsewhere is needed
-/// all the time.
+/// The same in limiting cases, in which the rare branches are taken all the time.
 #[test]
 fn places_follow_the_law_at_the_limits() {
     let mut rng = rng::stream(43, 0);
@@ -153,14 +152,14 @@ fn places_follow_the_law_at_the_limits() {
     }
 }
 
-/// Those that are nearly the maximal coupling.
+/// The methods that are nearly the maximal coupling.
 const NEAR: [Way; 3] = [Way::Bounds, Way::Darts, Way::Cells(32)];
 
-/// The chains choose the same place nearly as often as they can: by bounds, as often as they can;
-/// by eight places at a time (this is for releases that are not sharp) hardly less often than
-/// (1 - TV) / (1 + TV), which common candidates one at a time would give, and over all cases nearer
-/// to the maximal coupling than to that; by way of cells, for sharp releases, they part less than
-/// half as often again as they must.
+/// The chains select the same place nearly as often as possible. By bounds: as often as under the
+/// maximal coupling. By eight places at a time, for releases that are not sharp: hardly less than
+/// (1 - TV) / (1 + TV), the agreement under rejection with common candidates, and on average over
+/// all cases nearer to the maximal coupling than to that. By cells, for sharp releases: they
+/// disagree less than 1.5 times as often as necessary.
 #[test]
 fn places_agree_nearly_as_often_as_they_can() {
     let mut parted = [(0.0, 0.0); 3];
@@ -200,7 +199,7 @@ fn places_agree_nearly_as_often_as_they_can() {
     }
 }
 
-/// A coupled move costs a handful of weights of each chain, however many records there are.
+/// A coupled move costs a few weights of each chain, for every n.
 #[test]
 fn a_move_costs_few_weights() {
     for (epsilon, most) in [(1.0, 9.0), (3.0, 11.0), (30.0, 14.0)] {
