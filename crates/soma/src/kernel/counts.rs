@@ -1,8 +1,8 @@
-//! What a sweep did, and what that costs.
+//! Counts of a sweep, and its cost.
 
 use serde::{Deserialize, Serialize};
 
-/// What a sweep did.
+/// Counts of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Records proposed.
@@ -14,7 +14,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The share of proposals accepted.
+    /// The acceptance rate.
     pub fn acceptance_rate(&self) -> f64 {
         self.accepted as f64 / self.moves.max(1) as f64
     }
@@ -40,25 +40,25 @@ impl std::ops::Sub for Counts {
     }
 }
 
-/// The cost of a sweep, of a move and of a weight, in units of about ten nanoseconds: a record passed
-/// over once, built or looked at, with its statistic. Counted and not clocked, so that the same seed
-/// chooses the same kernel anywhere.
+/// The cost of a sweep, of a move and of a weight, in units of about ten nanoseconds: one pass over
+/// a record and its statistic. Counted and not timed, so that the same seed chooses the same kernel
+/// on every machine.
 ///
-/// The costs were read off `soma bench --kernel draw,sys-imwg,soma,soma-blocks --epsilon 3,30`, on the
-/// regression (the histogram, for bins). They say nothing of how long a model takes to draw a record,
-/// which all kernels pay alike.
+/// The costs were measured with `soma bench --kernel draw,sys-imwg,soma,soma-blocks --epsilon
+/// 3,30`, on the regression (the histogram, for bins). They exclude the time in which a model draws
+/// a record, which is the same for all kernels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SweepCost {
-    /// Once a sweep.
+    /// Per sweep.
     pub(crate) per_sweep: f64,
-    /// For each move, whatever it weighs.
+    /// Per move.
     pub(crate) per_move: f64,
-    /// For each weight computed.
+    /// Per weight computed.
     pub(crate) per_weight: f64,
 }
 
 impl SweepCost {
-    /// The work of a sweep that did `counts`, in passes over one record.
+    /// The cost of a sweep with these `counts`, in passes over one record.
     pub(crate) fn of(self, counts: Counts) -> f64 {
         let [moves, weights] = [counts.moves, counts.evaluations].map(|count| count as f64);
         self.per_sweep + self.per_move * moves + self.per_weight * weights

@@ -6,15 +6,15 @@ use super::Counts;
 use crate::error::Outcome;
 use crate::rng::Rng;
 
-/// A density pi of n points that does not depend on their order, with a proposal q of one point.
+/// An exchangeable density pi of n points, with a proposal density q of one point.
 ///
-/// Proposed a point y, SOMA needs the proper weights
+/// For a proposal y, SOMA needs the proper weights
 ///
 /// w_0 = pi(x) / prod_j q(x_j),  w_i = pi(x with y in the place of x_i) / (q(y) prod_{j != i}
 /// q(x_j)),
 ///
-/// and these only up to a common factor: a target tells log(w_i / w_0), in which what does not
-/// involve x_i and y cancels.
+/// up to a common factor. A target provides log(w_i / w_0), in which all factors without x_i and y
+/// cancel.
 pub trait Target {
     /// A point.
     type Point;
@@ -27,26 +27,25 @@ pub trait Target {
     /// Minus infinity where the density would be 0; never NaN or plus infinity.
     fn log_weight(&self, points: &[Self::Point], i: usize, proposal: &Self::Point) -> f64;
 
-    /// All log(w_i / w_0), into `out`. One by one, unless the target knows how they share work.
+    /// Writes all log(w_i / w_0) to `out`. Override it if the weights share work.
     fn log_weights(&self, points: &[Self::Point], proposal: &Self::Point, out: &mut [f64]) {
         for (i, weight) in out.iter_mut().enumerate() {
             *weight = self.log_weight(points, i, proposal);
         }
     }
 
-    /// Called after a proposal was put in the place of point `i`, which was `old`: the time to
-    /// bring up to date what the target keeps beside the points.
+    /// Called after a proposal has replaced point `i`, which was `old`. Updates what the target
+    /// caches.
     fn replaced(&mut self, points: &[Self::Point], i: usize, old: &Self::Point) {
         let _ = (points, i, old);
     }
 }
 
-/// n points moved by SOMA so that a [`Target`] stays invariant.
+/// n points moved by SOMA so that a [`Target`] is invariant.
 ///
-/// Reversible with respect to pi, by the algebra of [`SomaScan`](super::SomaScan) with pi / q in
-/// the place of eta: from x' = x with y at I, the weights of the way back are w_0 at I and w_j at
-/// each other j, and pi(x') q(x_I) w_0 = pi(x) q(y) w_I. A move costs one call of
-/// [`Target::log_weights`].
+/// Reversible with respect to pi, by the algebra of [`SomaScan`](super::SomaScan) with pi / q for
+/// eta: from x' = x with y at I, the weights of the reverse move are w_0 at I and w_j at each other
+/// j, and pi(x') q(x_I) w_0 = pi(x) q(y) w_I. A move costs one call of [`Target::log_weights`].
 #[derive(Debug, Clone)]
 pub struct TargetChain<T: Target> {
     target: T,
@@ -66,12 +65,12 @@ impl<T: Target> TargetChain<T> {
         &self.points
     }
 
-    /// The target, with what it keeps.
+    /// The target, with its caches.
     pub fn target(&self) -> &T {
         &self.target
     }
 
-    /// One move. Returns the place that the proposal took, if it did. An error if a log weight is
+    /// One move. Returns the place of the proposal if it is accepted. An error if a log weight is
     /// NaN or plus infinity.
     pub fn step(&mut self, rng: &mut Rng) -> Outcome<Option<usize>> {
         let proposal = self.target.propose(rng)?;
@@ -91,7 +90,7 @@ impl<T: Target> TargetChain<T> {
         Ok(taken)
     }
 
-    /// As many moves as there are points.
+    /// n moves.
     pub fn sweep(&mut self, rng: &mut Rng) -> Outcome<Counts> {
         let n = self.points.len() as u64;
         let mut counts = Counts::default();
@@ -103,10 +102,10 @@ impl<T: Target> TargetChain<T> {
     }
 }
 
-/// The index I with probability w_I / W, and it only with probability min(1, W / (W + w_0 - w_I)),
-/// from the log(w_i / w_0), which are used up.
+/// Selects I with probability w_I / W, and accepts it with probability min(1, W / (W + w_0 - w_I)).
+/// Takes the log(w_i / w_0), and overwrites them.
 ///
-/// Weights are taken relative to the largest, so that they can neither all vanish nor overflow.
+/// Weights are relative to the largest, so that they neither all underflow nor overflow.
 fn choose(weights: &mut [f64], rng: &mut Rng) -> Option<usize> {
     let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if top == f64::NEG_INFINITY {
@@ -123,7 +122,7 @@ fn choose(weights: &mut [f64], rng: &mut Rng) -> Option<usize> {
         left -= weight;
         left < 0.0
     });
-    // Rounding may leave a little at the end: it belongs to the last place that has a weight.
+    // If rounding leaves a remainder: the last place of positive weight.
     let chosen = chosen.or_else(|| weights.iter().rposition(|&weight| weight > 0.0))?;
     let excess = (current - weights[chosen]).max(0.0);
     (excess == 0.0 || rng.random::<f64>() < total / (total + excess)).then_some(chosen)

@@ -1,5 +1,5 @@
-//! Independent Metropolis within Gibbs, one record at a time, in order (Ju, Awan, Gong and Rao
-//! 2022) or at random.
+//! Independent Metropolis within Gibbs, by systematic scan (Ju, Awan, Gong and Rao 2022) or by
+//! random scan.
 
 use pulp::Arch;
 use rand::RngExt;
@@ -18,7 +18,8 @@ use crate::simd::cost::{Cost, L1, L2};
 use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::{Portable, Vector};
 
-/// Proposals one record to each place in turn, taken with probability min(1, w_i / w_0).
+/// Systematic scan: proposes one record for each place in turn, and accepts with probability min(1,
+/// w_i / w_0).
 ///
 /// Leaves pi invariant: each move is a Metropolis-Hastings step on pi(x_i | x_-i) with the
 /// independent proposal f, whose density cancels. The sweep as a whole is not reversible. A move
@@ -56,11 +57,11 @@ impl RecordKernel for SysImwg {
     }
 }
 
-/// Proposals a record to a place drawn uniformly, taken with probability min(1, w_i / w_0).
+/// Random scan: proposes a record for a uniformly drawn place, and accepts with probability min(1,
+/// w_i / w_0).
 ///
-/// Reversible with respect to pi: a mixture of the Metropolis-Hastings steps of
-/// [`SysImwg`] with weights that do not depend on the state. A move costs one
-/// weight.
+/// Reversible with respect to pi: a mixture of the Metropolis-Hastings steps of [`SysImwg`], with
+/// weights that do not depend on the state. A move costs one weight.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RanImwg {
     #[serde(skip)]
@@ -93,7 +94,7 @@ impl RecordKernel for RanImwg {
     }
 }
 
-/// A sweep of independent Metropolis steps, over the places in order or at random.
+/// A sweep of independent Metropolis steps, by systematic or random scan.
 struct ImwgSweep<'a> {
     random: bool,
     records: &'a mut Records,
@@ -140,8 +141,8 @@ impl Work for ImwgSweep<'_> {
     }
 }
 
-/// One independent Metropolis step on record i; `current` is the cost as things stand, -log w_0.
-/// Returns whether the proposal, a record with its statistic, was taken.
+/// One independent Metropolis step on record i; `current` is the current cost, -log w_0. Returns
+/// whether the proposal, a record with its statistic, is accepted.
 #[inline(always)]
 pub(crate) fn metropolis<P: Evaluate, V: Vector, const K: usize>(
     potential: &P,

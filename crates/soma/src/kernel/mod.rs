@@ -1,11 +1,11 @@
-//! How records are imputed given theta and the release.
+//! Imputation of the records given theta and the release.
 //!
-//! A kernel moves the records x at fixed theta so that
+//! A kernel moves the records x at fixed theta and leaves
 //!
 //! pi(x) = prod_i f(x_i | theta) * eta(s_dp | S(x))
 //!
-//! stays invariant. One move proposes one record y, drawn from f, in the place of another. The
-//! weight w_i is eta after y has replaced record i, and w_0 is eta as things stand.
+//! invariant. One move draws a proposal y from f, to replace one record. The weight w_i is eta with
+//! y in the place of record i, and w_0 is the current eta.
 //!
 //! A new kernel is a file here and a row of the table below.
 
@@ -50,29 +50,29 @@ kernels! {
     Soma => Soma,
     /// SOMA on `size` records at a time.
     SomaSubset {
-        /// How many records a proposal is weighed against.
+        /// The number of records whose weights a move computes.
         size: usize,
-        /// Which ones.
+        /// How the subset is chosen.
         subset: Subset,
     } => SomaSubset,
     /// SOMA on consecutive blocks of records.
     SomaBlocks {
-        /// How many records a block holds, if that is said.
+        /// The number of records of a block; `None` for the default.
         size: Option<usize>,
     } => SomaBlocks,
-    /// One record, chosen at random, at a time.
+    /// Independent Metropolis by random scan.
     RanImwg => RanImwg,
-    /// One record at a time, in order.
+    /// Independent Metropolis by systematic scan.
     SysImwg => SysImwg,
 }
 
 impl KernelChoice {
-    /// This kernel; SOMA in the place of `auto`, where there is no warm-up to choose in.
+    /// This kernel, or SOMA for `auto` if there is no warm-up to choose in.
     pub fn settled(self) -> Self {
         if self == KernelChoice::Auto { KernelChoice::Soma } else { self }
     }
 
-    /// Whether the kernel can work on `n` records.
+    /// Whether the kernel supports `n` records.
     pub fn check(self, n: usize) -> Result<(), Invalid> {
         if self == KernelChoice::Counts {
             return Ok(());
@@ -94,7 +94,7 @@ impl Kernel {
         self.dispatch(Context { records, proposals, potential, rng })
     }
 
-    /// The work of a sweep that did `counts`, in passes over one record: counted and not clocked.
+    /// The cost of a sweep with these `counts`, in passes over one record; counted and not timed.
     pub fn work(&self, counts: Counts) -> f64 {
         self.sweep_cost(counts.moves as f64).of(counts)
     }
@@ -104,7 +104,7 @@ impl Kernel {
 mod tests {
     use super::*;
 
-    /// What a user can say of a kernel comes back from its choice.
+    /// Names and options make the round trip through a choice.
     #[test]
     fn choices_are_named_and_built() {
         for name in KernelChoice::NAMES {

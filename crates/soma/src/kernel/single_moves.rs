@@ -1,4 +1,4 @@
-//! One move at a time, for studies that look at the state between the moves of a sweep.
+//! Single moves, for studies of the state between the moves of a sweep.
 
 use rand::RngExt;
 
@@ -11,19 +11,19 @@ use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::simd::vector::Portable;
 
-/// A kernel whose moves can be made one at a time.
+/// A kernel that can make single moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SingleKernel {
     /// SOMA on all records, by a scan of the weights.
     Soma,
-    /// One record, chosen at random.
+    /// Independent Metropolis by random scan.
     RanImwg,
-    /// The records in turn.
+    /// Independent Metropolis by systematic scan.
     SysImwg,
 }
 
-/// A kernel taken move by move: n calls of [`advance`](SingleMoves::advance) have the law of one
-/// sweep of the same kernel, and what that leaves invariant.
+/// A kernel, move by move: n calls of [`advance`](SingleMoves::advance) have the distribution of
+/// one sweep, and the same invariant distribution.
 #[derive(Debug, Clone)]
 pub struct SingleMoves {
     kernel: SingleKernel,
@@ -33,12 +33,12 @@ pub struct SingleMoves {
 }
 
 impl SingleMoves {
-    /// The moves of `kernel`; the first record is the first whose turn it is.
+    /// The moves of `kernel`; a systematic scan begins with the first record.
     pub fn new(kernel: SingleKernel) -> Self {
         SingleMoves { kernel, turn: 0, batch: Batch::default(), weights: Vec::new() }
     }
 
-    /// One move. Returns whether the proposal was taken.
+    /// One move. Returns whether the proposal was accepted.
     pub fn advance(
         &mut self,
         records: &mut Records,
@@ -107,7 +107,7 @@ mod tests {
         problem.with_fixed(vec![0.0, 1.0], vec![Summary::Mean]).unwrap()
     }
 
-    /// Mean and standard error of batch means, which are nearly independent.
+    /// Mean and standard error by batch means, which are nearly independent.
     fn mean_and_error(values: &[f64]) -> (f64, f64) {
         let batches: Vec<f64> = values
             .chunks_exact(values.len() / 100)
@@ -118,7 +118,7 @@ mod tests {
         (mean, (variance / 100.0).sqrt())
     }
 
-    /// Taken one at a time, the moves accept as often as in sweeps and have the same mean.
+    /// Single moves have the acceptance rate and the mean of sweeps.
     #[test]
     fn single_moves_agree_with_sweeps() {
         let problem = problem();

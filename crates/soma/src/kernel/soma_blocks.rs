@@ -20,12 +20,12 @@ use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::Vector;
 use crate::stored::{Check, ensure};
 
-/// Goes through the records in blocks of m, and makes m SOMA moves within each; the last block is
-/// shorter, and gets as many moves as it has records, where m does not divide n.
+/// Makes m SOMA moves within each block of m consecutive records. If m does not divide n, the last
+/// block is shorter and gets one move per record.
 ///
-/// Each move is reversible with respect to pi (the paper's Lemma on m components, the subset being
-/// the block); the sweep leaves pi invariant. A move costs m weights of records that lie side by
-/// side, whatever n is.
+/// Each move is reversible with respect to pi (the paper's Lemma on m components, with the block as
+/// the subset); the sweep leaves pi invariant. A move costs m weights of adjacent records,
+/// independently of n.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SomaBlocks {
     size: usize,
@@ -39,11 +39,11 @@ pub struct SomaBlocks {
     weights: Vec<f64>,
 }
 
-/// How many records a block holds unless it is said: about as many as weigh as much as a draw.
+/// The default block size: at 16, weighing a block costs about as much as drawing a record.
 const SIZE: usize = 16;
 
 impl SomaBlocks {
-    /// The kernel on blocks of `size` of the `n` records, or of a size that suits.
+    /// The kernel on blocks of `size` of the `n` records; `None` for the default size.
     pub fn new(n: usize, size: Option<usize>) -> Result<Self, Invalid> {
         let size = size.unwrap_or(SIZE.min(n));
         let size = some_of(n, size, "a block must hold some of the records")?;
@@ -51,7 +51,7 @@ impl SomaBlocks {
         Ok(SomaBlocks { size, columns, quantised, batch, weights })
     }
 
-    /// The moves of a sweep for any potential: each weighs the whole block.
+    /// The moves of a sweep for any potential: each computes the weights of the whole block.
     fn make_plain_moves(
         &mut self,
         records: &mut Records,
@@ -103,7 +103,7 @@ impl RecordKernel for SomaBlocks {
     }
 
     fn check(&self, release: &Release) -> Check {
-        ensure((1..=release.n()).contains(&self.size), "the block is not of the records")
+        ensure((1..=release.n()).contains(&self.size), "the size of the block is out of range")
     }
 
     fn is_chosen_by(&self, options: KernelOptions) -> bool {

@@ -1,4 +1,4 @@
-//! SOMA by a scan of all n weights: Algorithm 1 of the paper, word for word.
+//! SOMA by a scan of all n weights: Algorithm 1 of the paper.
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::simd::vector::Portable;
 
-/// Weighs a proposal y against all records: place I is drawn with probability w_I / W, and y is put
-/// there with probability min(1, W / (W + w_0 - w_I)).
+/// Computes the weights of a proposal y at all places, selects place I with probability w_I / W,
+/// and accepts with probability min(1, W / (W + w_0 - w_I)).
 ///
 /// Reversible with respect to pi (the paper's Theorem on reversibility): from x' = [x_-I, y] the
-/// weights of the way back are w_0 for place I and w_j for each other j, so that their sum is
-/// W + w_0 - w_I, and pi(x') f(x_I) w_0 = pi(x) f(y) w_I. A move costs n weights.
+/// weights of the reverse move are w_0 for place I and w_j for each other j. Their sum is W + w_0 -
+/// w_I, and pi(x') f(x_I) w_0 = pi(x) f(y) w_I. A move costs n weights.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct SomaScan {
     #[serde(skip)]
@@ -27,7 +27,7 @@ pub struct SomaScan {
 }
 
 impl SomaScan {
-    /// The kernel; its scratch memory grows to n at the first sweep.
+    /// The kernel; its buffers grow to n in the first sweep.
     pub fn new() -> Self {
         SomaScan::default()
     }
@@ -81,10 +81,10 @@ impl RecordKernel for SomaScan {
     }
 }
 
-/// One move on the places `among`: the place that the proposal takes, if any.
+/// One move on the places `among`. Returns the accepted place, if any.
 ///
-/// Weights are relative to the largest of them, so that they can neither all vanish nor overflow;
-/// w_0 may then be infinite, and the proposal is refused, as it should be.
+/// Weights are relative to the largest, so that they neither all underflow nor overflow. w_0 may
+/// then be infinite, and the proposal is correctly rejected.
 pub(crate) fn soma_move(
     potential: &impl Evaluate,
     records: &Records,

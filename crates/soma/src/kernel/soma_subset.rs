@@ -16,17 +16,17 @@ use crate::rng::Rng;
 use crate::simd::cost::{L1, L2};
 use crate::stored::{Check, ensure};
 
-/// Which records a proposal is weighed against.
+/// The subset of records whose weights a move computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Subset {
-    /// A fresh random subset for each move.
+    /// A new random subset for each move.
     Random,
-    /// The next m in order, around and around.
+    /// The next m records, cyclically.
     Cyclic,
 }
 
-/// The size of a subset where none is given: about the width of a SIMD register.
+/// The default size of a subset: about the width of a SIMD register.
 const SIZE: usize = 16;
 
 /// SOMA with the weights of a subset M of the records only.
@@ -118,7 +118,7 @@ impl RecordKernel for SomaSubset {
         SweepCost { per_sweep: 5.0, per_move: 10.0, per_weight: 1.2 }
     }
 
-    /// All places in some order.
+    /// A permutation of all places.
     fn memory(records: RecordSizes) -> u64 {
         (records.n as u64).saturating_mul(size_of::<usize>() as u64)
     }
@@ -127,17 +127,17 @@ impl RecordKernel for SomaSubset {
         Coupling::Subset { size: self.size, subset: self.subset }
     }
 
-    /// A subset of the places, and, if it is random, all places in some order.
+    /// Checks the size of the subset and, if it is random, the permutation.
     fn check(&self, release: &Release) -> Check {
         let n = release.n();
-        ensure((1..=n).contains(&self.size) && self.next < n, "the subset is not of the records")?;
+        ensure((1..=n).contains(&self.size) && self.next < n, "the subset is out of range")?;
         let mut order = self.order.clone();
         order.sort_unstable();
         let fits = match self.subset {
             Subset::Cyclic => order.is_empty(),
             Subset::Random => order.into_iter().eq(0..n),
         };
-        ensure(fits, "the order of the records is none")
+        ensure(fits, "the order is not a permutation")
     }
 
     fn is_chosen_by(&self, options: KernelOptions) -> bool {

@@ -1,4 +1,4 @@
-//! What a kernel has to say of itself, and what is made of the table of all kernels.
+//! The interface of a kernel, and the table of all kernels.
 
 use super::counts::{Counts, SweepCost};
 use super::{KernelChoice, Subset};
@@ -8,11 +8,11 @@ use crate::release::{Potential, Release};
 use crate::rng::Rng;
 use crate::stored::Check;
 
-/// What a sweep works on.
+/// The arguments of a sweep.
 pub(crate) struct Context<'a> {
-    /// The records, whose residual is up to date.
+    /// The records, with an up-to-date residual.
     pub(crate) records: &'a mut Records,
-    /// Where proposals come from.
+    /// The source of proposals.
     pub(crate) proposals: &'a mut dyn Proposals,
     /// Minus the log density of the release.
     pub(crate) potential: &'a Potential,
@@ -25,31 +25,31 @@ pub(crate) trait RecordKernel: Sized {
     /// The name, as a user writes it.
     const NAME: &'static str;
 
-    /// The options that it takes, by the names of [`KernelOptions`].
+    /// The options that it accepts, by the names of [`KernelOptions`].
     const OPTIONS: &'static [&'static str] = &[];
 
-    /// Its rank among the kernels that `auto` tries, if it is one of them.
+    /// Its rank among the candidates of `auto`, if it is one.
     const AUTO_RANK: Option<usize> = None;
 
     /// The choice of this kernel with these options on `n` records.
     fn choice(options: KernelOptions, n: usize) -> KernelChoice;
 
-    /// The options that say the same as a choice of this kernel.
+    /// The options of a choice of this kernel.
     fn options(choice: KernelChoice) -> KernelOptions {
         let _ = choice;
         KernelOptions::default()
     }
 
-    /// The kernel of a choice of it at work on `n` records.
+    /// Builds the kernel of a choice for `n` records.
     fn build(choice: KernelChoice, n: usize) -> Result<Self, Invalid>;
 
     /// n moves.
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts>;
 
-    /// What a sweep of `n` moves costs.
+    /// The cost of a sweep of `n` moves.
     fn cost(&self, n: f64) -> SweepCost;
 
-    /// About how many bytes it keeps beside the records; none where that does not grow with them.
+    /// About how many bytes it keeps beside the records; 0 if that does not grow with n.
     fn memory(records: RecordSizes) -> u64 {
         let _ = records;
         0
@@ -58,20 +58,20 @@ pub(crate) trait RecordKernel: Sized {
     /// How it is coupled.
     fn coupling(&self) -> Coupling;
 
-    /// Whether what is kept from sweep to sweep, read from a disk, fits `release`.
+    /// Whether the state kept between sweeps, when read from disk, is valid for `release`.
     fn check(&self, release: &Release) -> Check {
         let _ = release;
         Ok(())
     }
 
-    /// Whether a choice of this kernel, by name, is a choice of this one.
+    /// Whether a choice of this kernel with `options` matches this instance.
     fn is_chosen_by(&self, options: KernelOptions) -> bool {
         let _ = options;
         true
     }
 }
 
-/// How many records there are, and how large they are.
+/// The number and the dimensions of the records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordSizes {
     /// The number of records.
@@ -80,11 +80,11 @@ pub(crate) struct RecordSizes {
     pub(crate) record_dim: usize,
     /// The length of its statistic.
     pub(crate) statistic_dim: usize,
-    /// Whether of a record in bins only its bin is kept.
+    /// Whether a record in bins is stored as its bin only.
     pub(crate) is_coded: bool,
 }
 
-/// The options of kernels, as a user gives them. A kernel takes some of them or none.
+/// The options of kernels, as given by a user. A kernel accepts some of them or none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KernelOptions {
     /// The size of a subset or of a block.
@@ -101,45 +101,45 @@ impl KernelOptions {
     }
 }
 
-/// Which places a move chooses among: all that a coupling of two chains has to know of a kernel.
+/// The places that a move selects from: all that a coupling needs to know of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coupling {
     /// All places.
     AllPlaces,
-    /// So many places, drawn at random or the next ones in order.
+    /// A subset of the places, random or cyclic.
     Subset {
-        /// How many.
+        /// The number of places.
         size: usize,
-        /// Which ones.
+        /// How the subset is chosen.
         subset: Subset,
     },
-    /// The places of the block whose turn it is.
+    /// The places of the current block.
     Blocks {
-        /// How many records a block holds.
+        /// The number of records of a block.
         size: usize,
     },
-    /// One place: drawn at random, or the next in order.
+    /// One place, by random or systematic scan.
     OnePlace {
-        /// Whether it is drawn at random.
+        /// Whether the scan is random.
         at_random: bool,
     },
 }
 
-/// What `auto` is called.
+/// The name of `auto`.
 pub(super) const AUTO: &str = "auto";
 
-/// What the sampler of counts without records is called.
+/// The name of the sampler of counts, which has no records.
 pub(super) const COUNTS: &str = "counts";
 
-/// The error that records are asked for, and the kernel has none.
+/// The error if records are requested from the sampler of counts.
 pub(super) fn no_records() -> Invalid {
     let problem = "the sampler of counts imputes no records";
     Invalid::new("kernel", problem, COUNTS, "a kernel of records, such as soma")
 }
 
-/// Makes the table of kernels from rows `Variant { fields } => Type`: the choice of a kernel, the
-/// kernel at work, and their names, from what each says of itself as a [`RecordKernel`]. The
-/// reference has no choice: users do not run it.
+/// Makes the table of kernels from rows `Variant { fields } => Type`: the choices, the kernels and
+/// their names, from each [`RecordKernel`]. The reference kernel has no choice, since users do not
+/// run it.
 macro_rules! kernels {
     (
         reference { $(#[$reference_doc:meta])* $reference:ident => $reference_kernel:ty }
@@ -150,10 +150,10 @@ macro_rules! kernels {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum KernelChoice {
-            /// The counts of cells without records, where the problem allows it; otherwise the
-            /// one of the candidates that warm-up finds to be worth most.
+            /// The sampler of counts if the problem allows it, and otherwise the candidate with the
+            /// best efficiency in warm-up.
             Auto,
-            /// No records: the counts of cells are sampled as they are.
+            /// No records: the counts of cells are sampled directly.
             Counts,
             $($(#[$doc])* $variant $({ $($(#[$of])* $field: $type,)* })?,)*
         }
@@ -174,8 +174,7 @@ macro_rules! kernels {
                 }
             }
 
-            /// The options that the kernel called `name` takes, by name; none if there is no such
-            /// one.
+            /// The options that the kernel `name` accepts; empty if there is no such kernel.
             pub fn options_of(name: &str) -> &'static [&'static str] {
                 match name {
                     $(<$kernel as RecordKernel>::NAME => <$kernel as RecordKernel>::OPTIONS,)*
@@ -183,8 +182,7 @@ macro_rules! kernels {
                 }
             }
 
-            /// The kernel called `name` with `options`, on `n` records; `None` if there is no such
-            /// one.
+            /// The kernel `name` with `options` on `n` records; `None` if there is no such kernel.
             pub fn named(name: &str, options: KernelOptions, n: usize) -> Option<Self> {
                 match name {
                     table::AUTO => Some(KernelChoice::Auto),
@@ -196,7 +194,7 @@ macro_rules! kernels {
                 }
             }
 
-            /// The kernels that `auto` tries on `n` records, in their order.
+            /// The candidates of `auto` for `n` records, in their order.
             pub(crate) fn candidates(n: usize) -> Vec<Self> {
                 let ranked = [$((
                     <$kernel as RecordKernel>::AUTO_RANK,
@@ -208,8 +206,8 @@ macro_rules! kernels {
                 ranked.into_iter().map(|(_, choice)| choice).collect()
             }
 
-            /// About how many bytes the kernel keeps beside the records; of those that `auto`
-            /// tries, the most.
+            /// About how many bytes the kernel keeps beside the records; for `auto`, the largest of
+            /// the candidates.
             pub(crate) fn memory(self, records: RecordSizes) -> u64 {
                 match self {
                     KernelChoice::Auto => {
@@ -223,8 +221,8 @@ macro_rules! kernels {
                 }
             }
 
-            /// The kernel at work on `n` records; [settled](KernelChoice::settled), since a kernel
-            /// alone has no warm-up.
+            /// Builds the kernel for `n` records; [settled](KernelChoice::settled), since a single
+            /// kernel has no warm-up.
             pub fn build(self, n: usize) -> Result<Kernel, Invalid> {
                 Ok(match self.settled() {
                     KernelChoice::Auto => unreachable!("settled"),
@@ -235,7 +233,7 @@ macro_rules! kernels {
                 })
             }
 
-            /// The options that say the same.
+            /// The options of this choice.
             pub fn options(self) -> KernelOptions {
                 match self {
                     KernelChoice::Auto | KernelChoice::Counts => KernelOptions::default(),
@@ -246,9 +244,9 @@ macro_rules! kernels {
             }
         }
 
-        /// A kernel at work, with whatever it keeps from one sweep to the next.
+        /// A kernel, with the state that it keeps between sweeps.
         ///
-        /// One of them belongs to a whole chain, so that its size does not matter.
+        /// There is one per chain, so the size of the variants does not matter.
         #[derive(Debug, Clone, Serialize, Deserialize)]
         #[allow(clippy::large_enum_variant)]
         pub enum Kernel {
@@ -271,7 +269,7 @@ macro_rules! kernels {
                 }
             }
 
-            /// Whether what the kernel keeps, read from a disk, fits `release`.
+            /// Whether the state of the kernel, when read from disk, is valid for `release`.
             pub(crate) fn check(&self, release: &Release) -> Check {
                 match self {
                     $(Kernel::$variant(kernel) => kernel.check(release),)*
@@ -279,7 +277,7 @@ macro_rules! kernels {
                 }
             }
 
-            /// Whether a chain with this choice of a kernel may be at work with this one.
+            /// Whether a chain with this choice can use this kernel.
             pub(crate) fn is_of(&self, choice: KernelChoice) -> bool {
                 match self {
                     $(Kernel::$variant(kernel) => match choice {
@@ -303,7 +301,7 @@ macro_rules! kernels {
 }
 pub(super) use kernels;
 
-/// `size` if it is a number of some of the `n` records, and otherwise an error that says `problem`.
+/// `size` if it is from 1 to `n`, and otherwise an error with `problem`.
 pub(super) fn some_of(n: usize, size: usize, problem: &str) -> Result<usize, Invalid> {
     if size < 1 || size > n {
         let allowed = format!("a whole number from 1 to n = {n}");

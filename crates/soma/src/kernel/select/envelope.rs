@@ -1,4 +1,4 @@
-//! The bounding box of the statistics, and what it says about the weights.
+//! The bounding box of the statistics, and bounds of the weights from it.
 
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{least, most};
@@ -6,16 +6,16 @@ use crate::records::Records;
 use crate::simd::cost::{Cost, cost_with, known, sum_over};
 use crate::simd::vector::Vector;
 
-/// A box that holds all statistics. It is widened as they are replaced, and made tight again once
-/// a sweep.
+/// A box that contains all statistics. It is extended as they are replaced, and recomputed once a
+/// sweep.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Envelope {
     low: Aligned<f64>,
     high: Aligned<f64>,
-    /// Released minus sum minus the statistic of the present proposal: a record with statistic s
-    /// has the residual `apart + s` if the proposal replaces it.
+    /// Released value minus sum minus the statistic of the current proposal: if the proposal
+    /// replaces a record with statistic s, the residual is `apart + s`.
     apart: Aligned<f64>,
-    /// One over the widths of the box; 0 where it has none.
+    /// One over the widths of the box; 0 for a width of zero.
     per_width: Vec<f64>,
 }
 
@@ -28,12 +28,12 @@ impl Envelope {
         self.widen_all::<V, K>(records.statistics());
     }
 
-    /// Takes in statistics, row after row.
+    /// Extends the box by statistics, row by row.
     #[inline(always)]
     pub(crate) fn widen_all<V: Vector, const K: usize>(&mut self, rows: &[f64]) {
         let k = if K == 0 { self.low.len() } else { K };
         let (low, high) = (&mut self.low[..k], &mut self.high[..k]);
-        // Some coordinates of all rows at a time, so that the edges stay in registers.
+        // A few coordinates of all rows at a time, so that the edges stay in registers.
         let mut c = 0;
         while c + 4 <= k {
             let (mut lower, mut upper) = (V::load(&low[c..]), V::load(&high[c..]));
@@ -56,47 +56,47 @@ impl Envelope {
         }
     }
 
-    /// A box of nothing, for statistics of length k.
+    /// Clears the box, for statistics of length k.
     pub(crate) fn clear(&mut self, k: usize) {
         self.low.fill_with(k, f64::INFINITY);
         self.high.fill_with(k, f64::NEG_INFINITY);
         self.apart.fill_with(k, 0.0);
     }
 
-    /// Takes a statistic in.
+    /// Extends the box by a statistic.
     #[inline(always)]
     pub(crate) fn widen<V: Vector, const K: usize>(&mut self, statistic: &[f64]) {
         widen::<V, K>(&mut self.low, &mut self.high, statistic, statistic);
     }
 
-    /// Takes in the box from `low` to `high`.
+    /// Extends the box by the box from `low` to `high`.
     #[inline(always)]
     pub(crate) fn widen_by<V: Vector, const K: usize>(&mut self, low: &[f64], high: &[f64]) {
         widen::<V, K>(&mut self.low, &mut self.high, low, high);
     }
 
-    /// How wide the box is, all coordinates together.
+    /// The total width over all coordinates.
     pub(crate) fn width(&self) -> f64 {
         self.low.iter().zip(self.high.iter()).map(|(low, high)| high - low).sum()
     }
 
-    /// The smallest values.
+    /// The lower corner.
     pub(crate) fn low(&self) -> &[f64] {
         &self.low
     }
 
-    /// The largest values.
+    /// The upper corner.
     pub(crate) fn high(&self) -> &[f64] {
         &self.high
     }
 
-    /// The residual of a record with statistic zero, if the proposal replaced it.
+    /// The residual if the proposal replaces a record with statistic zero.
     #[inline(always)]
     pub(crate) fn apart(&self) -> &[f64] {
         &self.apart
     }
 
-    /// Takes a proposal: from now on costs are those of putting it in the place of a record.
+    /// Sets the proposal: costs are those of replacing a record by it.
     #[inline(always)]
     pub(crate) fn propose<V: Vector, const K: usize>(&mut self, residual: &[f64], new: &[f64]) {
         let r = known::<K>(residual);
@@ -112,32 +112,31 @@ impl Envelope {
         }
     }
 
-    /// The cost of putting the proposal in the place of a record with statistic `old`: minus the
-    /// log weight.
+    /// The cost if the proposal replaces a record with statistic `old`: minus the log weight.
     #[inline(always)]
     pub(crate) fn cost<S: Cost, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
         cost_with::<S, V, K>(&self.apart, old)
     }
 
-    /// A cost that no record in the box can fall below: each coordinate comes as near as it can.
+    /// A lower bound of the costs of all records in the box: the minimum in each coordinate.
     #[inline(always)]
     pub(crate) fn least_cost<S: Cost, V: Vector, const K: usize>(&self) -> f64 {
         self.least_cost_at::<S, V, K>(&self.apart)
     }
 
-    /// The same for a proposal that leaves the residual `apart` to a record with statistic zero.
+    /// The same for a given residual `apart` at statistic zero.
     #[inline(always)]
     pub(crate) fn least_cost_at<S: Cost, V: Vector, const K: usize>(&self, apart: &[f64]) -> f64 {
         least_cost_in::<S, V, K>(apart, &self.low, &self.high)
     }
 
-    /// By how much a cost exceeds the least that the box allows.
+    /// The difference of a cost and the lower bound.
     #[inline(always)]
     pub(crate) fn excess<S: Cost, V: Vector, const K: usize>(&self, old: &[f64]) -> f64 {
         self.cost::<S, V, K>(old) - self.least_cost::<S, V, K>()
     }
 
-    /// By how much, at least, for a record in the box from `low` to `high`.
+    /// A lower bound of this difference for records in the box from `low` to `high`.
     #[inline(always)]
     pub(crate) fn excess_in<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -147,8 +146,8 @@ impl Envelope {
         least_cost_in::<S, V, K>(&self.apart, low, high) - self.least_cost::<S, V, K>()
     }
 
-    /// A bound that the mean cost of the records cannot exceed. The cost is convex, so that over
-    /// an interval it lies below its chord, and the mean of a chord is the chord at the mean.
+    /// An upper bound of the mean cost of the records. The cost is convex, so over an interval it
+    /// lies below its chord, and the mean of the chord is the chord at the mean.
     #[inline(always)]
     pub(crate) fn mean_cost<S: Cost, V: Vector, const K: usize>(&self, records: &Records) -> f64 {
         let apart = known::<K>(&self.apart);
@@ -172,7 +171,7 @@ impl Envelope {
         V::total(total)
     }
 
-    /// Prepares for [`mean_cost`](Envelope::mean_cost), after the box was widened.
+    /// Prepares for [`mean_cost`](Envelope::mean_cost), after the box was extended.
     pub(crate) fn divide_by_widths(&mut self) {
         let widths = self.low.iter().zip(self.high.iter()).map(|(low, high)| high - low);
         let per_width = widths.map(|width| if width > 0.0 { 1.0 / width } else { 0.0 });
@@ -181,7 +180,7 @@ impl Envelope {
     }
 }
 
-/// A cost that no record in the box from `low` to `high` can fall below.
+/// A lower bound of the costs of records in the box from `low` to `high`.
 #[inline(always)]
 fn least_cost_in<S: Cost, V: Vector, const K: usize>(
     apart: &[f64],
@@ -221,7 +220,7 @@ pub(crate) fn is_outside<V: Vector, const K: usize>(
     outside != 0
 }
 
-/// Widens the box from `low` to `high` to hold the one from `least` to `most`.
+/// Extends the box from `low` to `high` by the one from `least` to `most`.
 #[inline(always)]
 pub(crate) fn widen<V: Vector, const K: usize>(
     low: &mut [f64],
@@ -247,7 +246,7 @@ pub(crate) fn widen<V: Vector, const K: usize>(
     }
 }
 
-/// Takes in short rows, of length K below 4, four together: returned are those that are left over.
+/// Extends the box by rows of length K < 4, four at a time. Returns the remaining rows.
 #[inline(always)]
 fn widen_short<'a, V: Vector, const K: usize>(
     low: &mut [f64],
@@ -284,7 +283,7 @@ mod tests {
     use crate::rng;
     use crate::simd::vector::Portable;
 
-    /// The box holds all rows and nothing more, wherever the extreme ones stand among the others.
+    /// The box is the smallest that contains all rows, at every position of the extreme ones.
     #[test]
     fn the_box_is_tight() {
         fn check<const K: usize>(n: usize, rng: &mut rng::Rng) {

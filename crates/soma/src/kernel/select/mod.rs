@@ -1,4 +1,4 @@
-//! How a place is drawn with probability w_i / W, and whether the proposal is put there.
+//! Selection of a place with probability w_i / W, and the acceptance test.
 
 pub(crate) mod accept;
 pub(crate) mod bins;
@@ -18,17 +18,17 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// A move to be made: what a selector works with.
+/// The arguments of a move for a selector.
 pub(crate) struct Turn<'a> {
-    /// The cost of the residual as it stands, -log w_0.
+    /// The current cost, -log w_0.
     pub(crate) current: f64,
     pub(crate) records: &'a Records,
-    /// Counts the weights that are computed.
+    /// The number of weights computed.
     pub(crate) evaluations: &'a mut u64,
     pub(crate) rng: &'a mut Rng,
 }
 
-/// A way to draw a place with probability w_i / W, and to say whether it is taken.
+/// A method to select a place with probability w_i / W, and its acceptance test.
 pub(crate) trait Selector {
     /// Whether the records exceed the cache, so that they are prefetched, and written at the end of
     /// the batch.
@@ -37,7 +37,7 @@ pub(crate) trait Selector {
         false
     }
 
-    /// Looks at the statistics of the proposals of a batch.
+    /// Preprocesses the statistics of the proposals of a batch.
     #[inline(always)]
     fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -48,7 +48,7 @@ pub(crate) trait Selector {
         let _ = (statistics, envelope, records);
     }
 
-    /// Draws a place for a proposal with statistic `proposal`.
+    /// Selects a place for a proposal with statistic `proposal`.
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         proposal: &[f64],
@@ -56,7 +56,7 @@ pub(crate) trait Selector {
         at: Turn<'_>,
     ) -> Selected;
 
-    /// Whether the proposal is put in the chosen place.
+    /// The acceptance test at the selected place.
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
@@ -64,15 +64,16 @@ pub(crate) trait Selector {
         at: Turn<'_>,
     ) -> bool;
 
-    /// The statistic of the record in the chosen place, where the selector has a copy of its own,
-    /// and does not look at those of [`Records`] in a sweep.
+    /// The statistic of the record at the selected place, if the selector has its own copy and does
+    /// not read those of [`Records`] in a sweep.
     #[inline(always)]
     fn old<const K: usize>(&self, choice: &Selected) -> Option<&[f64]> {
         let _ = choice;
         None
     }
 
-    /// Proposal j of the batch, with statistic `new`, was put in the chosen place.
+    /// Called after proposal j of the batch, with statistic `new`, has replaced the selected
+    /// record.
     fn replaced<S: Cost, V: Vector, const K: usize>(
         &mut self,
         choice: &Selected,
@@ -83,28 +84,28 @@ pub(crate) trait Selector {
     );
 }
 
-/// How places are drawn. The law of a move is the same for all.
+/// How places are selected. All strategies have the same distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Uniformly, under one bound of all weights.
+    /// Uniform rejection under one bound of all weights.
     Uniform,
-    /// By bounds of all weights, which are computed in whole numbers or in single precision.
+    /// By bounds of all weights, quantised or in single precision.
     Scan,
     /// By cells of similar records, this many.
     Cells(usize),
     /// By the bins of a histogram or the categories of a count.
     Bins,
-    /// By way of sums along the line, for a single statistic under Laplace noise.
+    /// By prefix sums of ordered statistics, for a single statistic under Laplace noise.
     Ordered,
     /// By cells under the bounds of any separable potential.
     Boxes,
-    /// By weighing all records, for a potential of which nothing is known but its values.
+    /// By computing all weights, for a potential without bounds.
     Weights,
 }
 
 impl Strategy {
-    /// The name, as it is printed.
+    /// The name, as printed.
     pub fn name(self) -> String {
         match self {
             Strategy::Uniform => "uniform".into(),

@@ -1,4 +1,4 @@
-//! Places drawn under the bounds of any separable potential: for laws that have no fast path.
+//! Selection under the bounds of any separable potential, for potentials without a fast path.
 
 use rand::RngExt;
 
@@ -16,37 +16,36 @@ use crate::records::proposals::Batches;
 use crate::release::potential::Potential;
 use crate::rng::Rng;
 
-/// A cell holds about so many records, and there are at most so many cells: a cell costs about as
-/// much as two weights.
+/// Records per cell, and the largest number of cells. A cell costs about as much as two weights.
 const PER_CELL: usize = 8;
 const MOST_CELLS: usize = 64;
-/// Under one box, a trial is kept with about this probability or more: then cells gain nothing.
+/// If the acceptance rate under one box is about this or more, cells gain nothing.
 const LOOSE: f64 = 0.6;
 
-/// Cells of similar records, each in a box. For a proposal the box of cell c bounds the costs of its
-/// members from below by l_c and from above by u_c, coordinate by coordinate. A cell is drawn with
-/// probability proportional to (its members) exp(-l_c), a member uniformly, and kept with probability
-/// exp(l_c - its cost): then the place kept has probability w_i / W. W itself lies between the sums of
-/// (members) exp(-u_c) and (members) exp(-l_c), which nearly always decide whether it is taken;
-/// otherwise all weights are summed.
+/// Cells of similar records, each with its bounding box. For a proposal the box of cell c gives
+/// bounds l_c and u_c of the costs of its members, summed over coordinates. A cell is drawn with
+/// probability proportional to (its members) exp(-l_c), a member uniformly, and it is accepted with
+/// probability exp(l_c - its cost). So place i is selected with probability w_i / W. W lies between
+/// the sums of (members) exp(-u_c) and (members) exp(-l_c), which nearly always decide the
+/// acceptance test; otherwise all weights are summed.
 ///
-/// A move costs about two weights for each cell and a few more.
+/// A move costs about two weights per cell and a few more.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Separable {
     tree: Tree,
     members: Members,
-    /// The boxes: cell after cell, lower edges and then upper ones.
+    /// The boxes, cell by cell: lower edges, then upper edges.
     edges: Vec<f64>,
     entries: Vec<u16>,
-    /// The residual less the statistic of the proposal.
+    /// The residual minus the statistic of the proposal.
     apart: Vec<f64>,
-    /// For each cell the least and the largest cost.
+    /// Lower and upper bounds of the costs of each cell.
     bounds: Vec<(f64, f64)>,
     masses: Vec<f64>,
     weights: Vec<f64>,
 }
 
-/// A member of a cell, and the cost of putting the proposal in its place.
+/// A member of a cell, and the cost of the proposal in its place.
 struct Drawn {
     cell: usize,
     slot: usize,
@@ -84,7 +83,7 @@ impl Separable {
         Ok(counts)
     }
 
-    /// SOMA moves by weighing all records, for a potential that has no bounds.
+    /// SOMA moves by computing all weights, for a potential without bounds.
     pub(crate) fn weigh_all(
         &mut self,
         potential: &Potential,
@@ -107,8 +106,8 @@ impl Separable {
         Ok(counts)
     }
 
-    /// Sorts the records into cells. It depends on the records alone, so that a chain that is resumed
-    /// goes on as it would have.
+    /// Sorts the records into cells. The cells depend on the records alone, so a resumed chain is
+    /// unchanged.
     fn begin(&mut self, records: &Records) {
         let (n, k) = (records.n(), records.k());
         let (whole, parts) = Partition::grow(records, 1);
@@ -149,8 +148,8 @@ impl Separable {
         self.members.push::<0>(cell, place, &[]);
     }
 
-    /// Bounds the costs of all cells for a proposal. Returns the least of them, which is the unit of
-    /// the masses; `None` if no place has a density above zero.
+    /// Bounds the costs of all cells for a proposal. Returns the smallest bound, which is the unit
+    /// of the masses; `None` if the density is zero at every place.
     fn bound(&mut self, potential: &Potential, records: &Records, new: &[f64]) -> Option<f64> {
         let k = new.len();
         self.apart.clear();
@@ -164,7 +163,7 @@ impl Separable {
                     let (below, above) = coordinate.bounds(apart + edges[c], apart + edges[k + c]);
                     (least, most) = (least + below, most + above);
                 }
-                // A little for rounding: costs are summed in another order elsewhere.
+                // A margin for rounding: costs are summed in another order elsewhere.
                 let off = 1e-12 * f64::abs(most);
                 (least, most) = (least - off, most + off);
                 unit = unit.min(least);
@@ -179,12 +178,12 @@ impl Separable {
         unit.is_finite().then_some(unit)
     }
 
-    /// The cost of putting the proposal in the place of a record.
+    /// The cost if the proposal replaces a record.
     fn cost(&self, potential: &Potential, records: &Records, place: usize) -> f64 {
         potential.cost_apart(&self.apart, records.statistic(place))
     }
 
-    /// Draws a place with probability w_i / W.
+    /// Selects a place with probability w_i / W.
     fn draw(
         &self,
         potential: &Potential,
@@ -210,7 +209,8 @@ impl Separable {
                 return Drawn { cell, slot, cost };
             }
         }
-        // Trials are independent of each other, so that giving up after a fixed number leaves the law.
+        // Trials are independent, so stopping after a fixed number does not change the
+        // distribution.
         *evaluations += records.n() as u64;
         let all: Vec<(usize, usize)> = self.members.all(0).collect();
         let costs: Vec<f64> = all
@@ -221,8 +221,7 @@ impl Separable {
         Drawn { cell: all[index].0, slot: all[index].1, cost }
     }
 
-    /// Whether the proposal is put in the drawn place: with probability W / (W + w_0 - w_i), if that is
-    /// less than 1.
+    /// The acceptance test at the selected place, with probability min(1, W / (W + w_0 - w_i)).
     fn accepts(
         &self,
         potential: &Potential,
@@ -236,8 +235,8 @@ impl Separable {
             return true;
         }
         let uniform: f64 = rng.random();
-        // Relative to the lightest, so that nothing overflows; where w_0 underflows, as it may under
-        // bounds that are loose far from the release, bounds say nothing.
+        // Relative to the smallest cost, so that nothing overflows. If w_0 underflows, as it may
+        // under loose bounds far from the release, the bounds do not decide.
         let lightest = unit.min(current);
         let is_met = |lightest: f64, total: f64| {
             let short = exp(lightest - current) - exp(lightest - cost);
@@ -264,8 +263,8 @@ impl Separable {
         is_met(lightest, costs.iter().map(|cost| exp(lightest - cost)).sum())
     }
 
-    /// Counts the places that a proposal would take in so many draws, the records staying as they
-    /// are, and, last, how often it would be refused; and the weights computed for it.
+    /// Counts the places selected for a proposal in `draws` draws, with the records fixed, and the
+    /// rejections, last; also returns the number of weights computed.
     #[cfg(test)]
     pub(crate) fn frozen(
         &mut self,

@@ -1,26 +1,26 @@
-//! Members drawn ahead of their use.
+//! Members drawn in advance, to hide memory latency.
 
 use rand::{Rng as _, RngExt};
 
 use super::members::Members;
 use crate::rng::Rng;
 
-/// So many candidates are looked at together, so many members of a cell are drawn ahead.
+/// Candidates tested together, and members of a cell drawn in advance.
 pub(crate) const FOUR: usize = 4;
 
-/// For each cell four members, drawn uniformly and independently of all else, that will be looked at
-/// when the cell is drawn next, so that they can be on their way from memory before that.
+/// For each cell four members, drawn uniformly and independently of everything else, that are used
+/// when the cell is drawn next. They are prefetched meanwhile.
 ///
-/// They stay uniform over the members as these change: a member that leaves is replaced by a
-/// fresh draw, and one that comes takes the place of each with probability one over the number of
-/// members. One that was looked at, but decided nothing, can be looked at again.
+/// They stay uniform as the members change: a removed member is replaced by a new draw, and an
+/// added one replaces each draw with probability one over the number of members. A draw that was
+/// tested but decided nothing is reused.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ahead {
     next: Vec<Four>,
 }
 
-/// Four numbers, two to a word, so that what is written is read in the same pieces: a read of two
-/// that were written one by one would have to wait for both to reach the cache.
+/// Four numbers, two per word, so that loads match stores: a load that spans two stores defeats
+/// store forwarding.
 #[derive(Debug, Clone, Copy, Default)]
 struct Four([u64; 2]);
 
@@ -37,7 +37,7 @@ impl Four {
         [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
     }
 
-    /// Without the first, and with another last.
+    /// Drops the first and appends `last`.
     #[inline(always)]
     fn followed_by(self, last: u32) -> Self {
         let Four([low, high]) = self;
@@ -55,20 +55,20 @@ impl Ahead {
         }
     }
 
-    /// The next member of `cell`, or the one that comes `after` so many others.
+    /// The next member of `cell`, or the one `after` it.
     #[inline(always)]
     pub(crate) fn peek(&self, cell: usize, after: usize) -> u32 {
         self.next[cell].all()[after % FOUR]
     }
 
-    /// The next member of `cell` has decided something, and is used up.
+    /// Consumes the next member of `cell`, which has decided something.
     #[inline(always)]
     pub(crate) fn pop(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
         let next = &mut self.next[cell];
         *next = next.followed_by(members.draw(cell, rng));
     }
 
-    /// Member `slot` has left `cell`, and the last one, if it was another, has its slot now.
+    /// Called after member `slot` has left `cell`; the last member, if another, now has its slot.
     #[inline(always)]
     pub(crate) fn left(&mut self, (cell, slot): (usize, usize), members: &Members, rng: &mut Rng) {
         let (slot, last) = (slot as u32, members.len(cell) as u32);
@@ -89,19 +89,19 @@ impl Ahead {
         }
     }
 
-    /// A member has come to `cell`, at the end.
+    /// Called after a member was appended to `cell`.
     #[inline(always)]
     pub(crate) fn came(&mut self, cell: usize, members: &Members, rng: &mut Rng) {
-        // It replaces any with a chance below four in their number: the first bits of a uniform number
-        // mostly say that it does not.
+        // It replaces a draw with probability below four over the number of members: the leading
+        // bits of a uniform number usually rule that out.
         let (len, word) = (members.len(cell) as u32, rng.next_u32());
         if u64::from(word) * u64::from(len) < (FOUR as u64) << 32 {
             self.replace_some(cell, word, len, rng);
         }
     }
 
-    /// Puts the last of `len` members in the place of each with probability one in `len`. A uniform
-    /// number that begins with `bits` says which is the first.
+    /// Replaces each draw by the last of `len` members with probability 1 / `len`. `bits` are the
+    /// leading bits of the uniform number that determines the first one.
     #[cold]
     #[inline(never)]
     fn replace_some(&mut self, cell: usize, bits: u32, len: u32, rng: &mut Rng) {

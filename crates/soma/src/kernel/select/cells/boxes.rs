@@ -13,13 +13,14 @@ use crate::simd::cost::{Cost, sum_over};
 use crate::simd::prefix::integer::IntegerPrefix;
 use crate::simd::vector::{LANES, ONE, Vector, Weighing, lane};
 
-/// Statistics of more bytes than this are far in memory: members are drawn ahead and prefetched.
+/// Statistics of more bytes than this exceed the cache: members are drawn in advance and
+/// prefetched.
 const FAR: usize = 1 << 19;
-/// Records are put in cells so many at a time.
+/// Records per block when they are sorted into cells.
 const BLOCK: usize = 64;
-/// 2^i (1 + f) is above 2^(i + f), by less than this factor.
+/// 2^i (1 + f) exceeds 2^(i + f) by less than this factor.
 const LOOSE: f32 = 1.062;
-/// What masses are multiplied by, so that rounding cannot make them too small.
+/// Safety factor of the masses against rounding.
 const SLACK: f32 = 1.0 + 1e-6;
 /// If the total mass is below 64 per cell, rescale by 2^12 (at most 2^96) to bound the error of
 /// rounding up.
@@ -27,51 +28,51 @@ const FEWEST: u32 = 64;
 const MORE: i32 = 12;
 const MOST: i32 = 96;
 
-/// Cells of records, each with the box of its statistics in whole numbers.
+/// Cells of records, each with the bounding box of its statistics on an integer grid.
 ///
-/// The mass of a cell is the number of its members times a bound of their weights, in parts of
-/// which there are so many that little is lost by rounding up. The bound comes from whole numbers
-/// that are rounded so that it can only be too large, and from 2^i (1 + f) >= 2^(i + f): the bits
-/// of a float are its logarithm, piecewise linear.
+/// The mass of a cell is the number of its members times a bound of their weights, as an integer;
+/// the unit is small, so that the error of rounding up is small. The bound is computed in integers
+/// rounded towards larger masses, and with 2^i (1 + f) >= 2^(i + f): the bits of a float are its
+/// logarithm, piecewise linear.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cells {
-    /// The cuts between them.
+    /// The partition as a tree.
     pub(crate) tree: Tree,
-    /// The place of the grid on which statistics become whole numbers.
+    /// The origin of the grid on which statistics are quantised.
     origin: Vec<f64>,
-    /// Whether a value had to be moved onto the grid since the sweep began.
+    /// Whether a value was clamped to the grid since the sweep began.
     off_grid: bool,
-    /// The boxes: LANES cells side by side, in the order of [`lane`], coordinate after coordinate.
-    /// The lower edges are one step lower still, since the aim is rounded down.
+    /// The boxes: LANES cells side by side, in the order of [`lane`], coordinate by coordinate. The
+    /// lower edges are one step lower, since the target is rounded down.
     low: Aligned<u16>,
     high: Aligned<u16>,
-    /// The boxes again, not rounded: cell after cell, lower edges and then upper ones.
+    /// The unquantised boxes, cell by cell: lower edges, then upper edges.
     edges: Vec<f64>,
-    /// The cells of the records as the sweep begins.
+    /// The cells of the records at the start of the sweep.
     entries: Vec<u16>,
-    /// The numbers of members, times 2^parts, and a little more for rounding.
+    /// The numbers of members times 2^parts, rounded up.
     counts: Aligned<f32>,
-    /// So many that all masses together are below 2^31.
+    /// Chosen so that the total mass is below 2^31.
     parts: i32,
     pub(crate) members: Members,
     /// Whether the cells hold copies of the statistics.
     copies: bool,
-    /// Where the statistic of the replaced record should be, just below, and what all records
-    /// alike have to pay for its being outside the box of all statistics.
+    /// The statistic of the replaced record that minimises the cost, rounded down; and the cost
+    /// common to all records because it lies outside the box of all statistics.
     aim: Aligned<u16>,
     paid: Aligned<u16>,
     pub(crate) masses: IntegerPrefix,
-    /// What a mass is multiplied by to become a bound from below, as far as the width of the box
-    /// alone can say; 0 where it says nothing.
+    /// The factor from a mass to a lower bound of the weights, from the width of the box alone; 0
+    /// if there is no such bound.
     shrink: Aligned<f32>,
-    /// How many steps the boxes are wide, all coordinates together.
+    /// The total width of each box over all coordinates, in steps.
     widths: Vec<u32>,
-    /// The sum of the masses so multiplied, in whole parts.
+    /// The lower bound of W: the sum of these products, as an integer.
     at_least: u32,
 }
 
 impl Cells {
-    /// Sorts all records into the cells of `partition`, and fits the boxes and that of all.
+    /// Sorts all records into the cells of `partition`, and computes all boxes.
     #[inline(always)]
     pub(crate) fn fit<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -83,7 +84,7 @@ impl Cells {
         self.copies = size_of_val(records.statistics()) >= FAR;
         self.reset(k, partition.cells());
         self.tree.fit(partition, k);
-        // So many at a time as stay near.
+        // In blocks that stay in the cache.
         for rows in records.statistics().chunks(BLOCK * k) {
             let before = self.entries.len();
             self.tree.cells_of_all::<K>(rows, &mut self.entries);
@@ -134,7 +135,7 @@ impl Cells {
         self.masses.resize(padded);
     }
 
-    /// Puts the edges of a cell on the grid.
+    /// Quantises the edges of a cell.
     fn fit_box<S: Cost>(&mut self, cell: usize, k: usize) {
         let at = box_of(cell, k);
         let (low, high) = self.edges[2 * cell * k..][..2 * k].split_at(k);
@@ -149,8 +150,8 @@ impl Cells {
         self.shrink[cell] = shrink::<S>(width);
     }
 
-    /// Takes aim at where the statistic of the replaced record should be, brought into the box of
-    /// all statistics, and computes the masses; returns the cost of which the weight is one part.
+    /// Computes the target statistic, clamped to the box of all statistics, and the masses. Returns
+    /// the cost of a mass of 1.
     #[inline(always)]
     pub(crate) fn weigh<S: Cost, V: Vector, const K: usize>(&mut self, envelope: &Envelope) -> f64 {
         let k = if K == 0 { self.aim.len() } else { K };
@@ -184,7 +185,7 @@ impl Cells {
         cost + std::f64::consts::LN_2 * f64::from(self.parts + more)
     }
 
-    /// Computes the masses in 2^more times as many parts as usual.
+    /// Computes the masses in units smaller by 2^more.
     #[inline(always)]
     fn fill<S: Cost, V: Vector, const K: usize>(&mut self, more: i32) {
         let (spans, at_least) = V::weigh::<S, K>(Weighing {
@@ -201,36 +202,36 @@ impl Cells {
         self.at_least = at_least;
     }
 
-    /// The same for a proposal that is far from all cells.
+    /// The same for a proposal far from all cells.
     #[cold]
     #[inline(never)]
     fn refill<S: Cost, V: Vector, const K: usize>(&mut self, more: i32) {
         self.fill::<S, V, K>(more);
     }
 
-    /// Whether there is a lower bound of W: none where something is off the grid, or the cost
-    /// bends.
+    /// Whether there is a lower bound of W: not if a value was clamped to the grid, or the cost is
+    /// curved.
     #[inline(always)]
     pub(crate) fn have_least<S: Cost>(&self) -> bool {
         !S::IS_CURVED && !self.off_grid
     }
 
-    /// A lower bound of W, in parts, where there is one.
+    /// The lower bound of W, in units of the masses.
     #[inline(always)]
     pub(crate) fn at_least(&self) -> f64 {
         f64::from(self.at_least)
     }
 
-    /// What of it is a bound of the weights in `cell`.
+    /// The part of the lower bound of W that belongs to `cell`.
     #[inline(always)]
     pub(crate) fn at_least_in(&self, cell: usize) -> f64 {
-        // As the masses are computed: rounded up, so that there is one more.
+        // Masses are rounded up: subtract one.
         let mass = self.masses.mass(cell) - 1;
         f64::from((mass as f32 * self.shrink[cell]) as u32)
     }
 
-    /// Whether the cells hold copies of the statistics, so that those of `Records` are not looked
-    /// at in a sweep.
+    /// Whether the cells hold copies of the statistics, so that those of `Records` are not read in
+    /// a sweep.
     #[inline(always)]
     pub(crate) fn hold_copies(&self) -> bool {
         self.copies
@@ -257,7 +258,7 @@ impl Cells {
         self.members.row::<K>(cell, slot)
     }
 
-    /// The statistics of all records, those in cell `first` before the others.
+    /// The statistics of all records, beginning with cell `first`.
     pub(crate) fn rows<'a>(
         &'a self,
         records: &'a Records,
@@ -266,9 +267,9 @@ impl Cells {
         self.members.all(first).map(|(cell, slot)| self.row::<0>(records, cell, slot))
     }
 
-    /// Whether W is surely enough, by bounds from below: every member of a cell is taken to be at
-    /// the far corner of its box. Sums of them, in parts (too small where these are more than
-    /// usual), are proposed to `is_enough`, the cells around `first` before the others.
+    /// Whether lower bounds of the weights suffice: each member is assumed at the far corner of the
+    /// box of its cell. Partial sums are passed to `is_enough`, beginning with the cells around
+    /// `first`. They are in units of the masses, and too small if the unit was reduced.
     #[inline(always)]
     pub(crate) fn suffice<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -310,7 +311,7 @@ impl Cells {
         false
     }
 
-    /// Every record stands in the box of its cell, and the counts are right.
+    /// Checks that every record is in the box of its cell, and the counts.
     #[cfg(test)]
     pub(crate) fn check<S: Cost>(&self, records: &Records) {
         let k = records.k();
@@ -328,7 +329,7 @@ impl Cells {
         }
     }
 
-    /// Takes a member out of its cell; returns its place.
+    /// Removes a member from its cell. Returns its place.
     #[inline(always)]
     pub(crate) fn remove<V: Vector, const K: usize>(
         &mut self,
@@ -358,14 +359,14 @@ impl Cells {
         V::put(&mut self.counts[cell / 8 * 8..], cell % 8, count);
     }
 
-    /// The number of members of a cell, times 2^parts, and a little more for rounding.
+    /// The number of members of a cell times 2^parts, rounded up.
     #[inline(always)]
     fn count(&self, cell: usize) -> f32 {
         let parts = f32::from_bits(((127 + self.parts) as u32) << 23);
         self.members.len(cell) as f32 * (parts * SLACK)
     }
 
-    /// Takes the record at `place` into the cell where its statistic belongs.
+    /// Adds the record at `place` to the cell of its statistic.
     #[inline(always)]
     pub(crate) fn add<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -383,7 +384,7 @@ impl Cells {
         }
     }
 
-    /// Takes a statistic into the box of a cell. It hardly ever is outside in many coordinates.
+    /// Extends the box of a cell by a statistic, which is rarely outside in many coordinates.
     #[inline(always)]
     fn widen_box<S: Cost, const K: usize>(&mut self, cell: usize, statistic: &[f64]) {
         let k = if K == 0 { statistic.len() } else { K };
@@ -410,15 +411,15 @@ impl Cells {
     }
 }
 
-/// Where the box of a cell begins.
+/// The offset of the box of a cell.
 #[inline(always)]
 fn box_of(cell: usize, k: usize) -> usize {
     cell / LANES * k * LANES + lane(cell % LANES)
 }
 
-/// The least that the weight of a member can be of the bound of its cell, where the box of the
-/// cell is `width` steps wide, all coordinates together: a far corner costs at most the width more
-/// than a near one, unless the cost bends. By 2^i (1 + f) again, less what that is above.
+/// A lower bound of the ratio of a member's weight to the bound of its cell, for a box of total
+/// width `width` steps: for a piecewise linear cost the far corner costs at most the width more
+/// than the near one. By 2^i (1 + f) again, divided by its error factor.
 #[inline(always)]
 fn shrink<S: Cost>(width: u32) -> f32 {
     let bits = u32::from(ONE).saturating_sub(width);

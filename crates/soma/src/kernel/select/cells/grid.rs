@@ -1,14 +1,14 @@
-//! The grid on which statistics become whole numbers.
+//! The integer grid of quantised statistics.
 
 use crate::numeric::{least, most};
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// The last whole number of the grid.
+/// The last point of the grid.
 pub(crate) const LAST: u16 = u16::MAX;
 
-/// The whole number at or below a value, which is less than one step above it. Values off the grid
-/// are moved to its edge, which only brings things nearer to each other.
+/// The grid point at or below a value, less than one step from it. Values off the grid are clamped
+/// to its edge, which only reduces distances.
 #[inline(always)]
 pub(crate) fn below<S: Cost>(value: f64, origin: f64) -> u16 {
     let at = (value - origin) * (1.0 / S::STEP);

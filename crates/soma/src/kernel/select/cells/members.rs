@@ -6,22 +6,21 @@ use crate::numeric::pages;
 use crate::rng::Rng;
 use crate::simd::prefetch::prefetch_row;
 
-/// Spare room of a group: one for every 8 members, and 32 more.
+/// Spare capacity of a group: one for every 8 members, and 32.
 const SPARE: [u32; 2] = [8, 32];
 
-/// The places of all records, sorted into groups, and, where these are far from each other in
-/// memory, a copy of their statistics, side by side: so a record is weighed with one look at
-/// memory, and without the place where it belongs.
+/// The places of all records, sorted into groups. If the records exceed the cache, also a copy of
+/// their statistics, group by group, so that a weight costs one cache miss.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
-    /// For each member the copy of its statistic, if there is one, and the bits of its place.
+    /// For each member the copy of its statistic, if any, and the bits of its place.
     rows: Vec<f64>,
     /// The length of a row.
     stride: usize,
     groups: Vec<Group>,
 }
 
-/// Where in the rows a group begins, how many members it has, and for how many there is room.
+/// The start of a group in the rows, its number of members, and its capacity.
 #[derive(Debug, Clone, Copy, Default)]
 struct Group {
     start: usize,
@@ -30,8 +29,8 @@ struct Group {
 }
 
 impl Members {
-    /// Sorts records into `groups` groups: `of` are the numbers of theirs, `row` gives their
-    /// statistics, of which `k` numbers are copied; none if k is 0.
+    /// Sorts records into `groups` groups: `of` gives the group of each record, `row` its
+    /// statistic, of which `k` numbers are copied; none if k is 0.
     #[inline(always)]
     pub(crate) fn sort<'a, const K: usize>(
         &mut self,
@@ -65,18 +64,18 @@ impl Members {
         }
     }
 
-    /// How many groups.
+    /// The number of groups.
     pub(crate) fn groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// How many members `group` has.
+    /// The number of members of `group`.
     #[inline(always)]
     pub(crate) fn len(&self, group: usize) -> usize {
         self.groups[group].len as usize
     }
 
-    /// Where the row of member `slot` of `group` begins.
+    /// The offset of the row of member `slot` of `group`.
     #[inline(always)]
     fn at(&self, group: usize, slot: usize) -> usize {
         self.groups[group].start + slot * self.stride
@@ -88,13 +87,13 @@ impl Members {
         self.rows[self.at(group, slot) + self.stride - 1].to_bits() as usize
     }
 
-    /// The group and the slot of all members, those of group `first` before the others.
+    /// The group and the slot of all members, beginning with group `first`.
     pub(crate) fn all(&self, first: usize) -> impl Iterator<Item = (usize, usize)> {
         let order = (first..self.groups.len()).chain(0..first);
         order.flat_map(|group| (0..self.len(group)).map(move |slot| (group, slot)))
     }
 
-    /// Member `slot` of `group` has another place now.
+    /// Sets the place of member `slot` of `group`.
     #[inline(always)]
     pub(crate) fn relabel(&mut self, group: usize, slot: usize, place: u32) {
         let at = self.at(group, slot) + self.stride - 1;
@@ -108,8 +107,7 @@ impl Members {
         &self.rows[self.groups[group].start + slot * (k + 1)..][..k]
     }
 
-    /// Draws a member of `group`, 0 if there is none, and asks for it from memory, to be looked at
-    /// soon.
+    /// Draws a member of `group`, or 0 if it is empty, and prefetches it.
     #[inline(always)]
     pub(crate) fn draw(&self, group: usize, rng: &mut Rng) -> u32 {
         let Group { start, len, .. } = self.groups[group];
@@ -119,7 +117,7 @@ impl Members {
         slot
     }
 
-    /// Takes the record at `place` into `group`, with a copy of its statistic unless none are made.
+    /// Adds the record at `place` to `group`, with a copy of its statistic if copies are kept.
     #[inline(always)]
     pub(crate) fn push<const K: usize>(&mut self, group: usize, place: u32, row: &[f64]) {
         let k = if K == 0 { self.stride - 1 } else { K };
@@ -133,7 +131,7 @@ impl Members {
         self.groups[group].len += 1;
     }
 
-    /// Moves a group that is full to the end, where there is room for twice as many.
+    /// Moves a full group to the end, with twice the capacity.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, group: usize) {
@@ -144,7 +142,7 @@ impl Members {
         self.groups[group] = Group { start: end, len, room: 2 * room };
     }
 
-    /// Lets member `slot` of `group` go, the last taking its slot; returns its place.
+    /// Removes member `slot` of `group`; the last member takes its slot. Returns its place.
     #[inline(always)]
     pub(crate) fn swap_remove<const K: usize>(&mut self, group: usize, slot: usize) -> u32 {
         let stride = if K == 0 { self.stride } else { K + 1 };
@@ -164,7 +162,7 @@ impl Members {
 mod tests {
     use super::*;
 
-    /// A group for which there is no more room is moved, and nobody is lost.
+    /// A full group is moved, and keeps its members.
     #[test]
     fn groups_have_room_for_all() {
         let row = |place: usize| [place as f64, -(place as f64)];

@@ -1,4 +1,4 @@
-//! Places drawn by way of cells.
+//! Selection by cells.
 
 pub(crate) mod ahead;
 pub(crate) mod boxes;
@@ -22,13 +22,13 @@ use crate::simd::cost::{Cost, costs_with};
 use crate::simd::vector::Vector;
 
 /// Draws a cell with probability proportional to its mass (its members times a bound of their
-/// weights), a member of it uniformly, and keeps it with probability w_i / bound: then the place
-/// kept has probability w_i / W, whatever W is. The number of trials has mean mass / W.
+/// weights), a member uniformly, and accepts it with probability w_i / bound. So place i is
+/// selected with probability w_i / W. The expected number of trials is mass / W.
 pub(crate) struct CellSelector<'a> {
     cells: &'a mut Cells,
-    /// The members that come next, where they take long to come from memory.
+    /// Members drawn in advance, if the records exceed the cache.
     ahead: Option<&'a mut Ahead>,
-    /// The cost of which the weight is one part.
+    /// The cost of a mass of 1.
     unit: f64,
     /// The cells of the proposals of the batch.
     proposals: Vec<u16>,
@@ -53,9 +53,9 @@ impl<'a> CellSelector<'a> {
         CellSelector { cells, ahead, unit: 0.0, proposals: Vec::new() }
     }
 
-    /// Draws four candidates: points on the line of all masses, and with them cells, and members of
-    /// these, unless they were drawn ahead. Cells without members have hardly any mass; a candidate
-    /// that stands for none is never kept.
+    /// Draws four candidates by inversion of the cumulative masses: cells, and their members unless
+    /// these were drawn in advance. Cells without members have almost no mass; a candidate without
+    /// a member is never accepted.
     #[inline(always)]
     fn draw_four<V: Vector>(&self, rng: &mut Rng) -> Candidates<V> {
         let (cells, into) = self.cells.masses.draw_four::<V>(rng);
@@ -75,8 +75,8 @@ impl<'a> CellSelector<'a> {
             }
             return Candidates { cells, slots, bars: into, times };
         }
-        // How far into the mass of the cell the point is, times the members, says which of them,
-        // and how far into its part of the mass.
+        // The position within the mass of the cell, times the number of members, determines the
+        // member and the position within its part.
         let mut masses = [0.0; FOUR];
         for j in 0..FOUR {
             masses[j] = f64::from(self.cells.masses.mass(cells[j] as usize));
@@ -93,15 +93,14 @@ impl<'a> CellSelector<'a> {
         Candidates { cells, slots, bars, times }
     }
 
-    /// Whether a proposal is taken that costs more than the residual as it stands, by tossing a
-    /// coin that W itself biases.
+    /// The acceptance test for a proposal whose cost exceeds the current one, as a Bernoulli
+    /// factory: a coin whose bias depends on W, without W.
     ///
-    /// The test by the bound L of W from below has failed, in which one part of it was taken for
-    /// `part` times w_0. What is left is to take the proposal with odds of W - a L to w_0 - w_I + a
-    /// L, where a is `part` times w_0 - w_I, in parts. So a point is thrown onto the line of all
-    /// masses, made longer by w_0 - w_I: there, and in as much of the mass of a cell as is its part
-    /// of a L, it says no; under the weight of a member it says yes; elsewhere nothing, and it is
-    /// thrown again.
+    /// The test by the lower bound L of W has failed; it took a unit of L for `part` times w_0. It
+    /// remains to accept with odds of W - a L to w_0 - w_I + a L, where a is `part` times w_0 -
+    /// w_I, in units of the masses. A uniform point is drawn on the cumulative masses, extended by
+    /// w_0 - w_I. In the extension, and in the share of a L of a cell's mass, it rejects. Under the
+    /// weight of a member it accepts. Elsewhere another point is drawn.
     #[inline(always)]
     fn toss<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -143,7 +142,7 @@ impl<'a> CellSelector<'a> {
         rng.random::<f64>() * (weights + short) < weights - shown * self.cells.at_least()
     }
 
-    /// The costs of putting the proposal in the place of four candidates.
+    /// The costs if the proposal replaces four candidates.
     #[inline(always)]
     fn costs_of<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -158,8 +157,8 @@ impl<'a> CellSelector<'a> {
         costs_with::<S, V, K>(envelope.apart(), rows)
     }
 
-    /// The first `count` of four candidates have decided something. Those after them have not, and
-    /// are not used up.
+    /// Consumes the first `count` of four candidates, which have decided something. The others are
+    /// reused.
     #[inline(always)]
     fn use_up<V: Vector>(&mut self, four: &Candidates<V>, count: usize, rng: &mut Rng) {
         if let Some(ahead) = &mut self.ahead {
@@ -169,7 +168,7 @@ impl<'a> CellSelector<'a> {
         }
     }
 
-    /// The first of four candidates that is kept, with the cost of putting the proposal there.
+    /// The first accepted one of four candidates, with its cost.
     #[inline(always)]
     fn first_kept<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -195,8 +194,8 @@ impl<'a> CellSelector<'a> {
     }
 }
 
-/// Members that were drawn. One is kept if so many times its weight, in parts, as the cell has
-/// members is above the bar, which is uniform up to the mass of the cell.
+/// Drawn members. One is accepted if the number of members times its weight, in units of the
+/// masses, exceeds `bar`, which is uniform up to the mass of the cell.
 struct Candidates<V: Vector> {
     cells: [u32; FOUR],
     slots: [u32; FOUR],
@@ -205,7 +204,7 @@ struct Candidates<V: Vector> {
 }
 
 impl<V: Vector> Candidates<V> {
-    /// Whether candidate j is kept, its weight being `weight`.
+    /// Whether candidate j, of weight `weight`, is accepted.
     #[inline(always)]
     fn is_kept(&self, j: usize, weight: f64) -> bool {
         let (mut bars, mut times) = ([0.0; FOUR], [0.0; FOUR]);
@@ -242,8 +241,8 @@ impl Selector for CellSelector<'_> {
         let Turn { records, evaluations, rng, .. } = at;
         envelope.propose::<V, K>(records.residual(), proposal);
         self.unit = self.cells.weigh::<S, V, K>(envelope);
-        // Four at a time: where one is kept half of the time, to look at each by itself would mean
-        // to guess wrong, and to begin anew, about once a move.
+        // Four at a time: at an acceptance rate of about one half, testing one at a time
+        // mispredicts about once per move.
         for _ in 0..most_trials(records.n()) / FOUR {
             let four = self.draw_four::<V>(rng);
             *evaluations += FOUR as u64;
@@ -268,8 +267,7 @@ impl Selector for CellSelector<'_> {
         at: Turn<'_>,
     ) -> bool {
         let Turn { current, records, evaluations, rng } = at;
-        // The test that hardly ever fails comes before the one that often does: a branch that goes
-        // either way costs more than both.
+        // The test that almost never fails comes first, so that its branch predicts.
         let mut part = 0.0;
         if self.cells.have_least::<S>() {
             part = exp_above((current - self.unit).min(MOST)) * (1.0 / LOOSE);

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::records::Records;
 use crate::stored::{Check, ensure};
 
-/// So many records for each cell, at most, are looked at to place the cuts.
+/// The largest number of records per cell that are used to place the cuts.
 const SAMPLE: usize = 48;
-/// By how much a cell may lie deeper than in a tree that is even: finding the cell of a statistic
-/// takes as many steps as the deepest.
+/// The largest excess of a leaf's depth over a balanced tree: a lookup takes as many steps as the
+/// depth.
 const DEEPER: usize = 1;
 
-/// The most cells that a sweep may go by.
+/// The largest number of cells.
 const MOST_CELLS: usize = 128;
 
 /// A tree of cuts, each along one coordinate, whose leaves are the cells.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Partition {
-    /// The cuts, the first of them the root, and then the cells, which lead to themselves.
+    /// The cuts, beginning with the root, then the leaves, which are their own children.
     nodes: Vec<Node>,
     cells: usize,
     depth: usize,
@@ -27,14 +27,13 @@ pub(crate) struct Partition {
 pub(crate) struct Node {
     pub(crate) at: f64,
     pub(crate) coordinate: u32,
-    /// Where to go on at or below the cut, and above it.
+    /// The children at or below the cut, and above it.
     pub(crate) next: [u16; 2],
 }
 
 impl Partition {
-    /// Cuts space into at most `cells` cells, one after the other, each time where that lowers the
-    /// expected number of trials the most. Returned with the cells that hold the records that were
-    /// looked at.
+    /// Grows a tree of at most `cells` cells greedily: each cut lowers the expected number of
+    /// trials the most. Also returns the boxes of the records used.
     pub(crate) fn grow(records: &Records, cells: usize) -> (Self, Vec<LeafBox>) {
         let n = records.n();
         let sample = (cells * SAMPLE).min(n);
@@ -66,34 +65,34 @@ impl Partition {
         (Partition { nodes, cells: leaves.len(), depth }, parts)
     }
 
-    /// Whether this is a tree over statistics of length `k`: every way from the root goes forward,
-    /// to a cell that leads to itself, by no more cuts than `depth`. [`Tree`](super::tree::Tree)
-    /// follows the ways without looking.
+    /// Whether this is a tree over statistics of length `k`: children come after their parents,
+    /// leaves are their own children, and the depth is at most `depth`. [`Tree`](super::tree::Tree)
+    /// follows it without bound checks.
     pub(crate) fn check(&self, k: usize) -> Check {
         let Partition { nodes, cells, depth } = self;
         if nodes.is_empty() {
-            return ensure(*cells == 0 && *depth == 0, "there are cells without cuts");
+            return ensure(*cells == 0 && *depth == 0, "an empty partition has cells or a depth");
         }
         let is_tree = (1..=MOST_CELLS).contains(cells) && nodes.len() == 2 * cells - 1;
-        ensure(is_tree, "the cuts do not fit the cells")?;
+        ensure(is_tree, "the number of cuts does not match the number of cells")?;
         let first_cell = nodes.len() - cells;
         let mut depths = vec![None; nodes.len()];
         depths[0] = Some(0);
         for (place, node) in nodes.iter().enumerate() {
             let next = node.next.map(usize::from);
-            ensure((node.coordinate as usize) < k && node.at.is_finite(), "a cut is none")?;
+            ensure((node.coordinate as usize) < k && node.at.is_finite(), "a cut is out of range")?;
             if place >= first_cell {
-                ensure(next == [place; 2], "a cell leads on")?;
+                ensure(next == [place; 2], "a leaf has children")?;
                 continue;
             }
             for next in next {
                 let leads = next > place && next < nodes.len() && depths[next].is_none();
-                ensure(leads, "a cut leads astray")?;
+                ensure(leads, "a child of a cut is out of range")?;
                 depths[next] = depths[place].map(|depth: usize| depth + 1);
             }
         }
         let deepest = depths.into_iter().try_fold(0, |most, depth| Some(most.max(depth?)));
-        ensure(deepest == Some(*depth), "the depth of the cuts is another")
+        ensure(deepest == Some(*depth), "the stored depth is not that of the tree")
     }
 
     /// The number of cells.
@@ -101,29 +100,29 @@ impl Partition {
         self.cells
     }
 
-    /// How many cuts lead to a cell, at most.
+    /// The depth of the deepest leaf.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// The cuts, the first of them the root, and then the cells, which lead to themselves.
+    /// The cuts, beginning with the root, then the leaves, which are their own children.
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 }
 
-/// Lets `parent`, a node and which of its two ways, lead to `node`.
+/// Sets child `side` of `parent` to `node`.
 fn link(nodes: &mut [Node], parent: Option<(usize, usize)>, node: usize) {
     if let Some((parent, side)) = parent {
         nodes[parent].next[side] = node as u16;
     }
 }
 
-/// A cell while the tree grows, with the best cut that could be made through it.
+/// A leaf while the tree grows, with its best cut.
 struct Leaf {
     members: Vec<u32>,
     parent: Option<(usize, usize)>,
-    /// How many cuts may still be made below one another.
+    /// The remaining depth below this leaf.
     left: usize,
     cut: Option<Cut>,
 }
@@ -146,7 +145,7 @@ impl Leaf {
     }
 }
 
-/// The cut, at the middle of the box or at the mean, that lowers the expected trials the most.
+/// The cut, at the midpoint of the box or at the mean, that lowers the expected trials the most.
 fn best_cut(records: &Records, members: &[u32]) -> Option<Cut> {
     let k = records.k();
     let rows = || members.iter().map(|&i| records.statistic(i as usize));
@@ -173,7 +172,7 @@ fn best_cut(records: &Records, members: &[u32]) -> Option<Cut> {
     best
 }
 
-/// A part of a cell: how many records, and the box around them.
+/// A part of a cell: the number of records and their bounding box.
 pub(crate) struct LeafBox {
     pub(crate) count: usize,
     pub(crate) low: Vec<f64>,
@@ -199,8 +198,8 @@ impl LeafBox {
         }
     }
 
-    /// What the part adds to the trials: a member is drawn as often as the box says, which is more
-    /// than its due by about the exponential of half the width of the box.
+    /// The contribution of the part to the expected trials: its bound exceeds a typical weight by
+    /// about the exponential of half the width of the box.
     pub(crate) fn trials(&self) -> f64 {
         let width: f64 = self.low.iter().zip(&self.high).map(|(low, high)| high - low).sum();
         match self.count {
@@ -221,8 +220,8 @@ mod tests {
     use crate::release::{Aggregate, Release, query};
     use crate::rng;
 
-    /// What `grow` makes passes, and what a reader without bound checks would stumble over does
-    /// not.
+    /// `grow` passes the check, and invalid trees, which a lookup without bound checks would follow
+    /// out of range, do not.
     #[test]
     fn only_trees_pass_the_check() {
         let mut rng = rng::stream(5, 0);

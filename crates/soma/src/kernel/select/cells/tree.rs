@@ -1,27 +1,26 @@
-//! The cuts of a partition, laid out to be followed fast.
+//! A partition as a complete binary tree, for fast lookups.
 
 use super::partition::{Node, Partition};
 
-/// How many statistics are looked at together, so that the steps of one need not wait for those of
-/// another.
+/// Lookups interleaved, to hide latency: the steps of one do not wait for those of another.
 const ROWS: usize = 8;
 
-/// The cuts of a [`Partition`] as a tree in which all ways are of the same length: from cut j, the
-/// first being 1, it goes on to 2 j at or below it and to 2 j + 1 above. A way that ends early goes on
-/// by cuts that have the same cell on both sides.
+/// The cuts of a [`Partition`] as a complete binary tree in heap order: from cut j, the root being
+/// 1, to 2 j at or below it and to 2 j + 1 above. Below a leaf that is less deep, both children
+/// lead to the same cell.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     k: usize,
     depth: usize,
-    /// Where the cuts are, and along which coordinates: 2^depth of each, all below k.
+    /// The cuts and their coordinates: 2^depth of each, all coordinates below k.
     at: Vec<f64>,
     coordinates: Vec<u32>,
-    /// The cells where the ways end.
+    /// The cells at the leaves.
     cells: Vec<u16>,
 }
 
 impl Tree {
-    /// Lays out the cuts of `partition`, of statistics of length k.
+    /// Builds the tree of `partition`, for statistics of length k.
     pub(crate) fn fit(&mut self, partition: &Partition, k: usize) {
         let size = 1 << partition.depth();
         (self.k, self.depth) = (k, partition.depth());
@@ -42,7 +41,7 @@ impl Tree {
         self.cells.extend(places[size..].iter().map(|place| (place - first) as u16));
     }
 
-    /// Adds to `out` the cells that all statistics in `rows` belong to.
+    /// Appends to `out` the cells of all statistics in `rows`.
     #[inline(always)]
     pub(crate) fn cells_of_all<const K: usize>(&self, rows: &[f64], out: &mut Vec<u16>) {
         let k = if K == 0 { self.k } else { K };
@@ -69,8 +68,8 @@ impl Tree {
         let mut places = [1; R];
         for _ in 0..self.depth {
             for (r, place) in places.iter_mut().enumerate() {
-                // SAFETY: after fewer steps than `depth` a place is below 2^depth, and there are so
-                // many cuts, all along coordinates below k.
+                // SAFETY: after fewer steps than `depth` the index is below 2^depth, the number of
+                // cuts, and all coordinates are below k.
                 let (at, value) = unsafe {
                     let coordinate = *self.coordinates.get_unchecked(*place) as usize;
                     (*self.at.get_unchecked(*place), *rows.get_unchecked(r * k + coordinate))
@@ -96,7 +95,7 @@ mod tests {
     use crate::release::{Aggregate, Release, query};
     use crate::rng;
 
-    /// The tree leads where the cuts do, also where cells lie at different depths.
+    /// The tree finds the cell of the partition, also with leaves of different depths.
     #[test]
     fn statistics_go_the_way_of_the_cuts() {
         let mut rng = rng::stream(11, 0);

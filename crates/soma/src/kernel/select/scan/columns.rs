@@ -1,4 +1,4 @@
-//! A SOMA move by a scan in single precision: a bound of every weight, and few weights in full.
+//! A SOMA move by a scan in single precision: a bound of every weight, and few exact weights.
 
 use std::ops::Range;
 
@@ -13,45 +13,43 @@ use crate::simd::cost::{Cost, cost_with, known};
 use crate::simd::prefix::float::FloatPrefix;
 use crate::simd::vector::{BITS, LANES, ONE_BITS, Points, Vector};
 
-/// 2^i (1 + f) is above 2^(i + f), by at most this factor.
+/// 2^i (1 + f) exceeds 2^(i + f) by at most this factor.
 const LOOSE: f64 = 1.0615;
-/// Sums of masses outside of this range may have lost terms: then the unit is changed.
+/// Outside this range the sum of the masses may have lost terms, and the unit is changed.
 const SOUND: Range<f64> = 1e-28..1e28;
-/// The number of trials after which all records are weighed in full. Trials are independent, so
-/// stopping after a fixed number does not change the law.
+/// After this many trials all weights are computed. Trials are independent, so stopping after a
+/// fixed number does not change the distribution.
 const TRIALS: usize = 64;
 
-/// The statistics of consecutive records in single precision, those of one coordinate side by
-/// side.
+/// The statistics of consecutive records in single precision, by columns.
 ///
-/// The mass of a record is a bound of its weight w_i, relative to w_0. It is computed from costs
-/// that are too small by at most a known slack, and with 2^i (1 + f) >= 2^(i + f) for the
-/// exponential: the bits of a float are its logarithm, piecewise linear. A record is drawn with
-/// probability proportional to its mass, and kept with probability w_i / mass, in full precision:
-/// then the record kept has probability w_i / W. It takes about 1.04 trials.
+/// The mass of a record is a bound of its weight w_i, relative to w_0. It is computed from lower
+/// bounds of the costs with a known slack, and with 2^i (1 + f) >= 2^(i + f) for the exponential:
+/// the bits of a float are its logarithm, piecewise linear. A record is drawn with probability
+/// proportional to its mass, and accepted with probability w_i / mass, in double precision. So
+/// record i is selected with probability w_i / W, after about 1.04 trials.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Columns {
     places: Range<usize>,
     rough: SinglePrecision,
     columns: Vec<f32>,
-    /// A statistic on its way into the columns.
+    /// A statistic before it is written to the columns.
     entry: Vec<f32>,
     masses: FloatPrefix,
-    /// The cost that has mass 1.
+    /// The cost of a mass of 1.
     unit: f64,
 }
 
-/// The statistics of consecutive records, laid out so that the weights of all can be bounded many
-/// at a time.
+/// The statistics of consecutive records, in a layout for vectorised bounds of all weights.
 pub(crate) trait Scanned {
     /// Copies the statistics of the records in `places`.
     fn load<V: Vector, const K: usize>(&mut self, records: &Records, places: Range<usize>);
 
-    /// The statistic of record `i` of these is now `statistic`.
+    /// Sets the statistic of record `i` of these.
     fn replace<V: Vector, const K: usize>(&mut self, i: usize, statistic: &[f64]);
 
-    /// Draws the record that a proposal replaces with probability w_i / W; returns it and the cost
-    /// of the residual if it is replaced. `current` is the cost of the residual as it stands.
+    /// Selects the record to be replaced with probability w_i / W. Returns it and the cost after
+    /// the replacement. `current` is the current cost.
     fn select<S: Cost, V: Vector, const K: usize>(
         &mut self,
         records: &Records,
@@ -61,8 +59,8 @@ pub(crate) trait Scanned {
         rng: &mut Rng,
     ) -> (usize, f64);
 
-    /// Whether the proposal is put in the place of the record that [`select`](Scanned::select) has
-    /// drawn, at a cost of `cost`: with probability W / (W + w_0 - w_i), if that is less than 1.
+    /// The acceptance test for the record that [`select`](Scanned::select) has drawn, at cost
+    /// `cost`: probability min(1, W / (W + w_0 - w_i)).
     fn accepts<S: Cost, V: Vector, const K: usize>(
         &self,
         records: &Records,
@@ -80,8 +78,7 @@ impl Columns {
         self.places.len()
     }
 
-    /// Whether the proposal is put in the place of a record, at a cost of `cost`; see
-    /// [`Scanned::accepts`].
+    /// The acceptance test at cost `cost`; see [`Scanned::accepts`].
     #[inline(always)]
     pub(crate) fn is_taken<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -96,7 +93,7 @@ impl Columns {
             if self.is_too_rough() { (f64::INFINITY, 0.0) } else { (total, total * self.surely()) };
         let standing =
             if self.unit == current { 1.0 } else { exp((self.unit - current).min(600.0)) };
-        // What is short is at most w_0.
+        // w_0 - w_i is at most w_0.
         if least * (1.0 - uniform) >= standing * uniform || cost <= current {
             return true;
         }
@@ -134,7 +131,7 @@ impl Columns {
         }
     }
 
-    /// Computes the masses relative to a cost of `unit`, and sums them up.
+    /// Computes the masses relative to a cost of `unit`, and their prefix sums.
     #[inline(always)]
     fn fill<S: Cost, V: Vector, const K: usize>(&mut self, unit: f64) {
         let k = if K == 0 { self.entry.len() } else { K };
@@ -151,7 +148,7 @@ impl Columns {
         self.masses.set_parts(parts);
     }
 
-    /// Makes the mass of the heaviest record about 1, where all vanish or overflow relative to w_0.
+    /// Rescales to a largest mass of about 1, if all masses underflow or overflow relative to w_0.
     #[cold]
     #[inline(never)]
     fn change_unit<S: Cost, V: Vector, const K: usize>(&mut self, paid: f64) {
@@ -167,37 +164,37 @@ impl Columns {
         self.fill::<S, V, K>(lightest);
     }
 
-    /// Whether single precision says nothing of the weights.
+    /// Whether single precision is too coarse for the weights.
     #[inline(always)]
     pub(crate) fn is_too_rough(&self) -> bool {
         self.rough.slack > 1.0
     }
 
-    /// What part of a mass, and of the sum of all, is surely weight.
+    /// A lower bound of the ratio of weight to mass.
     #[inline(always)]
     fn surely(&self) -> f64 {
         most((1.0 - 2.0 * self.rough.slack) * (1.0 / LOOSE) - 1e-4, 0.0)
     }
 
-    /// The same for masses with a bound of the exponential function that is good to 3e-4.
+    /// The same for masses with a bound of exp to a relative error of 3e-4.
     #[inline(always)]
     pub(crate) fn surely_sharp(&self) -> f64 {
         1.0 - 2.0 * self.rough.slack - 3e-4
     }
 
-    /// The masses as they were computed last, and some that belong to no record.
+    /// The masses computed last, with padding.
     #[inline(always)]
     pub(crate) fn masses(&self) -> &[f32] {
         &self.masses.bounds
     }
 
-    /// The cost that has mass 1.
+    /// The cost of a mass of 1.
     #[inline(always)]
     pub(crate) fn unit(&self) -> f64 {
         self.unit
     }
 
-    /// The cost of the residual if record `i` is replaced.
+    /// The cost if record `i` is replaced.
     #[inline(always)]
     pub(crate) fn cost<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -207,7 +204,7 @@ impl Columns {
         cost_with::<S, V, K>(&self.rough.apart, records.statistic_known::<K>(self.places.start + i))
     }
 
-    /// A record drawn with probability w_i / W by weighing all in full.
+    /// A record drawn with probability w_i / W from all weights.
     #[cold]
     #[inline(never)]
     fn select_in_full<S: Cost, V: Vector, const K: usize>(
@@ -229,7 +226,7 @@ impl Scanned for Columns {
         let k = if K == 0 { records.k() } else { K };
         let padded = places.len().next_multiple_of(LANES);
         self.columns.clear();
-        // Where there is no record, there is one that costs more than any other.
+        // Padding: a cost larger than that of any record.
         self.columns.resize(padded * k, 1e18);
         self.masses.resize(padded);
         self.entry.resize(k, 0.0);
@@ -275,7 +272,7 @@ impl Scanned for Columns {
         }
         let surely = self.surely();
         for _ in 0..TRIALS {
-            // Rounding may lead to a record that is not there.
+            // Rounding may select the padding.
             let i = self.masses.draw(rng.random()).min(self.len() - 1);
             let cost = self.cost::<S, V, K>(records, i);
             *evaluations += 1;
@@ -302,7 +299,7 @@ impl Scanned for Columns {
     }
 }
 
-/// Whether U <= W / (W + short), where W is known to be within bounds and that tells.
+/// Whether U <= W / (W + short), if bounds of W decide it.
 #[inline(always)]
 pub(crate) fn is_enough(uniform: f64, short: f64, [least, most]: [f64; 2]) -> Option<bool> {
     // Solved for W.

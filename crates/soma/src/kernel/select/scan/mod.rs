@@ -1,4 +1,4 @@
-//! Places drawn by a scan of bounds of all weights.
+//! Selection by a scan of bounds of all weights.
 
 pub(crate) mod columns;
 pub(crate) mod quantised;
@@ -12,13 +12,13 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// Draws a place with probability w_i / W by bounds of all weights.
+/// Selects a place with probability w_i / W by bounds of all weights.
 pub(crate) struct ScanSelector<'a, T> {
     scanned: &'a mut T,
 }
 
 impl<'a, T: Scanned> ScanSelector<'a, T> {
-    /// All records have been loaded.
+    /// `scanned` must have loaded all records.
     #[inline(always)]
     pub(crate) fn new(scanned: &'a mut T) -> Self {
         ScanSelector { scanned }

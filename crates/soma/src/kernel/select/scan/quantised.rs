@@ -1,4 +1,4 @@
-//! A SOMA move by a quantised scan: 16-bit bounds of all weights, and few weights in full.
+//! A SOMA move by a quantised scan: 16-bit bounds of all weights, and few exact weights.
 
 mod quantiser;
 #[cfg(test)]
@@ -19,53 +19,52 @@ use crate::rng::{self, Rng};
 use crate::simd::cost::{Cost, cost_with};
 use crate::simd::vector::{LANES, Portable, STEPS_OF_ONE, Stepping, Vector};
 
-/// The mass of w_0, as a power of 2, if that suits.
+/// log2 of the mass of w_0, if the range allows.
 const STANDING: f64 = 14.0;
-/// The most that a mass may be, as a power of 2, where there are up to 128 records.
+/// log2 of the largest mass, for up to 128 records.
 const TOP: u32 = 24;
 /// The sum of the masses is at least this many per record, to bound the error of rounding up.
 const FEWEST: u32 = 64;
-/// Exponents are cut here: weights are only compared.
+/// Exponents are truncated here: weights are only compared.
 const MOST: f64 = 600.0;
-/// The number of trials after which all records are weighed in full. Trials are independent, so
-/// stopping after a fixed number does not change the law.
+/// After this many trials all weights are computed. Trials are independent, so stopping after a
+/// fixed number does not change the distribution.
 const TRIALS: usize = 64;
 
-/// The statistics of consecutive records, quantised to 16 bits, column by column, for the L1
-/// potential.
+/// The statistics of consecutive records, quantised to 16 bits, by columns, for the L1 potential.
 ///
-/// The mass of a record is a bound of its weight, in parts of which w_0 has about 2^14. It is
-/// computed from costs that are too small by no more than one step for each coordinate, with
-/// 2^i (1 + f) >= 2^(i + f) for the exponential, and rounded up. A point is drawn uniformly on the
-/// line on which all masses stand side by side; the record that it falls to is kept if the point is
-/// no farther into its mass than its weight, in full precision: then the record kept has
-/// probability w_i / W. Sums of whole numbers are exact. It takes about 1.07 trials.
+/// The mass of a record is an integer bound of its weight, in units of about w_0 / 2^14. It is
+/// computed from lower bounds of the costs, with an error of at most one step per coordinate, with
+/// 2^i (1 + f) >= 2^(i + f) for the exponential, and rounded up. A uniform point on the cumulative
+/// masses selects a record, which is accepted if the position within its mass is below its weight,
+/// in double precision. So record i is selected with probability w_i / W. Integer sums are exact.
+/// It takes about 1.07 trials.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Quantised {
     places: Range<usize>,
     quantiser: Quantiser,
     columns: Aligned<i16>,
-    /// Zeros, and what no record can cost where there is none.
+    /// Padding: zeros, and a cost that no record can have.
     none: Aligned<u16>,
-    /// Released minus sum minus the statistic of the proposal.
+    /// Released value minus sum minus the statistic of the proposal.
     apart: Aligned<f64>,
-    /// The same plus the origin, brought within reach, in steps.
+    /// The same plus the origin, clamped to the range, in steps.
     aim: Aligned<i16>,
-    /// Eight zeros, and then rows of eight masses, each with those above it; what follows makes the
-    /// number of LANES a power of 2.
+    /// Eight zeros, then rows of eight cumulative masses; padded so that the number of LANES is a
+    /// power of 2.
     sums: Aligned<u32>,
-    /// Where each of the eight columns of sums begins, one standing after the other, and where the
-    /// last one ends.
+    /// The start of each of the eight columns of sums in the total order, and the end of the last.
     starts: [u32; 9],
-    /// The cost of which the weight is one part.
+    /// The cost of a mass of 1.
     unit: f64,
-    /// By how many steps the lightest record may be below that, and the least sum of the masses.
+    /// The largest number of steps by which the smallest cost may be below that, and the smallest
+    /// sum of the masses.
     room: f64,
     fewest: u32,
 }
 
 impl Quantised {
-    /// Begins a sweep of `records` in parts; returns whether it can well be made in whole steps.
+    /// Begins a sweep of `records` in parts. Returns whether quantisation is adequate.
     #[inline(always)]
     pub(crate) fn suit<S: Cost, V: Vector, const K: usize>(&mut self, records: &Records) -> bool {
         if S::IS_CURVED {
@@ -91,7 +90,7 @@ impl Quantised {
         !self.quantiser.is_wide()
     }
 
-    /// Makes room for so many records with statistics of length k.
+    /// Allocates for `count` records with statistics of length k.
     fn make_room(&mut self, count: usize, k: usize) {
         let padded = count.next_multiple_of(LANES);
         self.columns.fill_with(padded * k, 0);
@@ -118,8 +117,8 @@ impl Quantised {
         let paid = quantiser.aim::<V, K>(residual, proposal, apart, aim);
         let ones = (current - paid) * (1.0 / STEP) + (STEPS_OF_ONE + 256.0 * STANDING);
         let mut ones = least(most(ones, 0.0), 65_535.0);
-        // Twice, with the heaviest record as heavy as it may be, where masses relative to w_0
-        // overflow or vanish.
+        // A second time, with the largest mass at its limit, if masses relative to w_0 overflow or
+        // underflow.
         for _ in 0..2 {
             let most = f64::from(self.fill::<V, K>(paid, ones as u16)) + self.room;
             if ones <= most && self.starts[8] >= self.fewest {
@@ -129,8 +128,8 @@ impl Quantised {
         }
     }
 
-    /// Computes the masses, that of a cost of `ones` steps beyond what is paid being about 1;
-    /// returns the least cost, in steps.
+    /// Computes the masses; a cost of `ones` steps beyond `paid` has a mass of about 1. Returns the
+    /// smallest cost, in steps.
     #[inline(always)]
     fn fill<V: Vector, const K: usize>(&mut self, paid: f64, ones: u16) -> u16 {
         let k = if K == 0 { self.columns.len() / self.none.len() } else { K };
@@ -152,21 +151,21 @@ impl Quantised {
         self.places.len()
     }
 
-    /// The cost of the residual if record `i` is replaced.
+    /// The cost if record `i` is replaced.
     #[inline(always)]
     fn cost<S: Cost, V: Vector, const K: usize>(&self, records: &Records, i: usize) -> f64 {
         let old = records.statistic_known::<K>(self.places.start + i);
         cost_with::<S, V, K>(&self.apart[..old.len()], old)
     }
 
-    /// The weight of a cost, in parts.
+    /// The weight of a cost, in units of the masses.
     #[inline(always)]
     fn parts(&self, cost: f64) -> f64 {
         exp((self.unit - cost).min(MOST))
     }
 
-    /// The record that a point on the line of all masses falls to, and how far into its mass that
-    /// is. There may be no record.
+    /// The record at a point of the cumulative masses, and the position within its mass. It may be
+    /// padding.
     #[inline(always)]
     fn find(&self, point: u32) -> (usize, u32) {
         let column: usize =
@@ -179,12 +178,12 @@ impl Quantised {
             half /= 2;
         }
         let row = usize::from(sums[at] <= left);
-        // A row holds four records of each of two eights.
+        // A row holds four records of each of two groups of eight.
         let i = at - column + 8 * (column / 4) + 4 * row + column % 4;
         (i, left - self.sums[at + 8 * row])
     }
 
-    /// A record drawn with probability w_i / W by weighing all in full.
+    /// A record drawn with probability w_i / W from all weights.
     #[cold]
     #[inline(never)]
     fn select_in_full<S: Cost, const K: usize>(
@@ -199,7 +198,7 @@ impl Quantised {
         draw_by_cost(&costs, rng)
     }
 
-    /// Whether the proposal is put in the place of a record, where that is not plain.
+    /// The acceptance test, if the squeeze does not decide.
     #[cold]
     #[inline(never)]
     fn is_taken<S: Cost, const K: usize>(
@@ -225,8 +224,8 @@ impl Quantised {
     }
 }
 
-/// By how many steps a cost may be off in whole numbers: statistics and aims are rounded by half a
-/// step each, and a little is added for the rounding of what they come from.
+/// The error bound of a quantised cost, in steps: statistics and target are rounded by half a step
+/// each, and one more for the rounding of their inputs.
 #[inline(always)]
 fn slack(k: usize) -> f64 {
     k as f64 + 1.0
@@ -296,7 +295,7 @@ impl Scanned for Quantised {
         let k = if K == 0 { records.k() } else { K };
         let uniform = rng::uniform(rng);
         let most = f64::from(self.starts[8]);
-        // Of what is left of a mass where it was not rounded up, so much is surely weight.
+        // A lower bound of the ratio of weight to mass before rounding up.
         let surely = (1.0 - 2.0 * slack(k) * STEP) / LOOSE;
         let least = (most - self.none.len() as f64) * surely;
         let standing = exp_above((self.unit - current).min(MOST));

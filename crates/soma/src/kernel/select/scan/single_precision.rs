@@ -1,33 +1,34 @@
-//! Statistics in single precision, and what their rounding may do to a cost.
+//! Statistics in single precision, and the error of costs computed from them.
 
 use crate::numeric::most;
 use crate::records::Records;
 use crate::simd::cost::{Cost, L1, known, sum_over};
 use crate::simd::vector::Vector;
 
-/// What rounding adds to a cost, at most, however small it is, and a little more.
+/// Absolute rounding error of a small cost, rounded up.
 const ROUNDING: f64 = 4e-5;
 
-/// Statistics are rounded relative to an origin amid them, of which none is farther than the reach.
+/// Statistics in single precision relative to a central origin; the range is their largest distance
+/// from it.
 ///
-/// A coordinate in which the release is out of reach of all records costs each of them the same
-/// amount, up to the nearest point in reach: this constant is left out of the costs, which are
-/// then small enough for single precision wherever the chain starts.
+/// If the released value is outside the range in a coordinate, the cost up to the nearest point of
+/// the range is the same for all records. This constant is left out, so that costs are small enough
+/// for single precision wherever the chain starts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SinglePrecision {
     origin: Vec<f64>,
     reach: Vec<f64>,
-    /// Released minus sum minus the statistic of the proposal.
+    /// Released value minus sum minus the statistic of the proposal.
     pub(crate) apart: Vec<f64>,
-    /// The same plus the origin, brought within reach, and what that took away; zeros follow.
+    /// The same plus the origin, clamped to the range, and the excess; padded with zeros.
     pub(crate) within: Vec<f32>,
     pub(crate) beyond: Vec<f32>,
-    /// By how much costs may be off.
+    /// The error bound of the costs.
     pub(crate) slack: f64,
 }
 
 impl SinglePrecision {
-    /// Takes the means of `records` as the origin, and no statistic yet.
+    /// Sets the origin to the means of `records`, with an empty range.
     #[inline(always)]
     pub(crate) fn begin<const K: usize>(&mut self, records: &Records) {
         let k = if K == 0 { records.k() } else { K };
@@ -42,7 +43,7 @@ impl SinglePrecision {
         }
     }
 
-    /// Rounds a statistic, and widens the reach to hold it.
+    /// Rounds a statistic, and extends the range to include it.
     #[inline(always)]
     pub(crate) fn round<V: Vector, const K: usize>(&mut self, statistic: &[f64], to: &mut [f32]) {
         let statistic = known::<K>(statistic);
@@ -64,7 +65,8 @@ impl SinglePrecision {
         }
     }
 
-    /// Takes a proposal; returns what all pay alike for the release being out of reach.
+    /// Sets the proposal. Returns the cost common to all records because the released value is out
+    /// of range.
     #[inline(always)]
     pub(crate) fn aim<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -78,7 +80,7 @@ impl SinglePrecision {
         let (within, beyond) = (&mut self.within[..padded], &mut self.beyond[..padded]);
         let zero = V::load(&[0.0; 4]);
         let (mut paid, mut c) = (zero, 0);
-        // Eight at a time, written at once: a load of what was written in pieces has to wait.
+        // Stores of eight: a load that spans several stores defeats store forwarding.
         while c < k {
             let (mut inside, mut outside) = ([zero; 2], [zero; 2]);
             for h in 0..2 {
@@ -105,8 +107,8 @@ impl SinglePrecision {
         } else {
             sum_over!(V, k, c => V::load(&reach[c..]), reach[c])
         };
-        // Statistics, `within` and distances are each rounded by a part in 2^24 of twice the
-        // reach, at most; each sum and product by as much of what comes out.
+        // Statistics, `within` and distances each have a rounding error of at most 2^-24 of twice
+        // the range; each sum and product one of 2^-24 of the result.
         self.slack = ROUNDING + size * (k as f64 + 8.0) / f64::from(1 << 21);
         paid
     }

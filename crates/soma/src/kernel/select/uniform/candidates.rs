@@ -1,4 +1,4 @@
-//! Places that are drawn uniformly ahead of their use, and what decides whether they are kept.
+//! Uniform candidates drawn in advance, with the exponential variables that decide on them.
 
 use rand::{Rng as _, RngExt};
 
@@ -20,36 +20,36 @@ const OTHERS: u32 = 8;
 /// better: the truncation, and single-precision rounding.
 const OFF: f64 = 1.0 / (FINE - 1) as f64 + 5e-5;
 const FINE: u32 = 1024;
-/// A smaller rest has too few digits.
+/// A smaller remainder has too few digits.
 const LEAST: u32 = 1 << 16;
 
-/// Places drawn uniformly, each with the leading digits of a uniform number and about minus its
-/// logarithm.
+/// Places drawn uniformly, each with the leading digits of a uniform number and approximately minus
+/// its logarithm.
 ///
-/// To keep a place with probability w_i / w_up is to keep it if its cost exceeds the least that the
-/// bound allows by no more than an exponential variable. Neither the place nor the variable depends
-/// on the state, so that both are drawn ahead.
+/// To accept a place with probability w_i / w_up, compare the excess of its cost over the lower
+/// bound with an exponential variable. Neither the place nor the variable depends on the state, so
+/// both are drawn in advance.
 ///
-/// A word w of 32 bits is made a place by w n = 2^32 place + rest, and drawn anew where the rest is
-/// below 2^32 modulo n (Lemire 2019): then there are as many rests for each place, n apart from
-/// each other and each as likely, and with few records they say how a uniform number begins.
+/// A 32-bit word w becomes a place by w n = 2^32 place + rest, and is redrawn if the rest is below
+/// 2^32 modulo n (Lemire 2019). Every place then has the same number of equally likely rests, n
+/// apart, and for small n these are the leading digits of a uniform number.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidates {
     /// The number of records, and 2^32 modulo that.
     n: u32,
     uneven: u32,
-    /// Whether one word says all of a candidate.
+    /// Whether one word determines a candidate.
     is_one_word: bool,
     /// The next candidate.
     next: usize,
     pub(crate) places: [u32; ALL],
-    /// The leading digits of uniform numbers, in parts of about 2^32, and the spacing of these.
+    /// The leading digits of uniform numbers, in units of about 2^-32, and their spacing.
     rests: [u32; ALL],
     grain: u32,
-    /// How many parts there are.
+    /// The number of units.
     of: f64,
     logs: [f32; ALL],
-    /// The first bits of another uniform number.
+    /// The leading bits of another uniform number.
     others: [f32; ALL],
 }
 
@@ -72,8 +72,7 @@ impl Default for Candidates {
 }
 
 impl Candidates {
-    /// Draws candidates among `n` records, each with another uniform number if `others` are asked
-    /// for.
+    /// Draws candidates among `n` records, each with another uniform number if `others`.
     #[inline(always)]
     pub(crate) fn begin(&mut self, n: usize, others: bool, rng: &mut Rng) {
         self.n = n as u32;
@@ -92,8 +91,7 @@ impl Candidates {
         }
     }
 
-    /// The place in the lists of the next candidate, after which there are at least [`LEFT`]
-    /// others.
+    /// The index of the next candidate, which is followed by at least [`LEFT`] others.
     #[inline(always)]
     pub(crate) fn next(&self) -> usize {
         self.next % DRAWN
@@ -115,18 +113,18 @@ impl Candidates {
         coming.try_into().expect("so many were taken")
     }
 
-    /// Which of the four candidates from `at` on are surely kept, and which are perhaps, if their
-    /// costs exceed the least that the bound allows by `excess`.
+    /// Bitmasks of the four candidates from `at` on that are accepted, and that may be, if their
+    /// costs exceed the lower bound by `excess`.
     #[inline(always)]
     pub(crate) fn keep<V: Vector>(&self, at: usize, excess: V::Four) -> (u32, u32) {
         let (logs, off) = (V::load_narrow(&self.logs[at..]), V::load(&[OFF; 4]));
-        // NaN (too few digits) is neither above nor below.
+        // NaN (too few digits) compares neither above nor below.
         let surely = V::below(excess, V::sub(logs, off));
         (surely, !V::below(V::add(logs, off), excess) & 15)
     }
 
-    /// Bitmask of the four candidates from `at` on that an outlier trial may precede, which is to
-    /// happen with a probability of at most `part` before each of them.
+    /// Bitmask of the four candidates from `at` on that an outlier trial may precede; the
+    /// probability is at most `part` for each.
     #[inline(always)]
     pub(crate) fn come_later<V: Vector>(&self, at: usize, part: f64) -> u32 {
         let part = part * f64::from(1u32 << OTHERS);
@@ -134,19 +132,19 @@ impl Candidates {
     }
 
     /// Whether an outlier trial precedes candidate `at`, given that its leading digits allow it;
-    /// the probability is `part`. To be called once for each candidate.
+    /// the probability is `part`. Call it once per candidate.
     pub(crate) fn comes_later(&self, at: usize, part: f64, rng: &mut Rng) -> bool {
         f64::from(self.others[at]) + rng.random::<f64>() < part * f64::from(1u32 << OTHERS)
     }
 
-    /// The uniform number of candidate `at`, with its further digits drawn now.
+    /// The uniform number of candidate `at`; draws its further digits.
     #[inline(always)]
     pub(crate) fn uniform(&self, at: usize, rng: &mut Rng) -> f64 {
         let start = f64::from(self.rests[at] / self.grain);
         (start + rng.random::<f64>()) * f64::from(self.grain) / self.of
     }
 
-    /// Draws more candidates, to follow those that are left.
+    /// Draws more candidates, after those that are left.
     #[inline(always)]
     fn draw(&mut self, rng: &mut Rng) {
         let mut words = [0u32; DRAWN];
@@ -197,21 +195,21 @@ impl Candidates {
     }
 }
 
-/// Moves the candidates that are left to the front.
+/// Moves the remaining candidates to the front.
 #[inline(always)]
 fn move_up<T: Copy>(all: &mut [T; ALL]) {
     let (first, left) = all.split_at_mut(DRAWN);
     first.copy_from_slice(&left[..LEFT]);
 }
 
-/// About minus the logarithm of rest / 2^32.
+/// Approximately minus the logarithm of rest / 2^32.
 ///
 /// log m for m from 1 to 2 is log sqrt 2 + 2 artanh(t), t = (m - sqrt 2) / (m + sqrt 2); the series
-/// of the latter to t^7 is exact to 3e-8.
+/// of artanh up to t^7 has an error of 3e-8.
 #[inline(always)]
 fn exponential(rest: u32) -> f32 {
     use std::f32::consts::{LN_2, SQRT_2};
-    // Numbers with a sign are what vector instructions convert.
+    // Signed, since vector instructions convert signed integers.
     let x = (rest >> 1) as i32 as f32;
     let power = (x.to_bits() >> 23) as i32 - 127 - 31;
     let m = f32::from_bits((x.to_bits() & 0x7f_ffff) | 0x3f80_0000);
@@ -226,8 +224,8 @@ mod tests {
     use super::*;
     use crate::rng;
 
-    /// A sweep begins with candidates of its own, whatever was before; each is seen once, however
-    /// many are used up at a time, and places are uniform.
+    /// A sweep begins with new candidates; each is used once, in any batch size, and places are
+    /// uniform.
     #[test]
     fn candidates_are_drawn_once() {
         for (n, others) in [(10, false), (10, true), (FEW + 1, false)] {
@@ -265,8 +263,8 @@ mod tests {
         }
     }
 
-    /// Uniform numbers are uniform for every place, and their logarithms are as near as they have
-    /// to be, whatever follows.
+    /// Uniform numbers are uniform given the place, and their logarithms are within the error
+    /// bound, for all further digits.
     #[test]
     fn uniform_numbers_are_uniform_and_their_logarithms_near() {
         for (n, others) in [
@@ -290,7 +288,7 @@ mod tests {
                 assert!((0.0..1.0).contains(&uniform));
                 assert!(log.is_nan() || (log + uniform.ln()).abs() < OFF, "{n}: {log} {uniform}");
                 unknown += usize::from(log.is_nan());
-                // Eight parts of the uniform number for each eighth of the places.
+                // Eight intervals of the uniform number for each eighth of the places.
                 let eighth = u64::from(candidates.places[at]) * 8 / u64::from(n);
                 counts[(8.0 * uniform) as usize + 8 * eighth as usize] += 1.0;
                 candidates.use_up(1, &mut rng);

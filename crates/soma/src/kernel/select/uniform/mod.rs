@@ -1,4 +1,4 @@
-//! Places drawn uniformly and kept under one bound of all weights.
+//! Uniform rejection under one bound of all weights.
 
 pub(crate) mod candidates;
 pub(crate) mod outliers;
@@ -21,10 +21,10 @@ pub(crate) const MANY: usize = 1024;
 /// Candidates tested together.
 const FOUR: usize = 4;
 
-/// Draws a place uniformly and keeps it with probability w_i / w_up, where w_up is the weight at
-/// the point of the box where each coordinate comes nearest to the release: then the place kept
-/// has probability w_i / W, whatever W is. The number of trials has mean n w_up / W. Where a few
-/// records make the box wide, they are tried apart; see [`Outliers`].
+/// Draws a place uniformly and accepts it with probability w_i / w_up, where w_up is the weight at
+/// the point of the box that minimises the cost in each coordinate. So place i is selected with
+/// probability w_i / W. The expected number of trials is n w_up / W. Outliers that make the box
+/// wide are tried separately; see [`Outliers`].
 ///
 /// Four candidates are tested together and the first accepted one is taken: testing one at a time
 /// mispredicts a branch.
@@ -64,7 +64,7 @@ impl<'a> UniformSelector<'a> {
         }
     }
 
-    /// Candidate `at + j` is kept, and those from `at` on were not.
+    /// Accepts candidate `at + j`, after those from `at` on were rejected.
     #[inline(always)]
     fn keep<const K: usize>(
         &mut self,
@@ -81,7 +81,7 @@ impl<'a> UniformSelector<'a> {
         choice
     }
 
-    /// Uses up `count` candidates, four at most. Always prefetches four: a data-dependent trip
+    /// Consumes `count` candidates, at most four. Always prefetches four: a data-dependent trip
     /// count mispredicts.
     #[inline(always)]
     fn use_up<const K: usize>(&mut self, count: usize, records: &Records, rng: &mut Rng) {
@@ -115,7 +115,7 @@ impl Selector for UniformSelector<'_> {
     ) -> Selected {
         let Turn { records, evaluations, rng, .. } = at;
         envelope.propose::<V, K>(records.residual(), proposal);
-        // A copy of what a short statistic is compared with need not be read from memory.
+        // A copy on the stack: a short statistic stays in registers.
         let mut copy = [0.0; K];
         for k in 0..K {
             copy[k] = records.residual()[k] - proposal[k];
@@ -134,7 +134,7 @@ impl Selector for UniformSelector<'_> {
             let comes_later = self.candidates.come_later::<V>(at, split.mass);
             let mut all = [0.0; FOUR];
             V::store(&mut all, costs);
-            // Nearly always the first candidate that may be kept is, and no outlier trial precedes
+            // Usually the first candidate that may be accepted is, and no outlier trial precedes
             // it.
             let first = perhaps.trailing_zeros() as usize % FOUR;
             if (surely >> first) & 1 == 1 && comes_later & ((2 << first) - 1) == 0 {
@@ -193,7 +193,7 @@ impl Selector for UniformSelector<'_> {
         _: &mut Envelope,
         _: &mut Rng,
     ) {
-        // The box of all holds the proposal already.
+        // The box of all records already contains the proposal.
         self.outliers.came::<V, K>(choice.place, new);
     }
 }

@@ -1,4 +1,4 @@
-//! Records that stand apart from the others, so that one box of all would be loose.
+//! Outliers, which would make one box of all records loose.
 
 use rand::RngExt;
 
@@ -12,7 +12,7 @@ use crate::rng::Rng;
 use crate::simd::cost::Cost;
 use crate::simd::vector::{Portable, Vector};
 
-/// The core is the box of so many records, or of one in [`SPARSE`] if these are fewer.
+/// The core is the box of this many records, or of one in [`SPARSE`] if these are fewer.
 const SAMPLED: usize = 512;
 const SPARSE: usize = 8;
 /// Records per block; the first block decides whether setting records apart is worth it.
@@ -21,29 +21,30 @@ const AT_ONCE: usize = 4096;
 /// bound is raised.
 const MOST_APART: f64 = 30.0;
 
-/// A box of nearly all records, the core, and a list of those outside it.
+/// A box of nearly all records, the core, and a list of the outliers outside it.
 ///
 /// Let b be a bound of the weights in the core, and w_up one of all. A weight w_i is the sum of
-/// min(w_i, b) and of max(w_i - b, 0), which is zero but for records of the list. A trial is of the
-/// first kind with a probability proportional to n b: any place, kept with probability min(w_i, b)
-/// / b. It is of the second with one proportional to w_up - b times the length of the list: a place
-/// of the list, kept with probability max(w_i - b, 0) / (w_up - b). So place i is kept with a
-/// probability proportional to w_i. It takes (n b + (w_up - b) listed) / W trials on average: few
-/// outliers cost little, wherever they are.
+/// min(w_i, b) and max(w_i - b, 0), which is zero except for outliers. Trials are a mixture. With
+/// probability proportional to n b, a place is drawn uniformly and accepted with probability
+/// min(w_i, b) / b. With probability proportional to w_up - b times the length of the list, a place
+/// of the list is drawn and accepted with probability max(w_i - b, 0) / (w_up - b). So place i is
+/// accepted with probability proportional to w_i. The expected number of trials is (n b + (w_up -
+/// b) listed) / W: a few outliers cost little, wherever they are.
 ///
-/// A place stays in the list when a record of the core comes to it: it is never kept then.
+/// A place stays in the list when a record of the core replaces its record: it is then never
+/// accepted in a trial of the second kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Outliers {
-    /// The fewest records of which some are set apart.
+    /// The smallest number of records with which outliers are listed.
     fewest: usize,
     /// The core is used if it is narrower than the box of all records by this many noise units.
     gain: f64,
     core: Envelope,
-    /// The edges of the core, coordinate after coordinate, four times.
+    /// The edges of the core, coordinate by coordinate, each repeated four times.
     edges: [Vec<f64>; 2],
     is_used: bool,
     listed: Vec<u32>,
-    /// Whether each place is in the list, 64 in a word.
+    /// A bitmap of the places in the list, 64 per word.
     marks: Vec<u64>,
     per_n: f64,
 }
@@ -55,26 +56,27 @@ impl Default for Outliers {
 }
 
 impl Outliers {
-    /// Records are set apart where there are at least `fewest`, and the core is narrower by `gain`.
+    /// Outliers are listed if there are at least `fewest` records and the core is narrower by
+    /// `gain`.
     pub(crate) fn with(fewest: usize, gain: f64) -> Self {
         let (core, edges, is_used, listed, marks, per_n) = Default::default();
         Outliers { fewest, gain, core, edges, is_used, listed, marks, per_n }
     }
 
-    /// Records are set apart wherever there are a few.
+    /// Outliers are listed even for few records.
     #[cfg(test)]
     pub(crate) fn eager() -> Self {
         Outliers::with(2 * SPARSE, 0.0)
     }
 }
 
-/// How trials are made for one proposal.
+/// The mixture of trials for one proposal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Split {
-    /// The cost of a weight b.
+    /// The cost of weight b.
     pub(crate) least: f64,
-    /// What trials of the second kind have, if those of the first have 1: not less than the
-    /// probability of the second.
+    /// The mass of trials of the second kind, relative to the first: an upper bound of their
+    /// probability.
     pub(crate) mass: f64,
     /// w_up / b.
     most: f64,
@@ -91,8 +93,8 @@ pub(crate) enum OutlierTrial {
 }
 
 impl Outliers {
-    /// Makes `all` the box of all records, and finds a core and who is outside it, so many rows at
-    /// a time that they stay near.
+    /// Sets `all` to the box of all records, and finds a core and the outliers, in blocks of rows
+    /// that stay in the cache.
     #[inline(always)]
     pub(crate) fn begin<V: Vector, const K: usize>(
         &mut self,
@@ -117,13 +119,13 @@ impl Outliers {
         }
     }
 
-    /// Whether any are tried apart in this sweep.
+    /// Whether outliers are tried separately in this sweep.
     #[inline(always)]
     pub(crate) fn are_apart(&self) -> bool {
         self.is_used
     }
 
-    /// The box of records that stand for all.
+    /// The box of a sample of the records.
     #[inline(always)]
     fn find_core<V: Vector, const K: usize>(&mut self, records: &Records) {
         let n = records.n();
@@ -141,8 +143,8 @@ impl Outliers {
         self.per_n = 1.0 / n as f64;
     }
 
-    /// Lists the records outside the core, whose statistics are `rows` from place `start` on. Four
-    /// rows are looked at together.
+    /// Lists the records outside the core, with statistics `rows` from place `start` on, four rows
+    /// at a time.
     #[inline(always)]
     fn list<V: Vector, const K: usize>(&mut self, start: usize, rows: &[f64]) {
         let edges = std::mem::take(&mut self.edges);
@@ -165,7 +167,7 @@ impl Outliers {
         self.edges = edges;
     }
 
-    /// A record with this statistic has come to a place.
+    /// Called after a record with this statistic has come to a place.
     #[inline(always)]
     pub(crate) fn came<V: Vector, const K: usize>(&mut self, place: usize, statistic: &[f64]) {
         if self.is_used && is_outside::<V, K>(self.core.low(), self.core.high(), statistic) {
@@ -177,8 +179,8 @@ impl Outliers {
         }
     }
 
-    /// How trials are made for a proposal that leaves the residual `apart` to a record with
-    /// statistic zero, where no record costs less than `least`.
+    /// The mixture of trials for a proposal that leaves the residual `apart` at statistic zero;
+    /// `least` is a lower bound of all costs.
     #[inline(always)]
     pub(crate) fn split<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -195,8 +197,7 @@ impl Outliers {
         Split { least: least + gap, mass, most }
     }
 
-    /// Makes trials of the second kind, as many as come before candidate `at`, which perhaps some
-    /// do.
+    /// Makes the trials of the second kind that precede candidate `at`, if any.
     #[cold]
     #[inline(never)]
     pub(crate) fn try_before<S: Cost, const K: usize>(
@@ -225,7 +226,7 @@ impl Outliers {
         OutlierTrial::GivenUp
     }
 
-    /// Every record outside the core is in the list, and no place is twice.
+    /// Checks that every record outside the core is in the list, once.
     #[cfg(test)]
     pub(crate) fn check(&self, records: &Records) {
         let mut listed = self.listed.clone();

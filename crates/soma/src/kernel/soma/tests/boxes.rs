@@ -5,7 +5,7 @@ use crate::kernel::soma::tests::chains::{assert_agree, summaries};
 use crate::kernel::soma::tests::*;
 use crate::release::potential::{Block, Coordinate, Evaluate};
 
-/// The law of a move of a potential, by weighing all records.
+/// The distribution of a move under a potential, from all weights.
 fn law_under(potential: &Potential, records: &Records, statistic: &[f64]) -> Vec<f64> {
     let residual = records.residual();
     let cost = |i| potential.cost_after::<Portable, 0>(residual, records.statistic(i), statistic);
@@ -19,7 +19,8 @@ fn law_under(potential: &Potential, records: &Records, statistic: &[f64]) -> Vec
     law
 }
 
-/// The law of a move is that of the scan: for L1, L2, both in one release, and every state.
+/// The distribution of a move is that of the scan: for L1, L2, both in one release, and every
+/// state.
 #[test]
 fn boxes_have_the_law_of_the_scan() {
     let mut rng = rng::stream(15, 0);
@@ -57,7 +58,7 @@ fn boxes_have_the_law_of_the_scan() {
     }
 }
 
-/// Whole chains agree with the scan's: boxes and members are right after every move.
+/// Whole chains agree with the scan's: boxes and members are correct after every move.
 #[test]
 fn chains_by_boxes_agree_with_the_scan() {
     for (epsilon, k) in [(3.0, 2), (40.0, 2)] {

@@ -1,13 +1,13 @@
-//! Whole chains, and what the kernel keeps from move to move.
+//! Whole chains, and the state that the kernel caches between moves.
 
 use crate::kernel::SomaScan;
 use crate::kernel::soma::tests::*;
 
-/// How many batches of sweeps a chain is summed up in.
+/// The number of batches of sweeps.
 const BATCHES: usize = 100;
 
 /// The acceptance rate, a residual and the sum of squares of the records of a chain, averaged over
-/// each of [`BATCHES`] batches of sweeps, after one more.
+/// each of [`BATCHES`] batches of sweeps, after one batch of warm-up.
 pub(super) fn summaries(
     mut kernel: Kernel,
     mut records: Records,
@@ -30,7 +30,7 @@ pub(super) fn summaries(
     (0..BATCHES).map(|_| batch()).collect()
 }
 
-/// Two chains are summed up alike, to within the error of the batches.
+/// Two chains have the same batch means, within their Monte Carlo error.
 pub(super) fn assert_agree(reference: &[[f64; 3]], fast: &[[f64; 3]], case: &str) {
     for c in 0..3 {
         let moments = |all: &[[f64; 3]]| {
@@ -44,7 +44,7 @@ pub(super) fn assert_agree(reference: &[[f64; 3]], fast: &[[f64; 3]], case: &str
     }
 }
 
-/// Whole chains agree with the scan's in acceptance and in what they say of the records.
+/// Whole chains agree with the scan's in acceptance rate and in moments of the records.
 #[test]
 fn chains_agree_with_the_scan() {
     let (line, plane) = (
@@ -67,7 +67,7 @@ fn chains_agree_with_the_scan() {
     }
 }
 
-/// A kernel that was stored goes on as the one that was not, in every strategy.
+/// A kernel that was stored and read back continues bit for bit, in every strategy.
 #[test]
 fn stored_kernels_go_on_bit_for_bit() {
     for (n, k, epsilon) in [(50, 9, 1.0), (300, 9, 60.0), (3_000, 1, 60.0)] {
@@ -100,8 +100,8 @@ fn cells_follow_the_records() {
     }
 }
 
-/// The residual is what the records leave of the release, where these are written as the moves are
-/// made, and where they are far in memory and written later.
+/// The cached residual is the released value minus the sum, both if records are written with each
+/// move and if they exceed the cache and are written later.
 #[test]
 fn the_residual_follows_the_records() {
     for n in [300, 9_000] {

@@ -1,4 +1,4 @@
-//! How many weights a move takes.
+//! The number of weights per move.
 
 use crate::kernel::soma::tests::*;
 use crate::release::Query;
@@ -44,7 +44,8 @@ impl Proposals for Lines {
     }
 }
 
-/// Weights computed in a move, about twice what is measured: a loss of the flat cost shows up here.
+/// Weights per move, with limits at about twice the measured values: they detect a loss of the cost
+/// that is independent of n.
 #[test]
 fn a_move_takes_few_weights_whatever_n_is() {
     let most = [
@@ -70,7 +71,7 @@ fn a_move_takes_few_weights_whatever_n_is() {
     }
 }
 
-/// Statistics that no cells can bring together are left to the scan.
+/// Statistics that do not cluster are left to the scan.
 #[test]
 fn cells_that_do_not_suit_are_given_up() {
     let (mut records, _) = problem(Noise::Laplace, 1_000, 9, 30.0, State::Typical);

@@ -20,13 +20,13 @@ use crate::release::{Aggregate, Release};
 use crate::rng;
 use crate::simd::cost::{L1, L2, log_density_with, log_weight_with};
 
-/// Many draws of the place that one proposal takes, the records staying as they are.
+/// Many selections for one proposal, with the records fixed.
 struct Frozen<'a> {
     soma: &'a mut Soma,
     records: &'a Records,
     statistic: &'a [f64],
     draws: usize,
-    /// How often each place was taken, and, last, how often the proposal was refused.
+    /// How often each place was accepted, and, last, how often the proposal was rejected.
     taken: Vec<u64>,
     evaluations: u64,
     rng: &'a mut Rng,
@@ -118,7 +118,7 @@ impl Frozen<'_> {
     }
 }
 
-/// The exact probabilities that each place is taken, and, last, that the proposal is refused.
+/// The exact probability of each place, and, last, of rejection.
 fn law<S: Cost>(records: &Records, statistic: &[f64]) -> Vec<f64> {
     let log = |i: usize| {
         log_weight_with::<S, Portable, 0>(records.residual(), records.statistic(i), statistic)
@@ -134,8 +134,8 @@ fn law<S: Cost>(records: &Records, statistic: &[f64]) -> Vec<f64> {
     law
 }
 
-/// How far counts are from a law by the chi-squared statistic, as a standard normal. Outcomes that
-/// are rare are put together.
+/// Pearson's chi-squared statistic of counts and a distribution, as a standard normal quantile.
+/// Rare outcomes are pooled.
 fn distance(counts: &[u64], law: &[f64]) -> f64 {
     let draws = counts.iter().sum::<u64>() as f64;
     let mut order: Vec<usize> = (0..law.len()).collect();
@@ -152,24 +152,24 @@ fn distance(counts: &[u64], law: &[f64]) -> f64 {
             (expected, seen) = (0.0, 0.0);
         }
     }
-    // What is left over is too rare to be seen often.
+    // The remaining outcomes are too rare to be seen often.
     assert!(seen < 60.0 + 10.0 * expected, "{seen} outcomes seen, {expected} expected");
     if groups < 2.0 {
         return 0.0;
     }
-    // The cube root of a chi-squared is nearly normal (Wilson and Hilferty).
+    // The cube root of a chi-squared variable is nearly normal (Wilson and Hilferty).
     let spread = 2.0 / (9.0 * (groups - 1.0));
     ((statistic / (groups - 1.0)).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
-/// Where the records of a test stand.
+/// The configuration of the records of a test.
 #[derive(Debug, Clone, Copy)]
 enum State {
     Typical,
     AllEqual,
     OneOutlier,
     FarFromRelease,
-    /// Two groups, and a proposal that would best replace a record between them.
+    /// Two clusters, and a proposal that would best replace a record between them.
     TwoGroups,
 }
 
@@ -207,7 +207,7 @@ fn problem(noise: Noise, n: usize, k: usize, epsilon: f64, state: State) -> (Rec
     (Records::new(&release, rows).unwrap(), proposal)
 }
 
-/// SOMA that sets records apart wherever there are a few.
+/// SOMA that lists outliers even for few records.
 fn eager(strategy: Strategy) -> Kernel {
     let soma = Soma::with_strategy(strategy);
     Kernel::Soma(Soma { outliers: Outliers::eager(), ..soma })
@@ -249,7 +249,7 @@ fn law_of(noise: Noise, records: &Records, statistic: &[f64]) -> Vec<f64> {
     }
 }
 
-/// Proposals of independent coordinates, the statistic being the record.
+/// Proposals with independent coordinates; the statistic is the record.
 struct Normals {
     k: usize,
     unit: f64,

@@ -1,4 +1,4 @@
-//! Records that are tried apart from the others, and proposals that are nearly always taken.
+//! Outliers that are tried separately, and proposals that are nearly always accepted.
 
 use crate::kernel::soma::tests::*;
 
@@ -16,7 +16,8 @@ fn outliers_follow_the_records() {
     }
 }
 
-/// How far the draws of groups of places are from the law, and the refusals, which come last.
+/// The distance of the counts of groups of places, and of the rejections, last, from their
+/// distribution.
 fn groups_off(
     records: &Records,
     proposal: &[f64],
@@ -37,9 +38,9 @@ fn groups_off(
     distance(&seen, &sums)
 }
 
-/// Some records are at the edge of the core that is nearest to where they should be, others
-/// farther, and a few are beyond it, with about as much weight together: a bound of the core that
-/// is a little too low, or trials of either kind that are a little too many, are seen.
+/// Some records are at the edge of the core that is nearest to their best value, others farther,
+/// and a few are outside the core, with about the same total weight. The test detects a bound of
+/// the core that is slightly too low, and a wrong mixture of the two kinds of trials.
 #[test]
 fn outliers_have_the_law_of_the_scan() {
     let n = 192;
@@ -48,7 +49,8 @@ fn outliers_have_the_law_of_the_scan() {
     let row = |i: usize| [[0.0, -0.7, 2.0][group(i)], if i % 16 == 8 { -0.2 } else { 0.0 }, 0.0];
     let rows: Vec<f64> = (0..n).flat_map(row).collect();
     let sums: Vec<f64> = (0..3).map(|c| rows.iter().skip(c).step_by(3).sum()).collect();
-    // A proposal like the middle of all; the release wants the sum to fall by what an outlier has.
+    // A proposal in the middle; the released value requires the sum to fall by the value of an
+    // outlier.
     let values = vec![sums[0] - 2.0, sums[1], sums[2]];
     let query = Arc::new(Mean::new(vec![(-3.0, 3.0); 3]).unwrap());
     let mechanism = Mechanism::new(Noise::Laplace, vec![1.0; 3]).unwrap();
@@ -58,8 +60,8 @@ fn outliers_have_the_law_of_the_scan() {
     assert!(off < 4.5, "{off} standard deviations off");
 }
 
-/// A proposal that is beyond all records is mostly refused, by sums of bounds of the weights
-/// or, where these do not decide, of the weights.
+/// A proposal beyond all records is mostly rejected, by sums of bounds of the weights or, if these
+/// do not decide, of the weights.
 #[test]
 fn proposals_from_afar_are_refused_as_by_the_scan() {
     for (n, afar) in [(40, 2.0), (300, 4.0)] {

@@ -7,8 +7,8 @@ use crate::records::Records;
 use crate::simd::cost::{L1, known};
 use crate::simd::vector::{LANES, Vector};
 
-/// A step is 1/256 of a factor 2 of the weight: costs in steps are the bits of a float, with 8 bits
-/// of mantissa.
+/// The step: 1/256 of a factor 2 of the weight, so that costs in steps are the bits of a float with
+/// 8 bits of mantissa.
 pub(crate) const STEP: f64 = std::f64::consts::LN_2 / 256.0;
 /// Limits of the distance from the origin, in steps, of one coordinate and of all together: within
 /// them no 16-bit integer overflows.
@@ -19,15 +19,15 @@ const SOME: usize = 64;
 /// Records transposed at a time.
 const TOGETHER: usize = 8;
 
-/// Where statistics are counted from, and how far they reach.
+/// The origin and the range of quantised statistics.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Quantiser {
-    /// An origin amid the statistics, of which none is farther than the reach; zeros follow.
+    /// A central origin, and the largest distance from it; padded with zeros.
     origin: Vec<f64>,
     reach: Vec<f64>,
-    /// Whether a 16-bit integer may have overflowed: then costs in steps mean nothing.
+    /// Whether a 16-bit integer may have overflowed: then costs in steps are invalid.
     is_wide: bool,
-    /// A statistic on its way into the columns.
+    /// A statistic before it is written to the columns.
     entry: Vec<i16>,
 }
 
@@ -38,7 +38,7 @@ impl Quantiser {
         self.is_wide
     }
 
-    /// Takes the means of `records` as the origin, and nothing within reach.
+    /// Sets the origin to the means of `records`, with an empty range.
     pub(crate) fn centre(&mut self, records: &Records) {
         let k = records.k();
         let padded = k.next_multiple_of(4);
@@ -50,7 +50,7 @@ impl Quantiser {
         self.entry.resize(padded, 0);
     }
 
-    /// Takes some of the records within reach.
+    /// Extends the range by a sample of the records.
     #[inline(always)]
     pub(crate) fn probe<V: Vector, const K: usize>(&mut self, records: &Records) {
         let (n, k) = (records.n(), if K == 0 { records.k() } else { K });
@@ -69,20 +69,20 @@ impl Quantiser {
         self.allow();
     }
 
-    /// Takes more within reach than there is now.
+    /// Extends the range by the factor [`MARGIN`].
     pub(crate) fn allow(&mut self) {
         self.reach.iter_mut().for_each(|reach| *reach *= MARGIN);
         self.measure();
     }
 
-    /// Sees whether statistics are too far apart.
+    /// Checks whether the range is too wide for 16 bits.
     fn measure(&mut self) {
         let farthest = self.reach.iter().copied().fold(0.0, most);
         let all: f64 = self.reach.iter().sum();
         self.is_wide = farthest > FARTHEST[0] * STEP || all > FARTHEST[1] * STEP;
     }
 
-    /// Takes a statistic within reach.
+    /// Extends the range by a statistic.
     #[cold]
     #[inline(never)]
     fn widen(&mut self, statistic: &[f64]) {
@@ -92,8 +92,8 @@ impl Quantiser {
         self.measure();
     }
 
-    /// Lays the statistics of the records in `places`, which may have to be taken within reach, out
-    /// in columns. After the last record there are others like it, up to a multiple of eight.
+    /// Writes the statistics of the records in `places` to columns, and extends the range if
+    /// necessary. The last record is repeated up to a multiple of eight.
     #[inline(always)]
     pub(crate) fn lay_out<V: Vector, const K: usize>(
         &mut self,
@@ -132,7 +132,7 @@ impl Quantiser {
         }
     }
 
-    /// A statistic in steps, which may have to be taken within reach.
+    /// A statistic in steps; extends the range if necessary.
     #[inline(always)]
     pub(crate) fn enter<V: Vector, const K: usize>(&mut self, statistic: &[f64]) -> &[i16] {
         let statistic = known::<K>(statistic);
@@ -152,9 +152,9 @@ impl Quantiser {
         &self.entry[..statistic.len()]
     }
 
-    /// Takes a proposal: `apart` is to be the residual less its statistic, and `aim` the same plus
-    /// the origin, brought within reach, in steps. Returns what all pay alike for being out of
-    /// reach.
+    /// Sets the proposal: `apart` is the residual minus its statistic, and `aim` the same plus the
+    /// origin, clamped to the range, in steps. Returns the cost common to all records because the
+    /// released value is out of range.
     #[inline(always)]
     pub(crate) fn aim<V: Vector, const K: usize>(
         &self,

@@ -1,4 +1,4 @@
-//! Masses against the weights that they bound.
+//! Masses compared with the weights that they bound.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::rng;
 use crate::simd::cost::{Cost, L1};
 use crate::simd::specialise::{Work, specialised};
 
-/// n records of which the release is `far` noise scales away.
+/// n records with a release `far` noise scales away.
 fn problem(n: usize, k: usize, scale: f64, far: f64, rng: &mut Rng) -> Records {
     let rows = (0..n * k).map(|_| rng.sample::<f64, _>(StandardNormal)).collect();
     let query = Arc::new(Mean::new(vec![(-5.0, 5.0); k]).unwrap());
@@ -24,16 +24,16 @@ fn problem(n: usize, k: usize, scale: f64, far: f64, rng: &mut Rng) -> Records {
     Records::new(&release, rows).unwrap()
 }
 
-/// Proposals are weighed, and put in places, one after the other.
+/// Proposals are weighed and accepted one after the other.
 struct Weighed<'a> {
     records: Records,
-    /// Whether all records are looked at before it is known how far they reach.
+    /// Whether the range is computed from all records.
     all: bool,
     rng: &'a mut Rng,
 }
 
 impl Work for Weighed<'_> {
-    /// How many proposals could be weighed in steps.
+    /// The number of proposals that could be quantised.
     type Output = usize;
 
     #[inline(always)]
@@ -64,7 +64,7 @@ impl Work for Weighed<'_> {
     }
 }
 
-/// The masses stand above the weights, and not far; the line of all masses is complete.
+/// Masses are upper bounds of the weights, nearly tight, and their sums are complete.
 fn check<S: Cost>(steps: &Quantised, records: &Records, proposal: &[f64]) {
     let k = records.k();
     let surely = (1.0 - 2.0 * slack(k) * STEP) / LOOSE;
@@ -110,7 +110,7 @@ fn masses_stand_above_the_weights() {
     }
 }
 
-/// A record that was not looked at before it is loaded, or that comes later, may be too far away.
+/// A record outside the sample, or one that comes later, may be out of range.
 #[test]
 fn what_is_too_far_away_is_noticed() {
     let mut records = problem(200, 1, 10.0, 0.0, &mut rng::stream(16, 0));
