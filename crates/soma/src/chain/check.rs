@@ -1,4 +1,4 @@
-//! Whether a stored state is one that a chain can be in.
+//! Validation of stored states.
 
 use super::tempering::Ladder;
 use super::{Problem, Settings, Snapshot, Stored};
@@ -11,12 +11,13 @@ impl Counts {
         let fits = self.accepted <= self.moves
             && self.moves < MOST_COUNTED
             && self.evaluations < MOST_COUNTED;
-        ensure(fits, "the counts of the sweeps do not fit each other")
+        ensure(fits, "the counts of the sweeps are inconsistent")
     }
 }
 
 impl Snapshot {
-    /// Whether this is a state of a chain of `problem`; says otherwise what is wrong.
+    /// Whether this is a valid state of a chain of `problem`; otherwise the error says what is
+    /// wrong.
     pub fn check(&self, problem: &Problem) -> Check {
         self.chain.check(problem)?;
         Ladder::check(problem, &self.rungs, &self.swaps, &self.chain)
@@ -29,26 +30,32 @@ impl Snapshot {
 }
 
 impl Stored {
-    /// Whether this is a state of one chain of `problem`.
+    /// Whether this is a valid state of one chain of `problem`.
     pub(super) fn check(&self, problem: &Problem) -> Check {
         let (release, model) = (problem.release(), problem.model());
         let (n, d) = (release.n(), release.query().record_dim());
         let fits = self.records.len() == n * d && self.theta.len() == model.parameters().len();
         ensure(fits, "the stored state of the chain is of another problem")?;
         match problem.fixed() {
-            Some(theta) => ensure(self.theta == theta, "theta is not as it is fixed")?,
+            Some(theta) => ensure(self.theta == theta, "theta is not the fixed value")?,
             None => model.check_theta(&self.theta).map_err(|invalid| invalid.to_string())?,
         }
         let mut records = self.records.chunks_exact(d.max(1));
-        ensure(records.all(|record| model.supports(record)), "a record is none of the model")?;
+        ensure(
+            records.all(|record| model.supports(record)),
+            "a record is outside the support of the model",
+        )?;
         self.counts.check()?;
         self.taken.check()?;
         self.resized.check()?;
         let since = self.counts.moves.checked_sub(self.taken.moves).is_some()
             && self.counts.accepted.checked_sub(self.taken.accepted).is_some()
             && self.counts.evaluations.checked_sub(self.taken.evaluations).is_some();
-        ensure(since, "more sweeps were looked at than made")?;
-        ensure((0.0..=1.0).contains(&self.acceptance), "the acceptance is no share")?;
+        ensure(since, "the counts exceed the sweeps made")?;
+        ensure(
+            (0.0..=1.0).contains(&self.acceptance),
+            "the acceptance rate is not between 0 and 1",
+        )?;
         self.kernel.check(release)?;
         self.moves.check(problem)?;
         let warmup = self.moves.warmup();

@@ -1,4 +1,4 @@
-//! Quantities that are computed from what a draw holds, by expressions of the user's own.
+//! Derived quantities: expressions of the outputs, given by the user.
 
 use soma_language::{Data, Mistakes, Model};
 
@@ -7,9 +7,9 @@ use crate::numeric::workspace::run;
 
 /// Named expressions of the outputs of a problem, such as `p[b] - p[a]`.
 ///
-/// An expression is one of the language of models (`docs/language.md`), with the outputs as its
-/// names. They may hold brackets and blanks, as `count[age 20-30]` does, so that each stands in the
-/// compiled text as a name of its own.
+/// An expression is in the language of models (`docs/language.md`), with the outputs as variables.
+/// Their names may contain brackets and blanks, as in `count[age 20-30]`, so each is replaced by a
+/// placeholder in the compiled text.
 #[derive(Debug)]
 pub struct Derived {
     names: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Derived {
 }
 
 impl Derived {
-    /// The `expressions`, each with its name, of `outputs`.
+    /// The named `expressions` of `outputs`.
     pub fn new(expressions: &[(String, String)], outputs: &[String]) -> Result<Self, Invalid> {
         let mut parameters: String =
             (0..outputs.len()).map(|i| format!("{} ~ normal(0, 1)\n", placeholder(i))).collect();
@@ -40,7 +40,7 @@ impl Derived {
         &self.names
     }
 
-    /// Appends the quantities of the outputs in `draw` to it.
+    /// Appends the derived quantities to `draw`, which holds the outputs.
     pub fn extend(&self, draw: &mut Vec<f64>) {
         let mut values = vec![0.0; self.names.len()];
         run(|workspace| self.program.derived(draw, &mut values, workspace));
@@ -52,8 +52,7 @@ fn placeholder(i: usize) -> String {
     format!("o{i}_")
 }
 
-/// The text with each output's name replaced by a plain one. Of two names that both fit, the longer
-/// is meant.
+/// The text with each output's name replaced by a placeholder. The longest matching name wins.
 fn with_placeholders(text: &str, outputs: &[String]) -> String {
     let mut order: Vec<usize> = (0..outputs.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(outputs[i].len()));
@@ -81,7 +80,7 @@ fn with_placeholders(text: &str, outputs: &[String]) -> String {
     out
 }
 
-/// The first mistake, in the user's own names.
+/// The first error, in the user's names.
 fn mistaken(
     Mistakes(mistakes): &Mistakes,
     expressions: &[(String, String)],

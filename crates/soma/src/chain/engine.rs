@@ -1,9 +1,9 @@
 //! One chain of a run: of records, or of counts.
 //!
-//! Where the release depends on a record only through its cell, and the model says how likely each
-//! cell is, the posterior of theta and of the counts is the same whether records are imputed or the
-//! counts are sampled as they are. The second costs what the cells cost, whatever n is. Runs, the
-//! store and calibration see either through an [`Engine`].
+//! If the release depends on a record only through its cell, and the model gives the probability of
+//! each cell, the posterior of theta and of the counts is the same whether records are imputed or
+//! the counts are sampled directly. The second costs time in proportion to the cells, independently
+//! of n. Runs, the store and calibration use either through an [`Engine`].
 
 use serde::{Deserialize, Serialize};
 
@@ -13,28 +13,28 @@ use crate::error::{Invalid, Outcome};
 use crate::kernel::{Counts, KernelChoice, Records};
 use crate::stored::{Check, ensure};
 
-/// A chain at work.
+/// A running chain.
 #[derive(Debug)]
 pub enum Engine<'a> {
-    /// Of theta and imputed records.
+    /// A chain of theta and imputed records.
     Records(Box<Chain<'a>>),
-    /// Of theta and the counts of cells.
+    /// A chain of theta and the counts of cells.
     Counts {
         /// The chain.
         chain: Box<CountChain<'a>>,
-        /// What it is a chain of.
+        /// Its problem.
         problem: &'a Problem,
         /// Whether it was chosen by the kernel `auto`.
         is_auto: bool,
     },
 }
 
-/// All of a chain that cannot be recomputed: what a checkpoint holds.
+/// The state of a chain that a checkpoint stores: all that cannot be recomputed.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum EngineSnapshot {
-    /// Of a chain of records.
+    /// A chain of records.
     Records(Box<Snapshot>),
-    /// Of a chain of counts.
+    /// A chain of counts.
     Counts {
         /// The chain.
         chain: Box<CountSnapshot>,
@@ -44,8 +44,8 @@ pub enum EngineSnapshot {
 }
 
 impl Settings {
-    /// Whether a run of `problem` samples counts, without records: where that is asked for, and
-    /// with everything left to `auto` where it is possible.
+    /// Whether a run of `problem` samples counts without records: if the kernel is `counts`, or if
+    /// it is `auto` and the problem allows it.
     pub fn samples_counts(&self, problem: &Problem) -> bool {
         match self.kernel {
             KernelChoice::Counts => true,
@@ -54,7 +54,7 @@ impl Settings {
         }
     }
 
-    /// Why a run of `problem` imputes records or does not, in words.
+    /// The reason why a run of `problem` imputes records or does not.
     pub fn engine_reason(&self, problem: &Problem) -> String {
         match (self.kernel, problem.counts()) {
             (_, Ok(_)) if self.samples_counts(problem) => {
@@ -69,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// Whether the kernel can be used on `problem`.
+    /// Whether the kernel can be used with `problem`.
     pub(super) fn check_engine(&self, problem: &Problem) -> Result<(), Invalid> {
         if problem.wants_records() && problem.release().slotted().is_some() {
             return Err(Invalid::new(
@@ -97,7 +97,7 @@ impl Settings {
 }
 
 impl<'a> Engine<'a> {
-    /// Chain number `index` of a run of `problem`, at its start.
+    /// Chain number `index` of a run of `problem`, in its initial state.
     pub fn new(problem: &'a Problem, settings: &Settings, index: u64) -> Outcome<Self> {
         if settings.samples_counts(problem) {
             let counts = problem.counts()?;
@@ -110,8 +110,8 @@ impl<'a> Engine<'a> {
         Ok(Engine::Records(Box::new(chain)))
     }
 
-    /// The chain that was stored: it goes on exactly as the one that was not. A state that no
-    /// chain of `problem` can be in is an error.
+    /// Restores a stored chain, which continues bit for bit. Returns an error if the state is not
+    /// valid for `problem`.
     pub fn restore(problem: &'a Problem, snapshot: EngineSnapshot) -> Outcome<Self> {
         match snapshot {
             EngineSnapshot::Records(snapshot) => {
@@ -124,8 +124,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// One iteration. After an error, as that of [an interrupt](crate::interrupt), the chain is in
-    /// the middle of it.
+    /// One iteration. After an error, such as [an interrupt](crate::interrupt), the iteration is
+    /// incomplete.
     pub fn step(&mut self) -> Outcome {
         match self {
             Engine::Records(chain) => chain.step().map(|_| ()),
@@ -133,7 +133,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What a draw holds of the present state, in the order of [`Problem::outputs`].
+    /// The outputs of the current state, in the order of [`Problem::outputs`].
     pub fn draw(&self) -> Vec<f64> {
         match self {
             Engine::Records(chain) => chain.draw(),
@@ -149,7 +149,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The imputed records, where there are any.
+    /// The imputed records, if any.
     pub fn records(&self) -> Option<&Records> {
         match self {
             Engine::Records(chain) => Some(chain.records()),
@@ -157,7 +157,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// How many iterations have been made.
+    /// The number of iterations made.
     pub fn iteration(&self) -> u64 {
         match self {
             Engine::Records(chain) => chain.iteration(),
@@ -165,8 +165,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether the state is that after a whole number of iterations. One that was broken off in the
-    /// middle of one must not be stored to go on from.
+    /// Whether the last iteration is complete. An incomplete state must not be stored for a resume.
     pub fn is_whole(&self) -> bool {
         match self {
             Engine::Records(chain) => chain.is_whole(),
@@ -174,7 +173,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What the moves did since this was last asked.
+    /// The counts since the last call.
     pub fn take_counts(&mut self) -> Counts {
         match self {
             Engine::Records(chain) => chain.take_counts(),
@@ -185,7 +184,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The share of proposals taken since the counts were last asked for.
+    /// The acceptance rate since the last call of [`take_counts`](Self::take_counts).
     pub fn acceptance_rate(&self) -> f64 {
         match self {
             Engine::Records(chain) => chain.acceptance_rate(),
@@ -193,7 +192,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Which kernel was taken and why, where the chain was to find one and has.
+    /// The kernel that `auto` has chosen and the reason, after it has chosen.
     pub fn chosen(&self) -> Option<Chosen> {
         match self {
             Engine::Records(chain) => chain.chosen().cloned(),
@@ -202,8 +201,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What each kind of move did after warm-up. The work of a move of counts is how often the
-    /// density was computed at a number.
+    /// The report of each kind of move after warm-up. The work of a move of counts is its number of
+    /// density evaluations.
     pub fn moves(&self) -> Vec<MoveReport> {
         let chain = match self {
             Engine::Records(chain) => return chain.moves(),
@@ -222,7 +221,7 @@ impl<'a> Engine<'a> {
         made.into_iter().map(report).collect()
     }
 
-    /// The chain as it is now, to be stored.
+    /// A snapshot of the chain, to be stored.
     pub fn snapshot(&self) -> EngineSnapshot {
         match self {
             Engine::Records(chain) => EngineSnapshot::Records(Box::new(chain.snapshot())),
@@ -235,7 +234,7 @@ impl<'a> Engine<'a> {
 }
 
 impl EngineSnapshot {
-    /// How many iterations had been made.
+    /// The number of iterations made.
     pub fn iteration(&self) -> u64 {
         match self {
             EngineSnapshot::Records(snapshot) => snapshot.iteration(),
@@ -243,7 +242,8 @@ impl EngineSnapshot {
         }
     }
 
-    /// Whether this is a state of a chain of `problem`; says otherwise what is wrong.
+    /// Whether this is a valid state of a chain of `problem`; otherwise the error says what is
+    /// wrong.
     pub fn check(&self, problem: &Problem) -> Check {
         match self {
             EngineSnapshot::Records(snapshot) => snapshot.check(problem),

@@ -1,41 +1,41 @@
-//! How much memory a run takes, counted from sizes before anything is allocated.
+//! The memory of a run, computed from sizes before anything is allocated.
 
 use super::{Draw, MovesChoice, Problem, Settings};
 use crate::counts::{CountProblem, Shares};
 use crate::kernel::{KernelChoice, RecordSizes};
 
-/// What a run needs, in bytes, at its peak.
+/// The peak memory of a run, in bytes.
 ///
-/// Chains need memory in proportion to the records, and only those that run at one time. The count
-/// is of the arrays that grow with the problem; it is 10 to 100 per cent above what is measured, since
-/// what a chain needs depends on the kernel and the moves that it finds best. What the program itself needs, some
-/// megabytes, is not in it.
+/// Chains need memory in proportion to the records, and only those that run at the same time. The
+/// sum is over the arrays that grow with the problem. It is 10 to 100 per cent above the measured
+/// use, which depends on the kernel and the moves that a chain chooses. It excludes the program
+/// itself, a few megabytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryNeed {
-    /// One chain at work.
+    /// One running chain.
     pub chain: u64,
-    /// How many chains are at work at a time.
+    /// The number of chains that run at the same time.
     pub at_a_time: u64,
-    /// The draws: all of them where they are kept in memory, and one column of them, with what
-    /// its diagnostics need, where they are stored.
+    /// The draws: all of them if they are kept in memory; if they are stored, one column of them
+    /// and its diagnostics.
     pub draws: u64,
 }
 
-/// What the diagnostics of one parameter need for each of its draws, beside the draw itself: ranks,
-/// halves of chains and the Fourier transform of a chain.
+/// Bytes per draw of one parameter for its diagnostics, beside the draw itself: ranks, split chains
+/// and the Fourier transform of a chain.
 const DIAGNOSTICS: u64 = 45;
 
-/// Draws of a chain that a store holds until a file of them is full, and as many being written.
+/// Draws that a store buffers per chain before it writes a file, and as many being written.
 const STORED_ROWS: u64 = 2 << 15;
 
 impl MemoryNeed {
-    /// Of a run of `problem` on `threads` threads, its draws kept in memory or `stored`.
+    /// The memory of a run of `problem` on `threads` threads, with draws in memory or `stored`.
     pub fn of(problem: &Problem, settings: &Settings, threads: usize, stored: bool) -> Self {
         let outputs = problem.output_count();
         let all = (settings.chains as u64).saturating_mul(settings.draws);
         let row = product(&[8, outputs]);
         let kept = match stored {
-            // A growing list has room for twice as many as it holds.
+            // A growing vector has a capacity of up to twice its length.
             false => all.saturating_mul(row.saturating_add(16 + 2 * size_of::<Draw>() as u64)),
             true => (settings.chains as u64)
                 .saturating_mul(settings.draws.min(STORED_ROWS))
@@ -52,7 +52,7 @@ impl MemoryNeed {
         }
     }
 
-    /// All of it.
+    /// The total.
     pub fn bytes(&self) -> u64 {
         self.chain.saturating_mul(self.at_a_time).saturating_add(self.draws)
     }
@@ -71,7 +71,7 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let kernel = settings.kernel.memory(sizes);
     let trial = if settings.kernel == KernelChoice::Auto { records } else { 0 };
 
-    // Moves of theta keep noise as it is and as it is proposed, and records with their statistics.
+    // Theta updates keep the current and the proposed noise, and records with their statistics.
     let moves = match (problem.fixed(), settings.moves, model.transport()) {
         (Some(_), ..) | (None, MovesChoice::Centred, _) => 0,
         (None, _, Some(transport)) => {
@@ -87,8 +87,8 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
         None => product(&[8 * 6, parameters, parameters]),
     };
 
-    // A chain begins with its records twice; a checkpoint is a copy, and its encoding, which grows
-    // by doubling; summaries of the records sort a column of them.
+    // A chain starts with two copies of its records. A checkpoint is a copy and its encoding, which
+    // grows by doubling. Summaries of the records sort one column.
     let start = records;
     let checkpoint = if stored { product(&[3 * 8, n, d]) } else { 0 };
     let column = if problem.fixed().is_some() { product(&[8, n]) } else { 0 };
@@ -97,8 +97,8 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     all.saturating_add(all / 10)
 }
 
-/// A chain of counts: the counts, what was learned of them, and the published sums, with a few
-/// copies of each; matrices of theta.
+/// A chain of counts: the counts, their adapted proposals and the published sums, with a few copies
+/// of each; matrices of theta.
 fn of_counts(problem: &CountProblem, stored: bool) -> u64 {
     let (cells, rows) = (problem.table().cells(), problem.published().len());
     let dim = match problem.shares() {
@@ -110,7 +110,7 @@ fn of_counts(problem: &CountProblem, stored: bool) -> u64 {
     sum(&[vectors, product(&[8 * 8, dim, dim]), product(&[8, dim, cells])])
 }
 
-/// Sizes come from a user, and may be beyond all measure.
+/// Saturates: sizes come from a user and may overflow.
 fn product(factors: &[usize]) -> u64 {
     factors.iter().fold(1, |product: u64, &factor| product.saturating_mul(factor as u64))
 }

@@ -33,32 +33,32 @@ use crate::rng::{self, Rng};
 
 /// One chain: theta and the records, advanced by sweeps and theta updates.
 ///
-/// One iteration is a sweep (n moves) and then the moves of theta; where those renew the records
-/// well, warm-up may find that a sweep in one of a few iterations is enough. It leaves the joint
-/// posterior of theta and the records given the release invariant, since each part does.
+/// One iteration is a sweep (n moves) followed by the theta updates. If those renew the records
+/// well, warm-up may choose to sweep in one of a few iterations only. An iteration leaves the joint
+/// posterior of theta and the records invariant, since each part does.
 #[derive(Debug)]
 pub struct Chain<'a> {
     problem: Cow<'a, Problem>,
     state: State,
     kernel: Kernel,
-    /// Where the kernel is one that the chain finds for itself.
+    /// The trial of kernels, if the kernel is `auto`.
     trial: Option<Trial>,
     moves: Schedule,
     rng: Rng,
     iteration: u64,
     counts: Counts,
     taken: Counts,
-    /// The share of proposals taken in the last sweep.
+    /// The acceptance rate of the last sweep.
     acceptance: f64,
-    /// What the moves of the number of records did after warm-up, where it is not public.
+    /// The moves of the number of records after warm-up, if it is unknown.
     resized: Tally,
-    /// Whether an iteration has begun and has not ended.
+    /// Whether an iteration is incomplete.
     is_in_step: bool,
-    /// Chains with wider noise to swap states with, where the release is sharp and of few records.
+    /// Tempered chains with wider noise to swap states with, for sharp releases of few records.
     ladder: Option<Ladder>,
 }
 
-/// All of a chain that cannot be recomputed: what a checkpoint holds.
+/// The state of a chain that a checkpoint stores: all that cannot be recomputed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     chain: Stored,
@@ -67,7 +67,7 @@ pub struct Snapshot {
     swaps: Vec<Swaps>,
 }
 
-/// The same of one chain, without its ladder.
+/// The stored state of one chain, without its ladder.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stored {
     theta: Vec<f64>,
@@ -85,16 +85,16 @@ struct Stored {
 }
 
 impl Snapshot {
-    /// How many iterations had been made.
+    /// The number of iterations made.
     pub fn iteration(&self) -> u64 {
         self.chain.iteration
     }
 }
 
-/// The name of the swaps with the ladder among the moves.
+/// The name of the swaps of the ladder in the reports of moves.
 const SWAP: &str = "swap";
 
-/// How a chain that made these moves crosses between the pieces that its posterior may be in.
+/// How well a chain with these moves crosses between separate modes of its posterior.
 pub fn crossing(moves: &[MoveReport]) -> Crossing {
     match moves.iter().find(|made| made.name == SWAP) {
         None => Crossing::NotNeeded,
@@ -105,12 +105,12 @@ pub fn crossing(moves: &[MoveReport]) -> Crossing {
     }
 }
 
-/// The price of drawing a record that is already in the work of a sweep.
+/// The cost of drawing a record, as included in the work of a sweep.
 const WORK_DRAW: f64 = 1.5;
 
 impl<'a> Chain<'a> {
-    /// Chain number `index` under `seed`, at its start. theta is updated given the records only,
-    /// unless [`with_moves`](Chain::with_moves) says otherwise.
+    /// Chain number `index` under `seed`, in its initial state. theta is updated given the records
+    /// only, unless [`with_moves`](Chain::with_moves) is called.
     pub fn new(problem: &'a Problem, kernel: KernelChoice, seed: u64, index: u64) -> Outcome<Self> {
         let mut rng = rng::stream(seed, index);
         let theta = start::theta(problem, &mut rng)?;
@@ -118,7 +118,7 @@ impl<'a> Chain<'a> {
         Chain::begin(Cow::Borrowed(problem), kernel, State { theta, records }, rng)
     }
 
-    /// A chain that starts at theta and records of the caller's choice, drawing from `rng`.
+    /// A chain with a given initial state, drawing from `rng`.
     pub fn at(
         problem: &'a Problem,
         kernel: KernelChoice,
@@ -155,12 +155,11 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// The same chain with the moves of theta of `choice`, which learn in the first `warmup`
-    /// iterations and are frozen from then on. A chain with the kernel `auto` takes its kernel in
-    /// them too.
+    /// Sets the theta updates of `choice`, which adapt in the first `warmup` iterations and are
+    /// fixed afterwards. A chain with the kernel `auto` chooses its kernel in them too.
     ///
-    /// With the choice `auto` a sharp release of few records gets a ladder of chains with wider
-    /// noise too (see `tempering.rs`).
+    /// With the choice `auto`, a sharp release of few records also gets a ladder of tempered chains
+    /// (see `tempering.rs`).
     pub fn with_moves(mut self, choice: MovesChoice, warmup: u64) -> Outcome<Self> {
         let kernel = if self.trial.is_some() { None } else { Some(self.kernel.clone()) };
         self = self.alone(choice, warmup)?;
@@ -191,9 +190,9 @@ impl<'a> Chain<'a> {
         Ok(self)
     }
 
-    /// One iteration: a sweep of the records, then the theta updates, and then the swaps with the
-    /// ladder, if there is one. After an error, as that of [an interrupt](crate::interrupt), the
-    /// chain is in the middle of the iteration: see [`is_whole`](Chain::is_whole).
+    /// One iteration: a sweep of the records, the theta updates, and the swaps with the ladder, if
+    /// any. After an error, such as [an interrupt](crate::interrupt), the iteration is incomplete:
+    /// see [`is_whole`](Chain::is_whole).
     pub fn step(&mut self) -> Outcome<Counts> {
         self.is_in_step = true;
         let counts = self.step_alone()?;
@@ -250,7 +249,7 @@ impl<'a> Chain<'a> {
         Ok(counts)
     }
 
-    /// What a draw holds of the present state, in the order of [`Problem::outputs`].
+    /// The outputs of the current state, in the order of [`Problem::outputs`].
     pub fn draw(&self) -> Vec<f64> {
         self.problem.output(&self.state.theta, &self.state.records)
     }
@@ -270,44 +269,42 @@ impl<'a> Chain<'a> {
         &self.state.records
     }
 
-    /// How many iterations have been made.
+    /// The number of iterations made.
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
 
-    /// Whether the state is that after a whole number of iterations. One that was broken off in the
-    /// middle of one must not be stored to go on from.
+    /// Whether the last iteration is complete. An incomplete state must not be stored for a resume.
     pub fn is_whole(&self) -> bool {
         !self.is_in_step
     }
 
-    /// What all sweeps so far did.
+    /// The counts of all sweeps.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// What the sweeps did since this was last asked.
+    /// The counts of the sweeps since the last call.
     pub fn take_counts(&mut self) -> Counts {
         let since = self.counts - self.taken;
         self.taken = self.counts;
         since
     }
 
-    /// The share of proposals taken since the counts were last asked for, or in the last sweep if
-    /// there has been none since.
+    /// The acceptance rate since the last call of [`take_counts`](Self::take_counts), or of the
+    /// last sweep if there was none since.
     pub fn acceptance_rate(&self) -> f64 {
         let since = self.counts - self.taken;
         if since.moves > 0 { since.acceptance_rate() } else { self.acceptance }
     }
 
-    /// Which kernel was taken and why, where the chain was to find one and has.
+    /// The kernel that `auto` has chosen and the reason, after it has chosen.
     pub fn chosen(&self) -> Option<&Chosen> {
         self.trial.as_ref().and_then(Trial::chosen)
     }
 
-    /// What the sweeps and each move of theta did after warm-up, and the swaps with the ladder.
-    /// Where there should be a ladder and is none, the swaps are made 0 times: see
-    /// [`crossing`].
+    /// The reports of the sweeps, the theta updates and the swaps after warm-up. If a ladder is
+    /// advisable and there is none, the number of swaps is 0: see [`crossing`].
     pub fn moves(&self) -> Vec<MoveReport> {
         let mut reports = self.moves.report();
         if self.resized.proposed > 0 {
@@ -324,7 +321,7 @@ impl<'a> Chain<'a> {
         reports
     }
 
-    /// The chain as it is now, to be stored.
+    /// A snapshot of the chain, to be stored.
     pub fn snapshot(&self) -> Snapshot {
         let (rungs, swaps) = self.ladder.as_ref().map(Ladder::stored).unwrap_or_default();
         Snapshot { chain: self.stored(), rungs, swaps }
@@ -346,8 +343,8 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// The chain that was stored: it goes on exactly as the one that was not. A state that no
-    /// chain of `problem` can be in is an error.
+    /// Restores a stored chain, which continues bit for bit. Returns an error if the state is not
+    /// valid for `problem`.
     pub fn restore(problem: &'a Problem, snapshot: Snapshot) -> Outcome<Self> {
         snapshot.check(problem)?;
         let Snapshot { chain, rungs, swaps } = snapshot;
@@ -388,7 +385,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// What share of all work each kind of move does.
+/// Sets the proportion of the total work of each kind of move.
 fn share_work(reports: &mut [MoveReport]) {
     let all: u64 = reports.iter().map(|report| report.tally.work).sum();
     let share = |work: u64| work as f64 / all.max(1) as f64;

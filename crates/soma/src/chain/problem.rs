@@ -1,4 +1,4 @@
-//! A release and a model that fit each other, and what is wanted of them.
+//! A release with a model, and the requested outputs.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Summary {
         }
     }
 
-    /// Of the values, which are sorted.
+    /// The summary of sorted values.
     fn of(self, sorted: &[f64]) -> f64 {
         let n = sorted.len() as f64;
         let mean = || sorted.iter().sum::<f64>() / n;
@@ -57,26 +57,26 @@ impl Summary {
     }
 }
 
-/// A release with a model: what a chain works on.
+/// A release with a model: the target of a chain.
 #[derive(Debug, Clone)]
 pub struct Problem {
     release: Release,
     /// The model of a record.
     given: Arc<dyn Model>,
-    /// The model of what the release is about: records, or slots for them.
+    /// The model of the records of the release, or of slots if their number is unknown.
     model: Arc<dyn Model>,
     fixed: Option<Vec<f64>>,
     summaries: Vec<Summary>,
     derived: Option<Arc<Derived>>,
-    /// The same with counts of cells in the place of records; or why there is no such thing.
+    /// The problem with counts of cells instead of records; or the reason why there is none.
     counts: Result<Arc<CountProblem>, String>,
-    /// Whether the records themselves are asked for.
+    /// Whether the records are to be stored.
     wants_records: bool,
 }
 
 impl Problem {
-    /// The posterior of the model's theta given the release. Where the model has no parameters,
-    /// that of the mean and standard deviation of the records.
+    /// The posterior of the model's theta given the release. If the model has no parameters, of the
+    /// mean and the standard deviation of the records.
     pub fn new(release: Release, model: Arc<dyn Model>) -> Result<Self, Invalid> {
         let slots = usize::from(release.slotted().is_some());
         let (has, needs) = (model.record_dim(), release.query().record_dim() - slots);
@@ -121,7 +121,7 @@ impl Problem {
         Ok(problem)
     }
 
-    /// The same with theta held at `theta`; the draws are then `summaries` of the records.
+    /// Fixes theta; the draws are then `summaries` of the records.
     pub fn with_fixed(mut self, theta: Vec<f64>, summaries: Vec<Summary>) -> Result<Self, Invalid> {
         let names = self.model.parameters();
         if theta.len() != names.len() {
@@ -139,7 +139,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// The same with records to be imputed whatever the kernel, since they are to be stored.
+    /// Requires imputed records for every kernel, since they are to be stored.
     pub fn with_records(self) -> Self {
         Problem { wants_records: true, ..self }
     }
@@ -149,7 +149,7 @@ impl Problem {
         self.wants_records
     }
 
-    /// The problem with counts of cells in the place of records; or why there is no such thing.
+    /// The problem with counts of cells instead of records; or the reason why there is none.
     pub fn counts(&self) -> Result<&CountProblem, String> {
         if self.wants_records {
             return Err("the records are to be stored".into());
@@ -157,7 +157,7 @@ impl Problem {
         self.counts.as_deref().map_err(String::clone)
     }
 
-    /// The same with quantities derived from the outputs: named expressions, in order.
+    /// Adds derived quantities: named expressions of the outputs, in order.
     pub fn with_derived_quantities(
         mut self,
         expressions: &[(String, String)],
@@ -167,7 +167,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// The same question of another release.
+    /// The same problem with another release.
     pub fn with_release(&self, release: Release) -> Result<Self, Invalid> {
         let mut other = Problem::new(release, self.given.clone())?;
         other.wants_records = self.wants_records;
@@ -178,7 +178,7 @@ impl Problem {
         Ok(other)
     }
 
-    /// What was published.
+    /// The release.
     pub fn release(&self) -> &Release {
         &self.release
     }
@@ -188,13 +188,13 @@ impl Problem {
         self.model.as_ref()
     }
 
-    /// theta, if it is held fixed.
+    /// theta, if it is fixed.
     pub fn fixed(&self) -> Option<&[f64]> {
         self.fixed.as_deref()
     }
 
-    /// The names of what a draw holds: theta, or summaries of the records where it is fixed; and the
-    /// number of records, where that is not public; and derived quantities.
+    /// The names of the outputs: theta, or summaries of the records if theta is fixed; the number
+    /// of records if it is unknown; and derived quantities.
     pub fn outputs(&self) -> Vec<String> {
         let mut names = self.plain_outputs();
         names.extend(self.derived.iter().flat_map(|derived| derived.names().to_vec()));
@@ -219,7 +219,7 @@ impl Problem {
         names
     }
 
-    /// How many values a draw holds.
+    /// The number of outputs.
     pub fn output_count(&self) -> usize {
         let derived = self.derived.as_ref().map_or(0, |derived| derived.names().len());
         self.plain_output_count() + derived
@@ -236,12 +236,12 @@ impl Problem {
         own + usize::from(self.release.slotted().is_some())
     }
 
-    /// What a draw holds of a state.
+    /// The outputs of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
         self.with_derived(self.plain_output(theta, records))
     }
 
-    /// What a draw holds with the quantities that are derived from it.
+    /// Appends the derived quantities to the outputs.
     pub(crate) fn with_derived(&self, mut draw: Vec<f64>) -> Vec<f64> {
         if let Some(derived) = &self.derived {
             derived.extend(&mut draw);
@@ -271,8 +271,8 @@ impl Problem {
         out
     }
 
-    /// Records drawn from the model at theta, for simulation: of a number that is drawn from its
-    /// prior, where it is not public.
+    /// Simulates records from the model at theta. If their number is unknown, it is drawn from its
+    /// prior.
     pub(crate) fn simulate_records(&self, theta: &[f64], rng: &mut Rng) -> Outcome<Vec<f64>> {
         let d = self.model.record_dim();
         let mut records = vec![0.0; self.release.n() * d];
@@ -286,7 +286,7 @@ impl Problem {
         Ok(records)
     }
 
-    /// Coordinate c of all records that are wanted, as a user reads them.
+    /// Coordinate c of all records that are present, in the user's units.
     fn shown_column(
         &self,
         records: &Records,
@@ -303,7 +303,7 @@ impl Problem {
         column
     }
 
-    /// What a draw of counts holds, the counts being those of the records.
+    /// The outputs of a chain of counts, computed from records.
     fn counted(&self, problem: &CountProblem, theta: &[f64], records: &Records) -> Vec<f64> {
         let parts = self.release.published_parts().iter();
         let Some(cells) = parts.filter_map(|part| part.query().cells()).next() else {

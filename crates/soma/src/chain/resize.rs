@@ -1,4 +1,4 @@
-//! Moves of the number of records, where it is not public.
+//! Moves of the number of records, if it is unknown.
 
 use rand::RngExt;
 use rand::seq::index;
@@ -11,17 +11,17 @@ use crate::numeric::accept::accepts;
 use crate::release::NoiseUnits;
 use crate::rng::Rng;
 
-/// Moves in one iteration.
+/// Moves per iteration.
 const PROPOSALS: u64 = 8;
 
-/// Fills k empty slots, or empties k that hold a record, for k = 1, 2, 4, ... up to half of the slots.
+/// Fills k empty slots, or empties k occupied ones, for k = 1, 2, 4, ... up to half of the slots.
 ///
-/// A sweep changes the number of records by one at a time. Where the release says little of it, that
-/// is a random walk of many steps. An empty slot holds a draw of the model already (see
-/// `model/slots.rs`), so that k of them can be filled at once. The size k and the direction are drawn
-/// whatever the state is, and the slots uniformly: from n to n + k by one of C(N - n, k) choices, and
-/// back by one of C(n + k, k). With the potential phi, relative to proposals that hold a record with
-/// probability q, the Metropolis ratio is
+/// A sweep changes the number of records by one at a time. If the release is vague about it, that
+/// is a slow random walk. An empty slot already holds a draw from the model (see `model/slots.rs`),
+/// so k of them can be filled at once. The size k and the direction are drawn independently of the
+/// state, and the slots uniformly: from n to n + k by one of C(N - n, k) choices, and back by one
+/// of C(n + k, k). With the potential phi, relative to proposals that are occupied with probability
+/// q, the Metropolis ratio is
 ///
 /// > exp(phi - phi') (q / (1 - q))^k C(N - n, k) / C(n + k, k),
 ///
@@ -66,7 +66,8 @@ pub(super) fn resize(problem: &Problem, state: &mut State, rng: &mut Rng) -> Out
         }
         let potential = release.potential();
         let gain = potential.cost(state.records.residual()) - potential.cost(&residual);
-        // C(m, k) of the slots that were left, over C(m', k) of those on the other side after it.
+        // C(m, k) of the m slots of the kind that changes, over C(m', k) of the other kind
+        // afterwards.
         let other = slots - from.len() + count;
         let choices = ln_choose(from.len(), count) - ln_choose(other, count);
         let odds = (share / (1.0 - share)).ln() * count as f64;

@@ -1,7 +1,7 @@
-//! Many chains, over threads.
+//! Runs many chains on several threads.
 //!
-//! Chain c draws from random stream c and from nothing else, so that its draws are the same for
-//! any number of threads, and for any choice of chains that are run beside it.
+//! Chain c draws from random stream c only, so its draws do not depend on the number of threads or
+//! on which other chains are run.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -15,12 +15,12 @@ use crate::error::{Failure, Invalid, Outcome};
 use crate::interrupt::{self, Halt, Interrupted};
 use crate::kernel::{Counts, KernelChoice};
 
-/// How a run is made.
+/// Settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How records are imputed.
+    /// The kernel of the records.
     pub kernel: KernelChoice,
-    /// How theta is moved.
+    /// The theta updates.
     #[serde(default)]
     pub moves: MovesChoice,
     /// The number of chains.
@@ -29,9 +29,9 @@ pub struct Settings {
     pub warmup: u64,
     /// Draws kept of each chain.
     pub draws: u64,
-    /// One iteration in so many is kept.
+    /// The thinning interval: one iteration in this many is kept.
     pub thin: u64,
-    /// Names the random streams: the same seed gives the same draws.
+    /// Determines the random streams: the same seed gives the same draws.
     pub seed: u64,
 }
 
@@ -43,16 +43,16 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The most iterations of a chain: far more than anybody can wait for.
+    /// The largest number of iterations of a chain.
     const MOST: u64 = 1 << 48;
 
-    /// Whether a run of `problem` can be made so.
+    /// Whether the settings are valid for `problem`.
     pub fn check(&self, problem: &Problem) -> Result<(), Invalid> {
         self.check_engine(problem)?;
         self.check_for(problem.release().n())
     }
 
-    /// Whether a run of `n` records can be made so.
+    /// Whether the settings are valid for `n` records.
     pub fn check_for(&self, n: usize) -> Result<(), Invalid> {
         let at_least_one = |field: &str, value: u64| match value {
             0 => Err(Invalid::new(field, "must be positive", value, "a whole number from 1 up")),
@@ -73,12 +73,12 @@ impl Settings {
         self.kernel.check(n)
     }
 
-    /// All iterations of a chain.
+    /// The total number of iterations of a chain.
     pub fn iterations(&self) -> u64 {
         self.warmup + self.draws * self.thin
     }
 
-    /// How many draws a chain has kept after so many iterations.
+    /// The number of draws kept after `iteration` iterations.
     pub fn draws_after(&self, iteration: u64) -> u64 {
         iteration.saturating_sub(self.warmup) / self.thin
     }
@@ -89,46 +89,45 @@ impl Settings {
 pub struct Draw {
     /// In the order of [`Problem::outputs`].
     pub values: Vec<f64>,
-    /// What the sweeps did since the draw before: nothing, if there was none.
+    /// The counts of the sweeps since the previous draw; zero if there was none.
     pub counts: Counts,
-    /// The share of proposals taken in these sweeps, or in the last one before them if there was
-    /// none.
+    /// The acceptance rate in these sweeps, or in the last one before them if there was none.
     pub acceptance: f64,
-    /// The log density of the released values given the imputed records, normalised, in the unit
-    /// of the release.
+    /// The normalised log density of the released values given the imputed records, in the units of
+    /// the release.
     pub log_density: f64,
 }
 
-/// What a run reports to, and is told by.
+/// The callbacks of a run.
 ///
-/// Its methods are called from the threads of the run. Calls about one chain come in the order in
-/// which things happen; calls about different chains come in any order.
+/// They are called from the threads of the run. Calls for one chain come in order; calls for
+/// different chains come in any order.
 pub trait Observer: Sync {
-    /// A chain is about to begin: the state to go on from, if it was stored.
+    /// Called before a chain begins. Returns the state to resume from, if it was stored.
     fn begin(&self, chain: usize) -> Outcome<Option<EngineSnapshot>> {
         let _ = chain;
         Ok(None)
     }
 
-    /// A draw was kept; `state` is what it was taken of.
+    /// Called for each kept draw; `state` is the chain.
     fn draw(&self, chain: usize, draw: Draw, state: &Engine) -> Outcome;
 
-    /// An iteration was made, in warm-up or after it; if its draw was kept, that has been seen.
-    /// A snapshot taken here goes on from here.
+    /// Called after each iteration, in warm-up or after it, and after `draw` if a draw was kept. A
+    /// snapshot taken here resumes from here.
     fn step(&self, chain: usize, state: &Engine) -> Outcome {
         let _ = (chain, state);
         Ok(())
     }
 
-    /// A chain has come to its end, or was stopped before it: in the middle of an iteration, if
-    /// [`Engine::is_whole`] says no.
+    /// Called when a chain has ended or was stopped. The last iteration is incomplete if
+    /// [`Engine::is_whole`] is false.
     fn end(&self, chain: usize, state: &Engine) -> Outcome {
         let _ = (chain, state);
         Ok(())
     }
 
-    /// Whether to stop now. Asked before each iteration, and some times a second while one is
-    /// made: an iteration that then goes on for long is broken off, and lost.
+    /// Whether to stop now. Called before each iteration and several times a second during one; a
+    /// long iteration is interrupted and lost.
     fn stop(&self) -> bool {
         false
     }
@@ -141,7 +140,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Room for the draws of `chains` chains.
+    /// An empty collection for `chains` chains.
     pub fn new(chains: usize) -> Self {
         Collected { chains: (0..chains).map(|_| Mutex::default()).collect() }
     }
@@ -162,7 +161,7 @@ impl Observer for Collected {
 
 /// Runs all chains of `settings` on at most `threads` threads.
 ///
-/// The first failure, in a model or in the observer, stops all chains and is returned.
+/// The first error, of a model or of the observer, stops all chains and is returned.
 pub fn run(
     problem: &Problem,
     settings: &Settings,
@@ -172,7 +171,7 @@ pub fn run(
     run_chains(problem, settings, 0..settings.chains, threads, observer)
 }
 
-/// Runs some of the chains of `settings`: the others may be run elsewhere.
+/// Runs some of the chains of `settings`; the others may be run elsewhere.
 pub fn run_chains(
     problem: &Problem,
     settings: &Settings,

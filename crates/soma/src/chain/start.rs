@@ -1,11 +1,11 @@
-//! Where a chain starts.
+//! The initial state of a chain.
 
 use super::Problem;
 use crate::error::Outcome;
 use crate::kernel::Records;
 use crate::rng::Rng;
 
-/// theta near what the release says, dispersed between chains; or as it is fixed.
+/// theta from an overdispersed distribution near the release; or its fixed value.
 pub(super) fn theta(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
     if let Some(theta) = problem.fixed() {
         return Ok(theta.to_vec());

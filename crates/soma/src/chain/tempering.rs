@@ -17,61 +17,61 @@ use crate::release::potential::{Norm, Potential};
 use crate::rng::Rng;
 use crate::stored::{Check, MOST_COUNTED, ensure};
 
-/// A ladder of chains on the same release with wider noise, which exchange states.
+/// A ladder of chains on the same release with wider noise, which swap states.
 ///
-/// A sharp release of few records leaves a thin surface of records that match it, often in separate
-/// pieces (which records lie beyond a clamp, and which do not), and no move of one chain goes from
-/// piece to piece. Under noise that is wide enough it does. Rung k of the ladder is a chain whose
-/// noise scales are f_k times those of the release, f_0 = 1 < f_1 < f_2 ...; rung 0 is the chain
-/// that draws are taken of. The joint law of all rungs is the product of their posteriors. Each
-/// rung's own iteration leaves it invariant, and so does a swap of the states of two neighbours
-/// that is accepted with probability
+/// A sharp release of few records concentrates the posterior on a thin surface of records that
+/// match it, often in separate pieces (which records lie beyond a clamp, and which do not). No move
+/// of one chain crosses between the pieces; under wide noise it does. Rung k of the ladder is a
+/// chain whose noise scales are f_k times those of the release, f_0 = 1 < f_1 < f_2 ...; draws are
+/// taken from rung
+/// 0. The target is the product of the posteriors of all rungs. Each rung's own iteration leaves it
+///    invariant, and so does a swap of the states of two neighbours that is accepted with
+///    probability
 ///
 /// > min(1, eta_i(x_j) eta_j(x_i) / (eta_i(x_i) eta_j(x_j))),
 ///
-/// the Metropolis ratio of an exchange: prior and model cancel, and so do the normalising constants
-/// of the noise. (Geyer 1991, Markov chain Monte Carlo maximum likelihood. Even and odd pairs take
-/// turns: Okabe, Kawata, Okamoto and Mikami 2001.)
+/// the Metropolis ratio of a swap: prior and model cancel, and so do the normalising constants of
+/// the noise. (Geyer 1991, Markov chain Monte Carlo maximum likelihood. Even and odd pairs
+/// alternate: Okabe, Kawata, Okamoto and Mikami 2001.)
 ///
-/// An iteration costs as much as one of every rung.
+/// An iteration costs one iteration of every rung.
 #[derive(Debug)]
 pub(super) struct Ladder {
     /// f_1, f_2, ...
     factors: Vec<f64>,
     /// The hot rungs.
     rungs: Vec<Chain<'static>>,
-    /// Of each hot rung with the one below it.
+    /// The swaps of each hot rung with the one below it.
     swaps: Vec<Swaps>,
 }
 
-/// What the swaps of a rung with the one below it did after warm-up.
+/// The counts of swaps of a rung with the one below it, after warm-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Swaps {
     pub(super) proposed: u64,
     pub(super) accepted: u64,
 }
 
-/// Up to so many records a ladder is affordable; of more, the moves of theta and all records
-/// together do what a ladder would.
+/// The largest number of records for a ladder. With more, the joint updates of theta and all
+/// records cross instead.
 const MOST_RECORDS: usize = 64;
 
-/// A release is sharp where the statistic of one record ranges over so many noise scales.
+/// A release is sharp if the statistic of one record ranges over this many noise scales.
 const SHARP: f64 = 8.0;
 
-/// On the hottest rung it ranges over so many.
+/// The range on the hottest rung, in its noise scales.
 const SOFT: f64 = 2.0;
 
-/// The ratio of the noise scales of two neighbours for a release of one number. The potential of a
-/// release of K numbers varies by its mean over sqrt(K), so that the steps have to be smaller.
+/// The ratio of the noise scales of neighbours for a release of one number. The relative standard
+/// deviation of the potential of K numbers is of order 1 / sqrt(K), so the steps shrink with K.
 const RATIO: f64 = 4.0;
 
-/// The most hot rungs.
+/// The largest number of hot rungs.
 const MOST_RUNGS: usize = 12;
 
-/// Over how many noise scales the statistic of one record ranges, where the posterior may be in
-/// pieces: where the release is sharp and has few records. Not for counts in bins: records that
-/// change their bin one at a time lead from any counts to any others that fit the release about as
-/// well.
+/// The range of the statistic of one record, in noise scales, if the posterior may be in separate
+/// pieces: if the release is sharp and has few records. Not for counts in bins: single records that
+/// change their bin connect all counts that fit the release about equally well.
 fn sharpness(problem: &Problem) -> Option<f64> {
     let release = problem.release();
     if release.n() > MOST_RECORDS || release.query().bins().is_some() {
@@ -83,14 +83,14 @@ fn sharpness(problem: &Problem) -> Option<f64> {
     (sharpness >= SHARP).then_some(sharpness)
 }
 
-/// Whether the posterior may be in pieces between which only a ladder leads.
+/// Whether the posterior may be in separate pieces that only a ladder connects.
 pub(super) fn may_be_in_pieces(problem: &Problem) -> bool {
     sharpness(problem).is_some()
 }
 
-/// By how much the noise of each hot rung is wider than that of the release: nothing, if the
-/// posterior is in one piece; nor if the potential is neither L1 nor L2, so that wider noise is not
-/// of the same family, or if the ladder would have too many rungs.
+/// The factors f_k of the hot rungs. Empty if the posterior is connected, if the potential is
+/// neither L1 nor L2 (wider noise would leave the family), or if the ladder would have too many
+/// rungs.
 fn factors(problem: &Problem) -> Vec<f64> {
     let is_norm = problem.release().potential().norm().is_some();
     let Some(sharpness) = sharpness(problem).filter(|it| is_norm && it.is_finite()) else {
@@ -105,13 +105,13 @@ fn factors(problem: &Problem) -> Vec<f64> {
     (1..=rungs).map(|k| (span * k as f64 / rungs as f64).exp()).collect()
 }
 
-/// The problem with noise that is `factor` times as wide.
+/// The problem with noise scales multiplied by `factor`.
 fn heated(problem: &Problem, factor: f64) -> Outcome<Problem> {
     Ok(problem.with_release(problem.release().widened(factor)?)?)
 }
 
 impl Ladder {
-    /// The hot rungs of `problem`, if its release asks for any; `begin` starts one of them.
+    /// The hot rungs of `problem`, if it needs any; `begin` starts one of them.
     pub(super) fn new(
         problem: &Problem,
         rng: &mut Rng,
@@ -127,8 +127,8 @@ impl Ladder {
         Ok((!ladder.rungs.is_empty()).then_some(ladder))
     }
 
-    /// One iteration of every hot rung, and then swaps of every other pair of neighbours; the
-    /// coldest of all is `cold`, the state of `problem`.
+    /// One iteration of every hot rung, then swaps of every other pair of neighbours; `cold` is the
+    /// state of rung 0, of `problem`.
     pub(super) fn step(
         &mut self,
         problem: &Problem,
@@ -162,8 +162,8 @@ impl Ladder {
         Ok(())
     }
 
-    /// What the swaps of the two neighbours did that swap least, after warm-up, with the work of
-    /// all hot rungs. A ladder leads no further than its weakest step.
+    /// The swaps after warm-up of the pair that swaps least, with the work of all hot rungs: the
+    /// weakest link limits the ladder.
     pub(super) fn tally(&self) -> Tally {
         let reports = self.rungs.iter().flat_map(|rung| rung.moves());
         let work = reports.map(|report| report.tally.work).sum();
@@ -173,12 +173,12 @@ impl Ladder {
         Tally { proposed, accepted, work }
     }
 
-    /// All that a checkpoint holds of the hot rungs.
+    /// The stored state of the hot rungs.
     pub(super) fn stored(&self) -> (Vec<Stored>, Vec<Swaps>) {
         (self.rungs.iter().map(Chain::stored).collect(), self.swaps.clone())
     }
 
-    /// Whether these are the hot rungs of the stored chain `cold`, of `problem`.
+    /// Whether these are valid hot rungs of the stored chain `cold`, of `problem`.
     pub(super) fn check(
         problem: &Problem,
         rungs: &[Stored],
@@ -187,7 +187,7 @@ impl Ladder {
     ) -> Check {
         let counted = |it: &Swaps| it.accepted <= it.proposed && it.proposed < MOST_COUNTED;
         let fits = swaps.len() == rungs.len() && swaps.iter().all(counted);
-        ensure(fits, "the counts of the swaps do not fit each other")?;
+        ensure(fits, "the counts of the swaps are inconsistent")?;
         if rungs.is_empty() {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl Ladder {
         Ok(())
     }
 
-    /// The ladder that was stored, of `problem`, for which [`check`](Ladder::check) holds.
+    /// Restores the ladder of `problem`, after [`check`](Ladder::check).
     pub(super) fn restore(
         problem: &Problem,
         stored: Vec<Stored>,
@@ -221,9 +221,9 @@ impl Ladder {
     }
 }
 
-/// The logarithm of the Metropolis ratio of a swap. A state whose potential is phi at its own scale
-/// has the potential phi r at a scale that is 1 / r times as wide under an L1 potential, and phi r^2
-/// under L2; `ratio` is the colder scale over the hotter one.
+/// The logarithm of the Metropolis ratio of a swap. `ratio` r is the colder noise scale over the
+/// hotter one. A potential phi at the colder scale becomes phi r at the hotter one under L1, and
+/// phi r^2 under L2.
 fn log_ratio(cold: &State, hot: &State, potential: &Potential, ratio: f64) -> f64 {
     let ratio = if potential.norm() == Some(Norm::L2) { ratio * ratio } else { ratio };
     let [own, other] = [cold, hot].map(|state| potential.cost(state.records.residual()));

@@ -1,4 +1,4 @@
-//! `kernel = "auto"`: the kernels are tried in warm-up, and one is taken.
+//! `kernel = "auto"`: a trial of the kernels in warm-up, which chooses one.
 
 mod theta;
 
@@ -12,73 +12,73 @@ use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
 
-/// How many sweeps the records are followed for.
+/// The number of lags of the autocorrelations.
 const LAGS: usize = 8;
 
-/// The most often that each candidate gets a turn.
+/// The largest number of rounds; each candidate has one turn per round.
 const MOST_ROUNDS: u64 = 16;
 
-/// So many records are followed for each candidate, at least.
+/// The smallest number of records followed per candidate.
 const FOLLOWED: usize = 6000;
 
-/// Up to so many records it is their means and quantiles that are followed: what one of them loses
-/// another may have won. Of more records there would be too few sweeps to tell.
+/// Up to this number of records the trial follows their means and quantiles, since records are
+/// exchanged among places. With more records there would be too few sweeps to estimate these.
 const FEW: usize = 24;
 
 /// The mean, the extremes and the quartiles.
 const MARKS: usize = 6;
 
-/// The price of drawing a record from which on the trial is kept short.
+/// The cost of drawing a record above which the trial is short.
 const DEAR: f64 = 10.0;
 
-/// A sweep is taken to leave at least so much: less cannot be told from nothing.
+/// The smallest autocorrelation of a sweep: smaller ones cannot be told from zero.
 const LEAST_LEFT: f64 = 0.02;
 
-/// When in warm-up the trial begins: after the moves of theta have been chosen.
+/// The start of the trial as a fraction of warm-up: after the theta updates have been chosen.
 pub(super) const KERNEL_TRIAL: f64 = 0.625;
 
-/// The work of an iteration besides its sweep and the moves of theta, in passes over one record.
+/// The work of an iteration besides its sweep and the theta updates, in passes over one record.
 pub const ITERATION_WORK: f64 = 60.0;
 
-/// What was found of a kernel.
+/// The results of one candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// The name of the kernel.
     pub kernel: String,
-    /// Effective draws per sweep: 1 / (1 + 2 (r_1 + r_2 + ...)), where r_k is the correlation of a
-    /// record with the one in its place k sweeps later, or of means and quantiles of few records.
+    /// Effective draws per sweep: 1 / (1 + 2 (r_1 + r_2 + ...)), where r_k is the lag-k
+    /// autocorrelation of the record at a place, or of means and quantiles of few records.
     pub draws_per_sweep: f64,
-    /// Effective draws per iteration, in which the moves of theta renew things too.
+    /// Effective draws per iteration, which includes the theta updates.
     pub draws_per_iteration: f64,
-    /// The work of an iteration with this kernel, the moves of theta included, in passes over one
+    /// The work of an iteration with this kernel, including the theta updates, in passes over one
     /// record.
     pub work: f64,
     /// Effective draws per unit of work, relative to the best candidate.
     pub merit: f64,
 }
 
-/// Which kernel `auto` took, and why.
+/// The kernel chosen by `auto`, and the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
     /// The name of the kernel.
     pub kernel: String,
-    /// All that were tried: none, if the warm-up was too short.
+    /// The results of all candidates; empty if the warm-up was too short.
     pub tried: Vec<Tried>,
 }
 
-/// A trial of kernels, after the middle of warm-up.
+/// A trial of kernels, in the second half of warm-up.
 ///
-/// Each iteration of it makes sweeps of one candidate, all of which leave the law of the records
-/// invariant; work is counted, not clocked, so that the same seed takes the same kernel anywhere.
-/// After the trial the kernel is never changed again.
+/// Each iteration of it makes sweeps of one candidate. All candidates leave the conditional of the
+/// records invariant. Work is counted and not timed, so that the same seed chooses the same kernel
+/// on every machine. After the trial the kernel is fixed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Trial {
     from: u64,
     rounds: u64,
-    /// How often the records are followed in one turn.
+    /// How often the records are followed per turn.
     repeats: usize,
     candidates: Vec<Candidate>,
-    /// How theta was moved, unless it is fixed.
+    /// The theta updates, unless theta is fixed.
     theta: Option<ThetaMoves>,
     iterations: u64,
     chosen: Option<Chosen>,
@@ -90,22 +90,22 @@ struct Candidate {
     kernel: Kernel,
     sweeps: u64,
     work: f64,
-    /// For each coordinate of a record, or each mark of it: its variance, and its covariances with
-    /// what there is 1, 2, ... sweeps later, all summed over what was followed.
+    /// For each coordinate of a record, or each summary of it: its variance and its autocovariances
+    /// at lags 1, 2, ..., summed over all that was followed.
     variance: Vec<f64>,
     covariances: Vec<[f64; LAGS]>,
     followed: f64,
 }
 
 impl Trial {
-    /// A trial in a warm-up of so many iterations on the records of `problem`.
+    /// The trial in a warm-up of `warmup` iterations on the records of `problem`.
     pub(super) fn new(warmup: u64, problem: &Problem) -> Outcome<Self> {
         let n = problem.release().n();
         let candidates = KernelChoice::candidates(n);
         let turns = candidates.len() as u64;
         let mut enough = FOLLOWED.div_ceil(n);
         if problem.model().price(n).draw > DEAR {
-            // Sweeps are dear, so that those of the trial are about as many as those of warm-up.
+            // Sweeps are expensive, so the trial makes about as many as the rest of warm-up.
             enough = enough.min((warmup / turns) as usize / LAGS).max(1);
         }
         let rounds = (warmup / (4 * turns)).min(MOST_ROUNDS).min(enough.max(2) as u64);
@@ -133,7 +133,7 @@ impl Trial {
         })
     }
 
-    /// Whether this is a trial in a warm-up of so many iterations.
+    /// Whether this is a valid trial in a warm-up of `warmup` iterations.
     pub(super) fn check(&self, problem: &Problem, warmup: u64) -> Check {
         let begun = Trial::new(warmup, problem).map_err(|failure| failure.to_string())?;
         let plan = |trial: &Trial| (trial.from, trial.rounds, trial.repeats, trial.theta.is_some());
@@ -141,26 +141,32 @@ impl Trial {
         let candidates = KernelChoice::candidates(problem.release().n());
         let turns = self.rounds * candidates.len() as u64;
         if self.chosen.is_some() {
-            return ensure(self.iterations == turns, "a kernel was taken before its time");
+            return ensure(
+                self.iterations == turns,
+                "a kernel was chosen before the end of the trial",
+            );
         }
         ensure(self.iterations < turns, "the trial of kernels did not end")?;
         let tried = self.candidates.iter().map(|candidate| candidate.choice);
-        ensure(tried.eq(candidates), "other kernels are tried")?;
+        ensure(tried.eq(candidates), "the trial has other candidates")?;
         for Candidate { choice, kernel, variance, covariances, .. } in &self.candidates {
-            ensure(kernel.is_of(*choice), "another kernel is tried")?;
-            ensure(variance.len() == covariances.len(), "the figures of a kernel do not fit")?;
+            ensure(kernel.is_of(*choice), "a candidate of the trial is another kernel")?;
+            ensure(
+                variance.len() == covariances.len(),
+                "the figures of a candidate are inconsistent",
+            )?;
             kernel.check(problem.release())?;
         }
         let p = problem.model().parameters().len();
         self.theta.as_ref().map_or(Ok(()), |theta| theta.check(p))
     }
 
-    /// Which kernel was taken, once one was.
+    /// The chosen kernel, after the trial.
     pub(super) fn chosen(&self) -> Option<&Chosen> {
         self.chosen.as_ref()
     }
 
-    /// Whether this iteration is one of the trial.
+    /// Whether the trial runs in this iteration.
     pub(super) fn is_on(&self, iteration: u64) -> bool {
         self.chosen.is_none() && iteration >= self.from
     }
@@ -187,7 +193,7 @@ impl Trial {
         Ok((sweeps.counts, candidate.work - before))
     }
 
-    /// The kernel to begin with.
+    /// The initial kernel.
     pub(super) fn first(&self) -> KernelChoice {
         match self.chosen {
             Some(_) => KernelChoice::Auto.settled(),
@@ -195,9 +201,8 @@ impl Trial {
         }
     }
 
-    /// An iteration of the trial is over, in which the `moves` of theta led from `before` to
-    /// `after` and did so much work. Returns the kernel that was taken, once all have had their
-    /// turns.
+    /// Called at the end of an iteration of the trial, in which the theta updates, the `moves`, led
+    /// from `before` to `after` and cost `work`. Returns the chosen kernel at the end of the trial.
     pub(super) fn learn(
         &mut self,
         before: &[f64],
@@ -225,7 +230,7 @@ impl Trial {
     }
 }
 
-/// What the sweeps of an iteration need, and what they did.
+/// The arguments and results of the sweeps of an iteration.
 struct Sweeps<'a> {
     records: &'a mut Records,
     proposals: &'a mut dyn Proposals,
@@ -270,7 +275,7 @@ impl Candidate {
         Ok(())
     }
 
-    /// Makes as many sweeps as `repeats` of [`follow`](Candidate::follow) would, and follows the
+    /// Makes as many sweeps as `repeats` calls of [`follow`](Candidate::follow), and follows the
     /// mean and some quantiles of each coordinate.
     fn follow_marks(&mut self, repeats: usize, at: &mut Sweeps) -> Outcome {
         let n = at.records.n();
@@ -305,7 +310,7 @@ impl Candidate {
         Ok(())
     }
 
-    /// Effective draws per sweep, of what is slowest.
+    /// Effective draws per sweep, the minimum over coordinates.
     fn draws_per_sweep(&self) -> f64 {
         let columns = self.variance.iter().zip(&self.covariances);
         columns
@@ -316,8 +321,8 @@ impl Candidate {
             .fold(1.0, f64::min)
     }
 
-    /// What was found, with the merit not yet relative to the best. A sweep of the first candidate,
-    /// which the moves of theta were chosen with, is worth `first` draws.
+    /// The results, with an absolute merit. A sweep of the first candidate, with which the theta
+    /// updates were chosen, is worth `first` draws.
     fn judged(&self, first: f64, theta: Option<&ThetaMoves>, moves: &Schedule) -> Tried {
         let draws_per_sweep = self.draws_per_sweep();
         let draws_per_iteration = match (theta, moves.outlook()) {
@@ -338,19 +343,19 @@ impl Candidate {
     }
 }
 
-/// The effective draws of steps that leave a part, or the part that steps of so many draws leave.
+/// The effective draws per step at an autocorrelation, and its inverse: the same formula.
 fn other(of: f64) -> f64 {
     (1.0 - of) / (1.0 + of)
 }
 
-/// The logarithm of what a sweep leaves that is worth so many draws.
+/// The log autocorrelation of a sweep that is worth `draws` effective draws.
 fn decay(draws: f64) -> f64 {
     other(draws).clamp(LEAST_LEFT, 1.0 - 1e-6).ln()
 }
 
-/// 1 / (1 + 2 (r_1 + r_2 + ...)) of the correlations, of which the first are given, estimated from
-/// so many that were `followed`. They are taken to fall as they did last from where they end, and
-/// to be nothing from where they are lost in their error.
+/// 1 / (1 + 2 (r_1 + r_2 + ...)) from the first autocorrelations, estimated from `followed` values.
+/// Beyond the last lag they are extrapolated geometrically; they are truncated at the first that is
+/// within its standard error of zero.
 fn draws_per_sweep(correlations: &[f64; LAGS], followed: f64) -> f64 {
     let error = 2.0 / followed.sqrt();
     let mut sum = 0.0;

@@ -9,8 +9,8 @@ use crate::release::mechanism::Noise;
 use crate::release::query::Mean;
 use crate::release::{Aggregate, Mechanism};
 
-/// Two uniform records whose clamped sum is published sharply: one lies beyond each clamp, or both
-/// between them on a thin line.
+/// Two uniform records whose clamped sum is released sharply: either one lies beyond each clamp, or
+/// both lie between them on a thin line.
 const RANGE: (f64, f64) = (0.38, 0.62);
 const CLAMP: (f64, f64) = (0.4, 0.6);
 
@@ -52,8 +52,8 @@ fn is_beyond(records: &[f64]) -> bool {
     low == 1 && high == 1
 }
 
-/// The coldest rung has the posterior of the release, and so has every other rung that of its own
-/// noise: the share of each piece is that of quadrature.
+/// Rung 0 samples the posterior of the release, and every other rung that of its own noise: the
+/// probability of each piece agrees with quadrature.
 #[test]
 fn every_rung_keeps_its_law() {
     const BATCHES: usize = 40;
@@ -123,7 +123,8 @@ fn swap_ratio_is_that_of_the_densities() {
     }
 }
 
-/// Soft releases and those of many records have no ladder, and the draws of the chain without one.
+/// Soft releases and releases of many records have no ladder; their draws equal those of a chain
+/// without one.
 #[test]
 fn ordinary_problems_have_no_ladder() {
     for (n, scale) in [(2, 1.0), (10, 0.5), (1000, 0.001)] {
@@ -140,8 +141,7 @@ fn ordinary_problems_have_no_ladder() {
     }
 }
 
-/// Where there should be a ladder and is none, the moves say so; where there is one, how far it
-/// leads.
+/// The reports tell whether a ladder is missing and, if there is one, how well it swaps.
 #[test]
 fn a_missing_ladder_is_told() {
     let told = |scale: f64, choice: MovesChoice| {
@@ -174,8 +174,8 @@ fn factors_reach_from_sharp_to_soft() {
     }
 }
 
-/// A chain with a ladder is stored with all its rungs, in warm-up and after it, and goes on with
-/// the same draws.
+/// A chain with a ladder is stored with all its rungs, in warm-up and after it, and continues bit
+/// for bit.
 #[test]
 fn a_stored_ladder_goes_on_bit_for_bit() {
     let problem = normal(5, 0.01);

@@ -1,4 +1,4 @@
-//! The parts of records that clamping hides.
+//! Censored coordinates, re-imputed from truncated conditionals.
 
 use rand::RngExt;
 use rand_distr::{Exp1, StandardNormal};
@@ -9,14 +9,14 @@ use crate::error::Outcome;
 use crate::model::Transport;
 use crate::rng::Rng;
 
-/// The bounds beyond which a statistic does not feel a coordinate, where the query has some and
-/// the model can redraw what lies beyond.
+/// The clamping bounds of the coordinates, if the query clamps and the model can draw from the
+/// truncated conditionals.
 ///
-/// A record beyond a clamp enters the release only as the clamp. So its censored coordinate may be
-/// drawn anew from its law given theta, the other coordinates and that it lies beyond the clamp,
-/// and the statistics stay as they are: a Gibbs step, which leaves the joint posterior invariant
-/// and needs no acceptance. Made before the centred update, theta is drawn given the clamped
-/// records rather than given what they happen to be beyond the clamps.
+/// A coordinate beyond a clamp enters the release only as the clamp. It can be redrawn from its
+/// conditional given theta, the other coordinates and the event that it lies beyond the clamp; the
+/// statistics do not change. This is a Gibbs step, which leaves the joint posterior invariant and
+/// is always accepted. Before the centred update it makes theta depend on the clamped records only,
+/// and not on their current values beyond the clamps.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::chain) struct Bounds {
     low: Vec<f64>,
@@ -38,7 +38,7 @@ impl Bounds {
             .then_some(bounds)
     }
 
-    /// Redraws what is censored, in all records.
+    /// Redraws the censored coordinates of all records.
     pub(in crate::chain) fn redraw(
         &self,
         model: &dyn Transport,
@@ -56,7 +56,7 @@ impl Bounds {
                     }
                     let (mean, sd) = laws.of(j, record);
                     let gap = if is_above { self.high[j] - mean } else { mean - self.low[j] };
-                    // Where theta is so wild that there is no such law, the record stays.
+                    // If theta is so extreme that the conditional is not finite, the record stays.
                     if gap.is_finite() && sd.is_normal() {
                         let tail = sd * beyond(gap / sd, rng);
                         record[j] = if is_above { mean + tail } else { mean - tail };
@@ -68,7 +68,7 @@ impl Bounds {
     }
 }
 
-/// The laws of each coordinate of a normal record given the others.
+/// The conditionals of each coordinate of a normal record given the others.
 struct Conditionals {
     mean: Vec<f64>,
     precision: Vec<f64>,
@@ -79,7 +79,7 @@ impl Conditionals {
         let d = model.record_dim();
         let (mut mean, mut factor) = (vec![0.0; d], vec![0.0; d * d]);
         model.affine(theta, &mut mean, &mut factor);
-        // The inverse of the factor, column after column, and from it that of the covariance.
+        // The inverse of the Cholesky factor, column by column, and from it the precision matrix.
         let mut inverse = vec![0.0; d * d];
         for (c, column) in inverse.chunks_exact_mut(d).enumerate() {
             column[c] = 1.0;
@@ -105,9 +105,9 @@ impl Conditionals {
     }
 }
 
-/// A standard normal, given that it is larger than `low`: by rejection from the normal itself or,
-/// far out, from an exponential (Robert 1995). At least one try in three is taken; beyond 1e100 the
-/// law is `low` to the last digit.
+/// A standard normal truncated to values above `low`: by rejection from the normal or, in the tail,
+/// from an exponential (Robert 1995). The acceptance rate is at least one third; beyond 1e100 the
+/// draw equals `low` to the last digit.
 fn beyond(low: f64, rng: &mut Rng) -> f64 {
     if low.is_nan() || low >= 1e100 {
         return low;
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::rng;
 
-    /// Mean and mean square against the normal hazard, on both sides of the change of method.
+    /// Mean and mean square agree with the normal hazard, on both sides of the change of method.
     #[test]
     fn tails_are_those_of_the_normal() {
         let mut rng = rng::stream(5, 0);

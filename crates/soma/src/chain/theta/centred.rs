@@ -1,4 +1,4 @@
-//! theta given the records.
+//! The centred update: theta given the records.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use crate::chain::theta::{Setting, State, Tally, ThetaMove};
 use crate::error::Outcome;
 use crate::rng::Rng;
 
-/// The paper's update: theta moves given the records, which stay.
+/// The paper's update: theta moves given the records.
 ///
-/// Given the records, theta does not depend on the release, so that a move which leaves the law of
-/// theta given the records invariant, as [`Model::update`](crate::model::Model::update) does,
-/// leaves the joint posterior invariant. It mixes well where the release is sharp, and creeps
-/// where the noise hides what the imputed records seem to say.
+/// Given the records, theta is independent of the release. So an update that leaves the conditional
+/// of theta given the records invariant, as [`Model::update`](crate::model::Model::update) does,
+/// leaves the joint posterior invariant. It mixes well for sharp releases, and slowly if the
+/// privacy noise dominates.
 ///
-/// Where clamping hides parts of the records, these may be [redrawn](crate::chain::theta::censored)
-/// before it: a few such rounds come near to a draw of theta given the clamped records.
+/// Before it, [censored](crate::chain::theta::censored) coordinates may be redrawn: a few such
+/// rounds come close to a draw of theta given the clamped records.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(in crate::chain) struct Centred {
     pub(in crate::chain) redraws_censored: bool,
 }
 
-/// How often what is censored and theta are drawn in turn: each is cheap beside a sweep.
+/// Rounds of redrawing the censored coordinates and theta: each is cheap compared with a sweep.
 const ROUNDS: u64 = 3;
 
 impl Centred {

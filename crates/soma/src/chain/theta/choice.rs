@@ -1,17 +1,17 @@
-//! Which moves of theta a chain makes, as a user chooses.
+//! The theta updates of a chain, as chosen by a user.
 
 use serde::{Deserialize, Serialize};
 
-/// Which moves of theta a chain makes, as a user chooses.
+/// The theta updates of a chain, as chosen by a user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MovesChoice {
-    /// Those that earn their cost, found in warm-up.
+    /// Those with the best efficiency per unit of work, found in warm-up.
     #[default]
     Auto,
-    /// theta given the records and nothing else: the paper's chain.
+    /// theta given the records only: the paper's chain.
     Centred,
-    /// Centred and non-centred in turn.
+    /// Centred and non-centred updates in turn.
     Interwoven,
 }
 
@@ -28,7 +28,7 @@ impl MovesChoice {
         Self::NAMES[self as usize]
     }
 
-    /// The choice of this name.
+    /// The choice with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.name() == name)
     }

@@ -1,4 +1,4 @@
-//! theta and the Bartlett factors together, given the standardised noise.
+//! The Hamiltonian update of theta and the Bartlett factors, given the standardised noise.
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -19,20 +19,21 @@ use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
 
-/// Moves theta and the Bartlett factors by Hamiltonian trajectories, holding the standardised
-/// noise.
+/// Moves theta and the Bartlett factors by Hamiltonian trajectories, with the standardised noise
+/// fixed.
 ///
 /// In the coordinates (theta, factors, standardised noise) the joint posterior is p(theta)
-/// p(factors) p(noise) eta(s_dp | S), see [factors](crate::chain::theta::coordinates::bartlett). A
-/// leapfrog trajectory is made in coordinates y that are whitened by the surrogate's spread, with
-/// fresh momentum m: its [force](Force) is a function of the coordinates, the standardised noise
-/// and frozen constants, so that the trajectory preserves volume and, the momentum turned, leads
-/// back to where it came from; whether the force is a gradient of anything does not matter. (It
-/// follows [smooth stand-ins](crate::chain::theta::smooth) for the costs of the residual.) It is taken with probability min(1, exp(H' - H)), where H
-/// = log p(theta) + log p(factors) + log eta(s_dp | S) - |m|^2 / 2 is computed from all records.
-/// This leaves the posterior given the standardised noise invariant, and so the posterior.
+/// p(factors) p(noise) eta(s_dp | S), see [factors](crate::chain::theta::coordinates::bartlett).
+/// Leapfrog trajectories run in coordinates y that are whitened by the surrogate's covariance, with
+/// fresh momentum m. The [force](Force) is a function of the coordinates, the standardised noise
+/// and fixed constants, so a trajectory preserves volume and is reversible, whether or not the
+/// force is a gradient. (It uses [smooth approximations](crate::chain::theta::smooth) of the
+/// potential.) The proposal is accepted with probability min(1, exp(H' - H)), where H = log
+/// p(theta) + log p(factors) + log eta(s_dp | S) - |m|^2 / 2 is computed from all records. This
+/// leaves the posterior given the standardised noise invariant, and so the posterior.
 ///
-/// A trajectory costs the passes of its force, and one where that is not the gradient itself.
+/// A trajectory costs the passes of its force, and one more pass if the force is not the exact
+/// gradient.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::chain) struct Hamiltonian {
     force: Force,
@@ -41,19 +42,19 @@ pub(in crate::chain) struct Hamiltonian {
     path: Path,
 }
 
-/// What drives a trajectory: a better force is taken more often and costs more.
+/// The force of a trajectory: a better force has a higher acceptance rate and costs more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::chain) enum Force {
-    /// The gradient on the surrogate: one pass for the whole trajectory.
+    /// The gradient of the surrogate: one pass for the whole trajectory.
     Surrogate,
-    /// The gradient on the surrogate with the slope of the standardised noise at hand: that of the
-    /// residual's derivatives in addition.
+    /// The gradient of the surrogate with the slope at the current standardised noise: one more
+    /// evaluation of the residual's derivatives.
     OwnSlope,
-    /// The gradient itself: the residual's derivatives at every step, good for few records.
+    /// The exact gradient: the residual's derivatives at every step, for few records.
     Exact,
 }
 
-/// Where a trajectory is.
+/// The state of a trajectory.
 #[derive(Debug, Clone, Default)]
 struct Path {
     y: Vec<f64>,
@@ -68,17 +69,17 @@ struct Path {
     work: Work,
 }
 
-/// The acceptance rate that the step is tuned to.
+/// The target acceptance rate of the step size.
 const ACCEPTANCE: f64 = 0.85;
 
-/// The logarithms of the steps that it may be tuned to.
+/// The range of the log step size.
 const LOG_STEPS: std::ops::RangeInclusive<f64> = -3.0..=0.41;
 
-/// The least that it is tuned to where records jump.
+/// The smallest log step size if records jump.
 const LEAST_LOG_STEP_OF_JUMPS: f64 = -1.2;
 
-/// The length of a trajectory in whitened coordinates: more than a quarter of a turn, since the
-/// posterior is wider than the surrogate has it, but less than half of one.
+/// The length of a trajectory in whitened coordinates: between a quarter and a half of a period,
+/// since the posterior is wider than the surrogate.
 const LENGTH: f64 = 2.2;
 
 impl Hamiltonian {
@@ -89,7 +90,7 @@ impl Hamiltonian {
     pub(in crate::chain) fn check(&self) -> Check {
         ensure(
             LOG_STEPS.contains(&self.log_step),
-            "the step of a hamiltonian is too short or too long",
+            "the step size of the Hamiltonian update is out of range",
         )
     }
 
@@ -133,7 +134,7 @@ impl ThetaMove for Hamiltonian {
         for _ in 0..times {
             path.begin(surrogate, point, rng);
             let before = energy(point, residual, &path.momentum);
-            // The further records jump, the rougher is the density: trajectories of all lengths.
+            // If records jump the density is rough: random lengths.
             let leapfrogs = if sums.jumps { rng.random_range(1..=leapfrogs) } else { leapfrogs };
             let step = length * rng.random_range(0.8..1.2);
             if !path.follow(&course, leapfrogs, step, scratch)?
@@ -159,7 +160,7 @@ impl ThetaMove for Hamiltonian {
     fn learn(&mut self, at: &Setting, _: &State, last: Tally, share: f64) -> Outcome {
         let rate = last.accepted as f64 / last.proposed.max(1) as f64;
         let pace = 0.5 * (1.0 - share).max(0.1);
-        // Where records jump, no step is so short that nearly all trajectories are taken.
+        // If records jump, even the shortest steps are rejected at times.
         let least = match &at.sums {
             Some(sums) if sums.jumps => LEAST_LOG_STEP_OF_JUMPS,
             _ => *LOG_STEPS.start(),
@@ -181,7 +182,7 @@ impl ThetaMove for Hamiltonian {
     }
 }
 
-/// What a trajectory follows, all of it held.
+/// The constants of a trajectory.
 struct Course<'a> {
     sums: &'a Sums<'a>,
     surrogate: &'a Surrogate,
@@ -191,7 +192,7 @@ struct Course<'a> {
 }
 
 impl Path {
-    /// At `point`, with fresh momentum.
+    /// Starts at `point`, with fresh momentum.
     fn begin(&mut self, surrogate: &Surrogate, point: &[f64], rng: &mut Rng) {
         self.y.clear();
         self.y.extend(point.iter().zip(&surrogate.reference).map(|(x, m)| x - m));
@@ -202,7 +203,7 @@ impl Path {
         self.point.extend_from_slice(point);
     }
 
-    /// Leapfrog steps. `false` where they leave the space.
+    /// Leapfrog steps. `false` if they leave the support.
     fn follow(
         &mut self,
         course: &Course,

@@ -1,4 +1,4 @@
-//! The noise as a scale mixture of normals: given the precisions, it is Gaussian.
+//! Laplace noise as a scale mixture of normals: given the precisions, it is Gaussian.
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -8,11 +8,11 @@ use crate::release::Potential;
 use crate::release::potential::Coordinate;
 use crate::rng::Rng;
 
-/// Draws precisions 1/v given a residual such that, with v, the noise of L1 and L2 coordinates is
-/// Gaussian: Laplace noise is N(0, v) with v exponential of mean 2, so that 1/v given r is inverse
-/// Gaussian with mean 1/|r| and shape 1 (Park and Casella 2008). A move that draws v and then leaves
-/// the posterior given v invariant leaves the posterior invariant. Other coordinates have a constant
-/// precision, for proposals only.
+/// Draws precisions 1/v given a residual such that, given v, the noise of L1 and L2 coordinates is
+/// Gaussian. Laplace noise is N(0, v) with v exponential of mean 2, so 1/v given r is inverse
+/// Gaussian with mean 1/|r| and shape 1 (Park and Casella 2008). A move that draws v and then
+/// leaves the posterior given v invariant leaves the posterior invariant. Other coordinates have a
+/// constant precision, for proposals only.
 pub(in crate::chain) fn draw_precisions(
     potential: &Potential,
     residual: &[f64],
@@ -42,15 +42,15 @@ pub(in crate::chain) fn log_density_given(
     -0.5 * gaussian - potential.cost_beyond_norms(residual)
 }
 
-/// A draw of the inverse Gaussian law with mean 1/`rate` and shape 1, whose density at x is
-/// proportional to x^(-3/2) exp(-(rate x - 1)^2 / (2 x)). With a rate of 0 it is one over a
-/// chi-squared variable.
+/// A draw from the inverse Gaussian distribution with mean 1/`rate` and shape 1, whose density at x
+/// is proportional to x^(-3/2) exp(-(rate x - 1)^2 / (2 x)). At rate 0 it is one over a chi-squared
+/// variable.
 ///
 /// Of the two roots of (rate x - 1)^2 / x = c, c being chi-squared with one degree of freedom, the
 /// smaller is taken with probability 1 / (1 + rate x), and otherwise the larger, 1 / (rate^2 x)
-/// (Michael, Schucany and Haas 1976). The smaller root is computed as
-/// 2 / (2 rate + c + sqrt(c (c + 4 rate))), a sum of positive terms: the usual form is a difference
-/// that loses all its digits where c is large beside the rate, that is at small residuals.
+/// (Michael, Schucany and Haas 1976). The smaller root is computed as 2 / (2 rate + c + sqrt(c (c +
+/// 4 rate))), a sum of positive terms: the usual form suffers from cancellation if c is large
+/// compared with the rate, that is at small residuals.
 fn inverse_gaussian(rate: f64, rng: &mut Rng) -> f64 {
     let z: f64 = rng.sample(StandardNormal);
     let c = z * z;

@@ -1,12 +1,11 @@
-//! Moves of theta, and of theta with all records at once.
+//! Updates of theta, and of theta with all records.
 //!
 //! Each leaves the joint posterior of theta and the records,
 //!
 //! pi(theta, x) = p(theta) prod_i f(x_i | theta) eta(s_dp | S(x)),
 //!
-//! invariant, and so does any sequence of them that is fixed in advance. They learn their
-//! constants in warm-up and from then on hold them: a move that goes on learning from the chain it
-//! moves leaves nothing invariant.
+//! invariant, and so does any fixed sequence of them. They adapt in warm-up and are fixed
+//! afterwards: a move that adapts to its own chain has no invariant distribution in general.
 
 mod censored;
 mod centred;
@@ -39,7 +38,7 @@ use crate::release::Potential;
 use crate::rng::Rng;
 use crate::stored::{Check, MOST_COUNTED, ensure};
 
-/// What a chain is: theta and the records.
+/// The state of a chain: theta and the records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     /// The parameters.
@@ -48,18 +47,18 @@ pub struct State {
     pub records: Records,
 }
 
-/// What a move did.
+/// The counts of a move.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Proposals made.
     pub proposed: u64,
-    /// Proposals taken.
+    /// Proposals accepted.
     pub accepted: u64,
-    /// The work, counted in passes over one record: a record built and its statistic computed.
+    /// The work in passes over one record: one record built and its statistic computed.
     pub work: u64,
 }
 
-/// Sweeps, of which the work is not known yet.
+/// The counts of sweeps, whose work is not known yet.
 impl From<Counts> for Tally {
     fn from(counts: Counts) -> Self {
         Tally { proposed: counts.moves, accepted: counts.accepted, work: 0 }
@@ -71,7 +70,7 @@ impl Tally {
         let fits = self.accepted <= self.proposed
             && self.proposed < MOST_COUNTED
             && self.work < MOST_COUNTED;
-        ensure(fits, "the tally of a move is none")
+        ensure(fits, "the tally of a move is inconsistent")
     }
 }
 
@@ -83,13 +82,12 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// Where a move is made: the problem, and what all moves share of what was learned.
+/// The problem, and the adapted quantities that all updates share.
 struct Setting<'a> {
     problem: &'a Problem,
-    /// The problem as a function of theta, Bartlett factors and standardised noise, where it is
-    /// one.
+    /// The residual as a function of theta, Bartlett factors and standardised noise, if it is one.
     sums: Option<Sums<'a>>,
-    /// What clamping hides of the records, where that can be redrawn.
+    /// The censored coordinates of the records, if they can be redrawn.
     censored: Option<censored::Bounds>,
     surrogate: Option<&'a Surrogate>,
 }
@@ -107,8 +105,8 @@ impl<'a> Setting<'a> {
 
 /// A move that leaves the joint posterior of theta and the records invariant.
 trait ThetaMove {
-    /// Moves the state so many times, in its own coordinates or in those that are `held`. The
-    /// constants of the move are the same before and after.
+    /// Moves the state `times` times, in its own coordinates or in those that are `held`. Does not
+    /// change the constants of the update.
     fn step(
         &mut self,
         at: &Setting,
@@ -118,10 +116,10 @@ trait ThetaMove {
         rng: &mut Rng,
     ) -> Outcome<Tally>;
 
-    /// The work of a step of so many times.
+    /// The work of `times` moves.
     fn work(&self, at: &Setting, times: u64) -> u64;
 
-    /// Learns from the state and from what the last step did: called in warm-up only, `share` of
-    /// which has passed.
+    /// Adapts to the state and the counts of the last step. Called in warm-up only; `share` is the
+    /// fraction of warm-up that has passed.
     fn learn(&mut self, at: &Setting, state: &State, last: Tally, share: f64) -> Outcome;
 }

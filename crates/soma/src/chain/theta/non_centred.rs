@@ -1,4 +1,4 @@
-//! theta given the noise of the records.
+//! The non-centred update: theta given the noise of the records.
 
 use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
@@ -17,21 +17,21 @@ use crate::numeric::accept::accepts;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure, finite};
 
-/// Holds the noise e of every record, proposes theta' by a random walk and rebuilds the records.
+/// Fixes the noise e of every record, proposes theta' by a random walk and rebuilds the records.
 ///
 /// With x = T(theta, e), the joint posterior is p(theta) p(e) eta(s_dp | S(T(theta, e))) in the
-/// coordinates (theta, e). A Metropolis step on theta with e held leaves it invariant: the walk is
-/// symmetric in the coordinates of theta that it is made in, and p(e) cancels, so that the ratio
-/// is that of p(theta) eta, the prior being the density in those same coordinates. It mixes well
-/// where the privacy noise dominates; taken in turn with the centred move it is interweaving in
-/// the sense of Yu and Meng (2011). A proposal costs one pass over the records.
+/// coordinates (theta, e). A Metropolis step on theta with e fixed leaves it invariant: the random
+/// walk is symmetric in its coordinates of theta, and p(e) cancels. The ratio is that of p(theta)
+/// eta, with the prior density in the same coordinates. It mixes well if the privacy noise
+/// dominates; alternated with the centred update it is interweaving in the sense of Yu and Meng
+/// (2011). A proposal costs one pass over the records.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::chain) struct NonCentred {
-    /// The lower Cholesky factor of the walk's covariance, but for the scale.
+    /// The lower Cholesky factor of the covariance of the random walk, without the scale.
     factor: DMatrix<f64>,
     log_scale: f64,
     learned: Moments,
-    /// The covariance before anything is learned.
+    /// The covariance before adaptation.
     prior: DMatrix<f64>,
     #[serde(skip)]
     scratch: Scratch,
@@ -43,23 +43,23 @@ struct Scratch {
     noise: Vec<f64>,
 }
 
-/// The acceptance rate that the scale of the walk is tuned to.
+/// The target acceptance rate of the scale.
 const ACCEPTANCE: f64 = 0.3;
 
-/// The most parameters whose covariance is learned: its factor costs the cube of their number,
-/// which is a second for a thousand. The walk of more has the scales of the prior.
+/// The largest number of parameters with an adapted covariance: its factorisation is cubic in their
+/// number, about a second for a thousand. With more, the covariance is that of the prior.
 const MOST_LEARNED: usize = 1000;
 
-/// Proposals in one step. The noise is computed once for all of them.
+/// Proposals per step. The noise is computed once for all of them.
 const PROPOSALS: u64 = 4;
 
-/// Proposals in one step where a model of a user's own carries up to so many records: what they
-/// cost there is calls rather than records, and the rest of an iteration is many calls, too.
+/// Proposals per step if a user's model moves up to [`RECORDS_BY_CALL`] records: the cost is then
+/// per call rather than per record, and the rest of an iteration makes many calls too.
 const PROPOSALS_BY_CALL: u64 = 16;
 const RECORDS_BY_CALL: usize = 1000;
 
 impl NonCentred {
-    /// The move for `problem`, if its model can carry records from one theta to another.
+    /// The update for `problem`, if its model can move records from one theta to another.
     pub(in crate::chain) fn new(problem: &Problem, rng: &mut Rng) -> Outcome<Option<Self>> {
         let Some(way) = Way::of(problem) else { return Ok(None) };
         let prior = prior_covariance(problem, &way, rng)?;
@@ -75,7 +75,7 @@ impl NonCentred {
         ensure(Way::of(problem).is_some(), "the model has no way to hold the noise")?;
         let dim = problem.model().parameters().len();
         let is_square = [&self.factor, &self.prior].iter().all(|m| m.shape() == (dim, dim));
-        ensure(is_square, "the walk is of another length")?;
+        ensure(is_square, "the covariance of the random walk has the wrong size")?;
         finite("the factor of the walk", dim * dim, self.factor.as_slice())?;
         finite("the prior of the walk", dim * dim, self.prior.as_slice())?;
         finite("the scale of the walk", 1, &[self.log_scale])?;
@@ -150,7 +150,7 @@ impl ThetaMove for NonCentred {
     }
 }
 
-/// How records follow theta: through their noise, or by the model's own way of carrying them.
+/// How records follow theta: by their noise, or by the model's own map.
 enum Way<'a> {
     Noise(&'a dyn Transport),
     Carried(&'a dyn Carry),
@@ -195,8 +195,8 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// The log prior density where a chain is. A model of a user's own may say that it cannot be
-    /// there, and all that follows would be meaningless.
+    /// The log prior density at the current theta. A user's model may give -infinity there, and the
+    /// results would then be meaningless.
     fn log_prior_here(&self, free: &[f64]) -> Outcome<f64> {
         let density = self.log_prior(free)?;
         if matches!(self, Way::Carried(_)) && !density.is_finite() {
@@ -211,14 +211,14 @@ impl<'a> Way<'a> {
         Ok(density)
     }
 
-    /// Computes the noise of the records, where there is any.
+    /// Computes the noise of the records, if any.
     fn begin(&self, state: &State, noise: &mut Vec<f64>, rng: &mut Rng) -> Outcome {
         let Way::Noise(model) = self else { return Ok(()) };
         noise.resize(state.records.n() * model.noise_dim(), 0.0);
         model.draw_noise(&state.theta, state.records.all(), noise, rng)
     }
 
-    /// The records of `state` as they would be at theta.
+    /// The records of `state` moved to another theta.
     fn rebuild(&self, theta: &[f64], state: &State, noise: &[f64], records: &mut [f64]) -> Outcome {
         match self {
             Way::Noise(model) => model.forward(theta, noise, records),
@@ -229,8 +229,8 @@ impl<'a> Way<'a> {
     }
 }
 
-/// The diagonal of the prior's covariance, in the coordinates of the walk, from prior draws: a
-/// first guess of the scale on which theta moves.
+/// The diagonal of the prior covariance in the coordinates of the random walk, from prior draws:
+/// the initial scales.
 fn prior_covariance(problem: &Problem, way: &Way, rng: &mut Rng) -> Outcome<DMatrix<f64>> {
     const DRAWS: usize = 100;
     let dim = problem.model().parameters().len();
@@ -241,13 +241,13 @@ fn prior_covariance(problem: &Problem, way: &Way, rng: &mut Rng) -> Outcome<DMat
         let free = way.unconstrain(&theta);
         draws.iter_mut().zip(free).for_each(|(column, value)| column.push(value));
     }
-    // Quartiles, since a prior may have no variance.
+    // From quartiles, since a prior may have no variance.
     let variance = DVector::from_iterator(
         dim,
         draws.iter_mut().map(|column| {
             column.sort_unstable_by(f64::total_cmp);
             let spread = (column[3 * DRAWS / 4] - column[DRAWS / 4]) / 1.35;
-            // In whatever unit.
+            // A scale of 1 if the quartiles give none.
             if spread.is_finite() && spread > 0.0 { spread * spread } else { 1.0 }
         }),
     );

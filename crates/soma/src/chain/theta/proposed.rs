@@ -1,11 +1,11 @@
-//! All records as a proposal would have them.
+//! A proposal for all records.
 
 use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::numeric::pages;
 use crate::records::Records;
 
-/// Records with their statistics and residual in noise units, to be taken or left.
+/// Proposed records with their statistics and residual in noise units.
 #[derive(Debug, Clone, Default)]
 pub(in crate::chain) struct Trial {
     records: Vec<f64>,
@@ -25,7 +25,7 @@ impl Trial {
         pages::resize(&mut self.records, current.all().len());
         pages::resize(&mut self.statistics, current.n() * current.k());
         build(&mut self.records)?;
-        // Records that overflowed: a proposal far out in the tails, which cannot be taken.
+        // Records that overflow: a proposal far in the tails, which is rejected.
         if self.records.iter().any(|value| !value.is_finite()) {
             return Ok(f64::NEG_INFINITY);
         }
@@ -38,7 +38,7 @@ impl Trial {
         Ok(problem.release().potential().log_density(&self.residual))
     }
 
-    /// Puts the records of the last build in the place of the current ones.
+    /// Replaces the current records by the proposed ones.
     pub(in crate::chain) fn take(&mut self, current: &mut Records) {
         current.exchange(&mut self.records, &mut self.statistics, &self.residual);
     }

@@ -1,24 +1,23 @@
-//! Smooth stand-ins for the cost of one coordinate of the release: what proposals of theta are
-//! steered by. The accept steps weigh with the exact potential, so that a poor stand-in costs
-//! acceptance and nothing else.
+//! Smooth approximations of the potential of one coordinate of the release, for proposals of theta.
+//! The acceptance tests use the exact potential, so a poor approximation costs acceptance only.
 //!
-//! A coordinate is `None` where it is weighed together with others and only their common cost is
-//! known: its stand-in is that of Gaussian noise.
+//! A coordinate is `None` if only the joint potential of several coordinates is known: its
+//! approximation is then Gaussian.
 
 use crate::release::Potential;
 use crate::release::potential::Coordinate;
 
-/// How near to a kink the slope is smoothed, in noise units.
+/// The half-width of the smoothing of a kink, in noise units.
 const SMOOTHED: f64 = 0.3;
 
-/// The rise of a cost whose distance from the mode gives the precision: at 4 both |r| and r^2 / 2
-/// give one over the variance of the noise.
+/// The rise of the potential whose distance from the mode gives the precision: at 4 both |r| and
+/// r^2 / 2 give one over the variance of the noise.
 const RISE: f64 = 4.0;
 
-/// Beyond so many noise units a cost that has not risen is called flat.
+/// A potential that has not risen at this distance, in noise units, counts as flat.
 const FLAT: f64 = 1e6;
 
-/// The derivative of the cost, but for its kinks.
+/// The derivative of the potential, smoothed at its kinks.
 #[inline]
 pub(in crate::chain) fn slope(coordinate: Option<&Coordinate>, r: f64) -> f64 {
     match coordinate {
@@ -30,9 +29,8 @@ pub(in crate::chain) fn slope(coordinate: Option<&Coordinate>, r: f64) -> f64 {
     }
 }
 
-/// The precision of Gaussian noise that stands for the noise of a coordinate: about one over its
-/// variance, and 0 where the cost is flat on one side, so that the release bounds the truth and
-/// does not place it.
+/// The precision of a Gaussian approximation of the noise: about one over its variance. It is 0 if
+/// the potential is flat on one side, so that the release only bounds the true value.
 pub(in crate::chain) fn precision(coordinate: Option<&Coordinate>) -> f64 {
     match coordinate {
         Some(Coordinate::L1) => 0.5,
@@ -54,7 +52,7 @@ pub(in crate::chain) fn precisions(potential: &Potential, k: usize) -> Vec<f64> 
     (0..k).map(|c| precision(potential.separate(c))).collect()
 }
 
-/// The distance from which on `is_far`, by bisection; infinite where there is none.
+/// The smallest distance at which `is_far`, by bisection; infinite if there is none.
 fn distance(is_far: impl Fn(f64) -> bool) -> f64 {
     let (mut near, mut far) = (0.0, 1.0);
     while !is_far(far) {
@@ -94,7 +92,7 @@ mod tests {
         Coordinate::Curve(Arc::new(As(cost, mode)))
     }
 
-    /// |r| and r^2 / 2 as curves have the stand-ins that they have as norms.
+    /// |r| and r^2 / 2 as curves have the same approximations as the norms.
     #[test]
     fn curves_agree_with_norms() {
         let pairs =
@@ -111,7 +109,7 @@ mod tests {
         assert!((precision(Some(&shifted)) - 4.0).abs() < 1e-3);
     }
 
-    /// A cost that is flat on one side has no precision.
+    /// A potential that is flat on one side has precision 0.
     #[test]
     fn flat_costs_have_no_precision() {
         assert_eq!(precision(Some(&curve(f64::exp, f64::NEG_INFINITY))), 0.0);

@@ -1,32 +1,32 @@
-//! What the moves of theta do of themselves, and what they leave to the sweeps.
+//! The autocorrelation of theta under the theta updates, apart from the sweeps.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stored::{Check, ensure};
 
-/// How far the moves of theta lead in the iterations of a trial, and for how much work.
+/// The jumps of theta in the iterations of a trial, and their work.
 ///
-/// Before them the records are swept until hardly anything is left of them but what theta says, so
-/// that what is left of theta after the moves is what no sweep, however good, could take away.
+/// Before the theta updates the records are swept until they depend on their start only through
+/// theta. The remaining autocorrelation of theta is what no sweep, however good, could remove.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct ThetaMoves {
     work: f64,
     count: f64,
     mean: Vec<f64>,
     scatter: Vec<f64>,
-    /// Of all moves, and of those after the centred one.
+    /// Of all updates, and of those after the centred one.
     squared_jumps: [Vec<f64>; 2],
 }
 
 impl ThetaMoves {
-    /// Whether these are figures of `p` parameters, or there are none yet.
+    /// Whether these are figures of `p` parameters, or empty.
     pub(super) fn check(&self, p: usize) -> Check {
         let [all, others] = &self.squared_jumps;
         let lengths = [&self.mean, &self.scatter, all, others].map(Vec::len);
-        ensure(lengths == [0; 4] || lengths == [p; 4], "theta was watched with another length")
+        ensure(lengths == [0; 4] || lengths == [p; 4], "the trial has another number of parameters")
     }
 
-    /// The moves led from `before` by way of `centred`, where the centred one ended, to `after`.
+    /// Called after updates that led from `before` to `after`; the centred one ended at `centred`.
     pub(super) fn watch(&mut self, before: &[f64], centred: &[f64], after: &[f64], work: f64) {
         let [all, others] = &mut self.squared_jumps;
         for sums in [&mut self.mean, &mut self.scatter, all, others] {
@@ -44,18 +44,18 @@ impl ThetaMoves {
         }
     }
 
-    /// The work of the moves of an iteration.
+    /// The work of the theta updates of an iteration.
     pub(super) fn work(&self) -> f64 {
         self.work / self.count.max(1.0)
     }
 
-    /// What an iteration leaves of theta, of the parameter of which it leaves most, if its sweep
-    /// leaves the part `by_sweep` of the records.
+    /// The largest autocorrelation of a parameter after an iteration, if the autocorrelation of a
+    /// sweep is `by_sweep`.
     ///
-    /// A sweep does nothing to theta by itself: it is the centred move that follows the records. If
-    /// it leaves the part g of theta where the records are fresh, then an iteration without other
-    /// moves leaves 1 - (1 - g) (1 - by_sweep): so it is for a Gaussian pair of theta and records.
-    /// The other moves leave their part of that.
+    /// A sweep by itself does not move theta; the centred update follows the records. If it leaves
+    /// the autocorrelation g of theta with fresh records, then an iteration without other updates
+    /// leaves 1 - (1 - g) (1 - by_sweep): exact for a Gaussian pair of theta and records. The other
+    /// updates multiply that by their own autocorrelation.
     pub(super) fn left(&self, by_sweep: f64) -> f64 {
         let [all, others] = &self.squared_jumps;
         let left = (0..self.scatter.len()).map(|k| {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::rng;
 
-    /// Moves with known correlations: the centred one leaves 0.6 of theta, the others 0.5 of that.
+    /// Updates with known correlations: 0.6 for the centred one, and 0.5 for the others.
     #[test]
     fn the_parts_of_the_moves_are_told_apart() {
         let mut rng = rng::stream(3, 0);

@@ -1,11 +1,11 @@
 //! Sums of clamped moments of records that are affine functions of their noise.
 //!
-//! A record of a normal model is x = shift + factor e, its noise is e = m + C z with the Bartlett
-//! factors (m, C) and the standardised noise z, and so x is affine in z and in the columns that the
-//! standardised noise is kept as. Where the statistics are first and second moments of the clamped
-//! coordinates of x, their sums over the records and all derivatives of these sums are a few dozen
-//! sums of products, found in one pass; and the gradient of one function of the sums takes a few in
-//! a second.
+//! A record of a normal model is x = shift + factor e. Its noise is e = m + C z with the Bartlett
+//! factors (m, C) and the standardised noise z, so x is affine in z and in the columns that
+//! represent z. If the statistics are first and second moments of the clamped coordinates of x,
+//! their sums over the records and all derivatives of these sums are a few dozen sums of products,
+//! computed in one pass. The gradient of one function of the sums takes a few more in a second
+//! pass.
 
 use crate::chain::theta::coordinates::bartlett::{Bartlett, factors_dim};
 use crate::chain::theta::coordinates::passes::{self, LONGEST, Map, Products, ROOM, all};
@@ -22,7 +22,7 @@ pub(in crate::chain) struct Affine {
 }
 
 impl Affine {
-    /// `None` where the model is not affine, or the statistics are no clamped moments.
+    /// `None` if the model is not affine, or the statistics are not clamped moments.
     pub(in crate::chain) fn new(
         model: &dyn Transport,
         query: &dyn Query,
@@ -38,7 +38,7 @@ impl Affine {
             .then_some(Affine { d, moments })
     }
 
-    /// The map at theta from whatever `factors` takes to the noise.
+    /// The map at theta from the argument of `factors` to the noise.
     pub(in crate::chain) fn map(
         &self,
         model: &dyn Transport,
@@ -81,8 +81,8 @@ impl Affine {
         (shift, factor)
     }
 
-    /// The Bartlett factors of the noise of records at theta, given the Bartlett factors of the
-    /// records less `origin`.
+    /// The Bartlett factors of the noise of the records at theta, from the Bartlett factors of the
+    /// records minus `origin`.
     pub(in crate::chain) fn factors(
         &self,
         model: &dyn Transport,
@@ -97,7 +97,7 @@ impl Affine {
         factors.undo(&shift[..d], &factor[..d * d]);
     }
 
-    /// The records of columns, row after row.
+    /// The records from the columns, row by row.
     pub(in crate::chain) fn records(&self, map: &Map, columns: &[f64], records: &mut [f64]) {
         match self.d {
             1 => self.records_sized::<1>(map, columns, records),
@@ -236,7 +236,7 @@ impl Affine {
     }
 }
 
-/// Where the derivatives with respect to shift i and row i of the factor begin.
+/// The offset of the derivatives with respect to shift i and row i of the factor.
 fn row_of(i: usize) -> usize {
     i * (i + 3) / 2
 }

@@ -1,17 +1,17 @@
 //! The noise of all records as Bartlett factors and standardised noise.
 //!
 //! Let e_1, ..., e_n be the noise of the records, independent standard normals of length D. Their
-//! mean m and the lower Cholesky factor C of their covariance are the Bartlett factors; the
-//! standardised noise is z_i = C^-1 (e_i - m), of mean zero and covariance the identity. Factors
-//! and standardised noise are independent, and the law of the Bartlett factors is known (Bartlett's
-//! decomposition of a Wishart matrix with n - 1 degrees of freedom): sqrt(n) m_j and sqrt(n) C_jk,
-//! k < j, are standard normal, and sqrt(n) C_jj (j from 0) has the chi law with n - 1 - j degrees
-//! of freedom, all independent.
+//! mean m and the lower Cholesky factor C of their covariance are the Bartlett factors. The
+//! standardised noise is z_i = C^-1 (e_i - m), with mean zero and identity covariance. Bartlett
+//! factors and standardised noise are independent, and the distribution of the factors is known
+//! (Bartlett's decomposition of a Wishart matrix with n - 1 degrees of freedom): sqrt(n) m_j and
+//! sqrt(n) C_jk, k < j, are standard normal, and sqrt(n) C_jj (j from 0) is chi distributed with n
+//! - 1 - j degrees of freedom, all independent.
 //!
-//! So the D n numbers of the noise split into a few, which carry all that sums of statistics feel
-//! first, and the rest. A move can hold the standardised noise and move the Bartlett factors, with
-//! the exact prior of the Bartlett factors in the place of the prior of the noise and no Jacobian
-//! to compute; or hold the Bartlett factors and move the standardised noise.
+//! So the D n coordinates of the noise split into a few, which dominate the sums of the statistics,
+//! and the rest. An update can fix the standardised noise and move the Bartlett factors; their
+//! exact prior replaces the prior of the noise, and there is no Jacobian. Or it can fix the
+//! Bartlett factors and move the standardised noise.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::Range;
@@ -20,14 +20,14 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::numeric::cholesky;
 
-/// The mean of the noise and the lower Cholesky factor of its covariance, row after row.
+/// The mean of the noise and the lower Cholesky factor of its covariance, row by row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::chain) struct Bartlett {
     pub(in crate::chain) centre: Vec<f64>,
     pub(in crate::chain) factor: Vec<f64>,
 }
 
-/// The number of factors' coordinates, for noise of length `d`.
+/// The number of coordinates of the Bartlett factors, for noise of length `d`.
 pub(in crate::chain) fn factors_dim(d: usize) -> usize {
     d * (d + 3) / 2
 }
@@ -38,8 +38,8 @@ fn degrees(n: usize, j: usize) -> f64 {
 }
 
 impl Bartlett {
-    /// The Bartlett factors of columns (first the coordinate of all records, then the second one,
-    /// and so on). `false` where their covariance is singular, as it is for n <= D.
+    /// The Bartlett factors of columns (one coordinate of all records after the other). `false` if
+    /// their covariance is singular, as it is for n <= D.
     pub(in crate::chain) fn measure(&mut self, columns: &[f64], d: usize) -> bool {
         Arch::new().dispatch(Measure { factors: self, columns, d })
     }
@@ -48,13 +48,13 @@ impl Bartlett {
     fn measure_columns(&mut self, columns: &[f64], d: usize) -> bool {
         let n = columns.len() / d;
         let per_n = 1.0 / n as f64;
-        // Distances from one of the records lose no digits where the mean is far from zero.
+        // Distances from one of the records: no cancellation if the mean is far from zero.
         let near: Vec<f64> = columns.iter().step_by(n).copied().collect();
         self.centre.clear();
         self.centre.resize(d, 0.0);
         self.factor.clear();
         self.factor.resize(d * d, 0.0);
-        // Few rows at a time, so that all products of them are of numbers in the nearest cache.
+        // In blocks of rows that stay in the first-level cache.
         for from in (0..n).step_by(ROWS) {
             let rows = ROWS.min(n - from);
             for j in 0..d {
@@ -77,8 +77,8 @@ impl Bartlett {
         cholesky::lower(&mut self.factor, d)
     }
 
-    /// The Bartlett factors of the noise e, where this is that of shift + factor e; the factor is
-    /// lower triangular.
+    /// The Bartlett factors of the noise e, from those of shift + factor e; the factor is lower
+    /// triangular.
     pub(in crate::chain) fn undo(&mut self, shift: &[f64], factor: &[f64]) {
         let d = self.centre.len();
         self.centre.iter_mut().zip(shift).for_each(|(m, shift)| *m -= shift);
@@ -91,8 +91,8 @@ impl Bartlett {
         }
     }
 
-    /// centre + factor y for the records `rows`, row after row, given all columns of y: the noise
-    /// with these factors, where y is its standardised noise.
+    /// centre + factor y for the records `rows`, row by row, given all columns of y: the noise with
+    /// these factors, if y is its standardised noise.
     pub(in crate::chain) fn join(&self, columns: &[f64], rows: Range<usize>, noise: &mut [f64]) {
         let d = self.centre.len();
         let n = columns.len() / d;
@@ -107,9 +107,9 @@ impl Bartlett {
         }
     }
 
-    /// The Bartlett factors as numbers that are independent and nearly standard normal: first the
-    /// centre, then the factor row by row, its diagonal as logarithms, so that any numbers are
-    /// Bartlett factors.
+    /// The Bartlett factors as independent, nearly standard normal coordinates: first the centre,
+    /// then the factor row by row. Its diagonal is in logarithms, so that the coordinates are
+    /// unconstrained.
     pub(in crate::chain) fn coordinates(&self, n: usize, out: &mut [f64]) {
         let d = self.centre.len();
         let root = (n as f64).sqrt();
@@ -126,7 +126,7 @@ impl Bartlett {
         }
     }
 
-    /// Sets the Bartlett factors from their coordinates. `false` where there are none such.
+    /// Sets the Bartlett factors from their coordinates. `false` if they overflow.
     pub(in crate::chain) fn set(&mut self, n: usize, d: usize, coordinates: &[f64]) -> bool {
         let per_root = 1.0 / (n as f64).sqrt();
         self.centre.clear();
@@ -144,7 +144,7 @@ impl Bartlett {
         self.factor.iter().chain(&self.centre).all(|x| x.is_finite())
     }
 
-    /// The derivatives of the factors' entries with respect to their coordinates.
+    /// The derivatives of the entries with respect to the coordinates.
     pub(in crate::chain) fn units(&self, n: usize, units: &mut [f64]) {
         let d = self.centre.len();
         units.fill(1.0 / (n as f64).sqrt());
@@ -156,7 +156,8 @@ impl Bartlett {
     }
 }
 
-/// The log density of the factors' prior with respect to its coordinates, up to a constant.
+/// The log prior density of the Bartlett factors with respect to their coordinates, up to a
+/// constant.
 pub(in crate::chain) fn log_prior(n: usize, d: usize, coordinates: &[f64]) -> f64 {
     let mut log_prior = 0.0;
     for_each_coordinate(d, |at, diagonal| {
@@ -204,8 +205,8 @@ pub(in crate::chain) fn log_prior_precision(
     });
 }
 
-/// Calls `each` with the place of every coordinate, and the row of the factor whose diagonal
-/// entry it is, if it is one.
+/// Calls `each` with the index of every coordinate and, for a diagonal entry of the factor, its
+/// row.
 fn for_each_coordinate(d: usize, mut each: impl FnMut(usize, Option<usize>)) {
     (0..d).for_each(|at| each(at, None));
     let mut at = d;
@@ -223,7 +224,7 @@ fn chi(n: usize, j: usize, x: f64) -> f64 {
     nu.sqrt() * (x / (2.0 * nu).sqrt()).exp()
 }
 
-/// Rows whose products are summed at a time, and numbers that are summed side by side.
+/// Rows per block, and independent partial sums.
 const ROWS: usize = 512;
 const LANES: usize = 16;
 
@@ -311,8 +312,7 @@ mod tests {
                     assert!((noise[j * n + i] - e).abs() < 1e-12);
                 }
             }
-            // With the Bartlett factors of mean 0 and covariance 1, what is joined is the
-            // standardised noise itself.
+            // With mean 0 and identity covariance, `join` returns the standardised noise.
             again.centre.fill(0.0);
             again.factor.fill(0.0);
             (0..d).for_each(|j| again.factor[j * (d + 1)] = 1.0);
@@ -348,8 +348,8 @@ mod tests {
         }
     }
 
-    /// The Bartlett factors of standard normal noise have the law whose density `log_prior` states:
-    /// moments of each coordinate, by simulation and by quadrature.
+    /// The Bartlett factors of standard normal noise have the density `log_prior`: moments of each
+    /// coordinate, by simulation and by quadrature.
     #[test]
     fn frame_has_its_law() {
         let (n, d, draws) = (5, 2, 100_000);

@@ -6,8 +6,8 @@ use crate::error::Outcome;
 use crate::numeric::dense;
 
 impl Sums<'_> {
-    /// The sums by building the records, and for derivatives their differences in each coordinate
-    /// of theta and of the noise. `false` where a record overflows.
+    /// The sums by building the records; derivatives by differences in each coordinate of theta and
+    /// of the noise. `false` if a record overflows.
     pub(in crate::chain) fn add_up(
         &self,
         standardised: &Standardised,
@@ -82,7 +82,7 @@ impl Sums<'_> {
         Ok(exists)
     }
 
-    /// From sums of derivatives times the columns to those times the standardised noise.
+    /// Converts sums of derivatives times the columns to sums times the standardised noise.
     fn whiten(&self, standardised: &Standardised, slopes: &mut [f64]) {
         let (d, k) = (self.d, self.k);
         let mut row = vec![0.0; d + 1];

@@ -1,5 +1,4 @@
-//! A state in the coordinates of the Hamiltonian update and the independence update, held through
-//! an iteration.
+//! The coordinates of the Hamiltonian and the independence update, kept through an iteration.
 
 use crate::chain::theta::coordinates::standardised::Standardised;
 use crate::chain::theta::coordinates::sums::{Scratch, Sums};
@@ -8,12 +7,12 @@ use crate::chain::theta::{Setting, State};
 use crate::error::Outcome;
 use crate::rng::Rng;
 
-/// theta, the Bartlett factors and the standardised noise of a state. Moves that are made one after
-/// the other in these coordinates share the split into them and the way back to records, whose cost
-/// is that of a few proposals.
+/// theta, the Bartlett factors and the standardised noise of a state. Successive updates in these
+/// coordinates share the transformation to them and back to records, which costs as much as a few
+/// proposals.
 #[derive(Debug, Clone, Default)]
 pub(in crate::chain) struct Held {
-    /// Whether the coordinates are those of the state, or of where it has been moved to.
+    /// Whether the coordinates are valid, and whether they have moved since they were computed.
     is_on: bool,
     has_moved: bool,
     pub(in crate::chain) point: Vec<f64>,
@@ -25,7 +24,7 @@ pub(in crate::chain) struct Held {
 }
 
 impl Held {
-    /// Finds the coordinates of the state, unless they are at hand. `false` where it has none.
+    /// Computes the coordinates of the state, unless they are valid. `false` if it has none.
     pub(in crate::chain) fn hold(
         &mut self,
         sums: &Sums,
@@ -42,12 +41,12 @@ impl Held {
         Ok(self.is_on)
     }
 
-    /// The coordinates have been changed.
+    /// Called after the coordinates were changed.
     pub(in crate::chain) fn moved(&mut self) {
         self.has_moved = true;
     }
 
-    /// Brings the state to where it has been moved.
+    /// Updates the state from the coordinates.
     pub(in crate::chain) fn land(&mut self, at: &Setting, state: &mut State) -> Outcome {
         let (true, Some(sums)) = (self.is_on && self.has_moved, &at.sums) else { return Ok(()) };
         let Held { point, standardised, scratch, theta, trial, .. } = self;
@@ -61,14 +60,15 @@ impl Held {
         Ok(())
     }
 
-    /// The state is to be moved in other coordinates.
+    /// Updates the state and invalidates the coordinates: the state moves in other coordinates
+    /// next.
     pub(in crate::chain) fn let_go(&mut self, at: &Setting, state: &mut State) -> Outcome {
         self.land(at, state)?;
         self.is_on = false;
         Ok(())
     }
 
-    /// The state may have changed since.
+    /// Invalidates the coordinates: the state may have changed.
     pub(in crate::chain) fn forget(&mut self) {
         (self.is_on, self.has_moved) = (false, false);
     }

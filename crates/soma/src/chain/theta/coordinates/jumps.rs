@@ -1,38 +1,39 @@
-//! Long steps for derivatives of records that jump.
+//! Long finite differences for records that jump.
 //!
 //! A discrete variable is a step function of theta and of its noise. Sums over many records are
 //! nearly smooth, but a difference over a short step counts the few records that happen to jump in
-//! it. Over a step in which a share h of the records jump the relative error is about
-//! 1 / sqrt(n h), and the bias of a central difference is of order h^2: a step of about half a
-//! standard deviation of a record serves both. Derivatives steer proposals only, which are accepted
-//! by the residual itself.
+//! it. If a fraction h of the records jump in a step, the relative error is about 1 / sqrt(n h),
+//! and the bias of a central difference is of order h^2: a step of about half a standard deviation
+//! of a record balances both. Derivatives are used for proposals only; the acceptance test uses the
+//! exact residual.
 
 use crate::chain::theta::coordinates::standardised::Standardised;
 use crate::chain::theta::coordinates::sums::{STEP, Scratch, Sums};
 
-/// The length of a step in the noise, in standard deviations.
+/// The step in the noise, in standard deviations.
 const NOISE_STEP: f64 = 0.6;
 
-/// The length of a step in theta: that over which the log density of a record changes by about so
-/// much, which for the mean of a normal is so many of its standard deviations.
+/// The step in theta: it changes the log density of a record by about this much. For the mean of a
+/// normal it is in standard deviations.
 const THETA_STEP: f64 = 0.6;
 
-/// The longest step in an unconstrained parameter, for those that records hardly feel.
+/// The longest step in an unconstrained parameter, for parameters with little effect on the
+/// records.
 const LONGEST: f64 = 2.0;
 
-/// As many records show how far theta has to move.
+/// The number of records from which the steps in theta are computed.
 const SHOWN: usize = 256;
 
 impl Sums<'_> {
-    /// The step of differences in the noise, from end to end.
+    /// The full width of the differences in the noise.
     pub(in crate::chain) fn noise_step(&self) -> f64 {
         if self.jumps { NOISE_STEP } else { STEP }
     }
 
     /// Sets `nearby` and `steps` to long steps up and down from `free`.
     ///
-    /// With g the derivative of a record's log density in a coordinate, E g^2 is the information
-    /// that a record has of it, and the step is a constant over its root.
+    /// With g the derivative of a record's log density in a coordinate, E g^2 is the Fisher
+    /// information of one record, and the step is a constant over its square root.
     pub(in crate::chain) fn set_long_steps(
         &self,
         free: &[f64],
@@ -72,7 +73,7 @@ impl Sums<'_> {
     }
 }
 
-/// The size of a parameter, which may be in any unit.
+/// The scale of a parameter, which may be in any unit.
 fn width(x: f64) -> f64 {
     1.0 + x.abs()
 }

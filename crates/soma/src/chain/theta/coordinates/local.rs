@@ -1,4 +1,4 @@
-//! The surrogate at one value of the standardised noise, and the laws that it suggests.
+//! The surrogate at one value of the standardised noise, and Gaussian approximations from it.
 
 use std::borrow::Cow;
 
@@ -15,12 +15,12 @@ use crate::numeric::dense;
 /// The surrogate at one value of the standardised noise.
 pub(in crate::chain) struct Local<'a> {
     pub(in crate::chain) surrogate: &'a Surrogate,
-    /// At the reference.
+    /// The residual at the reference.
     pub(in crate::chain) residual: Vec<f64>,
     pub(in crate::chain) slope: Cow<'a, [f64]>,
 }
 
-/// Memory that is used again from one evaluation on the surrogate to the next.
+/// Buffers, reused across evaluations of the surrogate.
 #[derive(Debug, Clone, Default)]
 pub(in crate::chain) struct Work {
     delta: Vec<f64>,
@@ -32,15 +32,15 @@ pub(in crate::chain) struct Work {
     of_prior: Vec<f64>,
 }
 
-/// A normal or Student law: its centre, and a factor of its covariance or precision.
+/// A normal or Student distribution: its centre, and a factor of its covariance or precision.
 pub(in crate::chain) struct Law {
     pub(in crate::chain) centre: Vec<f64>,
     pub(in crate::chain) factor: Vec<f64>,
 }
 
 impl Local<'_> {
-    /// The residual at the point that is `delta` from the reference, to second order, into
-    /// `work.residual`; `work.bend` has the curvature times delta.
+    /// The residual at distance `delta` from the reference, to second order, into `work.residual`;
+    /// `work.bend` is the curvature times delta.
     #[inline(always)]
     fn residual(&self, work: &mut Work) {
         let Work { delta, bend, residual, .. } = work;
@@ -54,7 +54,7 @@ impl Local<'_> {
         }));
     }
 
-    /// The gradient at a point of the log posterior, the log density of the noise having the
+    /// The gradient of the log posterior at a point; the log density of the noise has the
     /// derivatives `-spring(r_k)`.
     pub(in crate::chain) fn gradient(
         &self,
@@ -88,8 +88,8 @@ impl Local<'_> {
         }
     }
 
-    /// A Gaussian stand-in for the law of theta at this standardised noise, given the noise's
-    /// precisions: its mode and the lower Cholesky factor of its covariance.
+    /// A Gaussian approximation of the conditional of theta at this standardised noise, given the
+    /// noise's precisions: its mode and the lower Cholesky factor of its covariance.
     pub(in crate::chain) fn theta_law(
         &self,
         sums: &Sums,
@@ -133,10 +133,10 @@ impl Local<'_> {
         exists.then_some(Law { centre: point, factor: lower })
     }
 
-    /// A Gaussian stand-in for the law of the Bartlett factors given theta at this standardised
-    /// noise, given the noise's precisions: its centre and the [upper](crate::numeric::cholesky)
-    /// factor of its precision. The last step towards the centre is by the residual itself, at the
-    /// cost of one pass.
+    /// A Gaussian approximation of the conditional of the Bartlett factors given theta at this
+    /// standardised noise, given the noise's precisions: its centre and the
+    /// [upper](crate::numeric::cholesky) factor of its precision. The last Newton step uses the
+    /// exact residual, at the cost of one pass.
     pub(in crate::chain) fn factors_law(
         &self,
         sums: &Sums,
@@ -211,7 +211,7 @@ impl Local<'_> {
 const JOINT_STEPS: usize = 2;
 const FRAME_STEPS: usize = 2;
 
-/// The gradient and the laws, in code that is compiled for wide vectors.
+/// The gradient and the approximations, compiled for wide vectors.
 struct Gradient<'a, F> {
     local: &'a Local<'a>,
     sums: &'a Sums<'a>,

@@ -1,5 +1,5 @@
 //! Coordinates in which theta and all records move together: theta, the Bartlett factors of the
-//! records' standard noise, and the standardised noise that is left when these are divided out.
+//! records' standard normal noise, and the standardised noise.
 
 pub(in crate::chain) mod affine;
 pub(in crate::chain) mod bartlett;

@@ -2,19 +2,19 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// The longest record for which this is compiled.
+/// The largest record dimension that is compiled.
 pub(in crate::chain) const LONGEST: usize = 4;
 
-/// One more than the longest: room for the constant 1.
+/// One more than the largest dimension: room for the constant 1.
 pub(in crate::chain) const ROOM: usize = LONGEST + 1;
 
-/// Records that are worked on side by side.
+/// Records processed in parallel lanes.
 const LANES: usize = 4;
 
 pub(in crate::chain) type Lanes = [f64; LANES];
 
-/// The clamped coordinates before they are clamped, u = shift + factor y, the factor lower
-/// triangular, where y is the standardised noise or the columns that it is kept as.
+/// The coordinates before clamping, u = shift + factor y, with a lower triangular factor; y is the
+/// standardised noise or the columns that represent it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::chain) struct Map {
     pub(in crate::chain) shift: [f64; LONGEST],
@@ -22,7 +22,7 @@ pub(in crate::chain) struct Map {
 }
 
 impl Map {
-    /// Whether no record can overflow by it.
+    /// Whether no record can overflow under this map.
     pub(in crate::chain) fn is_finite(&self) -> bool {
         self.shift.iter().chain(self.factor.iter().flatten()).all(|x| x.abs() < 1e100)
     }
@@ -55,7 +55,7 @@ pub(in crate::chain) fn products(d: usize, map: &Map, columns: &[f64]) -> Produc
     pass!(d, columns, Multiply { map })
 }
 
-/// The same, and the slopes.
+/// The products and the slopes.
 pub(in crate::chain) fn slopes(d: usize, map: &Map, columns: &[f64]) -> (Products, Slopes) {
     pass!(d, columns, Differentiate { map })
 }
@@ -75,7 +75,7 @@ pub(in crate::chain) fn all(lanes: &Lanes) -> f64 {
     (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
 }
 
-/// What is done with a few records at a time, those that are `live`.
+/// The operation of a pass on a few records, those that are `live`.
 trait Pass<const D: usize> {
     type Totals;
 

@@ -31,9 +31,8 @@ impl Sums<'_> {
         bartlett::log_prior_gradient(self.n, self.d, coordinates, of_factors);
     }
 
-    /// Minus the second derivatives of [`log_prior`](Self::log_prior): by differences of the
-    /// gradient for theta, of which only the diagonal is kept where the matrix is not positive
-    /// definite.
+    /// Minus the second derivatives of [`log_prior`](Self::log_prior), by differences of the
+    /// gradient for theta; only the diagonal if the matrix is not positive definite.
     pub(in crate::chain) fn log_prior_precision(&self, point: &[f64]) -> Vec<f64> {
         let (p, dim) = (self.p, point.len());
         const WIDE: f64 = 1e-3;
@@ -55,7 +54,7 @@ impl Sums<'_> {
             }
         }
         if nalgebra::Cholesky::new(of_theta.clone()).is_none() {
-            // A parameter may be in any unit: what is small is so beside its own size.
+            // A parameter may be in any unit: small is relative to its own size.
             let kept = |(i, x): (usize, &f64)| {
                 let least = 1e-3 / (1.0 + point[i] * point[i]);
                 if x.is_finite() { x.abs().max(least) } else { least }

@@ -1,15 +1,14 @@
-//! What the Bartlett factors leave of the noise of all records.
+//! The standardised noise of all records.
 
 use crate::chain::theta::coordinates::bartlett::Bartlett;
 use crate::numeric::dense;
 
-/// The standardised noise z_i = C^-1 (e_i - m) of the noise, without being computed: z is kept as
-/// columns y_i = b + L z_i of which the mean b and the factor L are known, so that whatever is
-/// affine in z is affine in y, and no pass over the records is spent on whitening them. The columns
-/// may be the noise, or records that are affine in it.
+/// The standardised noise z_i = C^-1 (e_i - m), in implicit form: columns y_i = b + L z_i with
+/// known mean b and factor L. Whatever is affine in z is affine in y, so no pass over the records
+/// is spent on whitening. The columns may be the noise, or records that are affine in it.
 #[derive(Debug, Clone, Default)]
 pub(in crate::chain) struct Standardised {
-    /// First those of all records, then the second ones, and so on.
+    /// One coordinate of all records after the other.
     columns: Vec<f64>,
     base: Bartlett,
     /// The inverse of the base's factor.
@@ -33,14 +32,14 @@ impl Standardised {
         &self.base
     }
 
-    /// Finds the Bartlett factors of the columns. `false` where their covariance is singular.
+    /// Computes the Bartlett factors of the columns. `false` if their covariance is singular.
     pub(in crate::chain) fn measure(&mut self, d: usize) -> bool {
         if !self.base.measure(&self.columns, d) {
             return false;
         }
         self.whitening.clear();
         self.whitening.resize(d * d, 0.0);
-        // Row after row of L^-1 from L L^-1 = I.
+        // L^-1 row by row from L L^-1 = I.
         for i in 0..d {
             let reciprocal = 1.0 / self.base.factor[i * d + i];
             for j in 0..i {
@@ -69,8 +68,8 @@ impl Standardised {
         }
     }
 
-    /// From sums of something, and of its products with the first columns, to those with the
-    /// columns of the standardised noise.
+    /// Converts sums of something and of its products with the columns to those with the
+    /// standardised noise.
     pub(in crate::chain) fn whiten(&self, sums: &mut [f64]) {
         let d = self.base.centre.len();
         let Some((all, products)) = sums.split_first_mut() else { return };

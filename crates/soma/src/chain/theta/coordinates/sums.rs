@@ -17,8 +17,8 @@ use crate::rng::Rng;
 /// The step of finite differences, in units of a standard normal and of the unconstrained theta.
 pub(in crate::chain) const STEP: f64 = 1e-4;
 
-/// A step of finite differences at x: of this size, or longer where x is so large that the step
-/// would have few digits left.
+/// A step of finite differences at x: of this size, or longer if x is so large that the difference
+/// would lose its digits.
 pub(in crate::chain) fn step(x: f64, size: f64) -> f64 {
     size.max(1e-9 * x.abs())
 }
@@ -28,10 +28,10 @@ pub(in crate::chain) fn step(x: f64, size: f64) -> f64 {
 pub(in crate::chain) struct Sums<'a> {
     pub(in crate::chain) problem: &'a Problem,
     pub(in crate::chain) model: &'a dyn Transport,
-    /// The short way, where model and query have it.
+    /// The affine fast path, if model and query have it.
     affine: Option<Affine>,
-    /// Whether records jump as theta and their noise move, so that differences are taken over
-    /// [long steps](crate::chain::theta::coordinates::jumps).
+    /// Whether records jump as theta and their noise move, so that differences are taken over [long
+    /// steps](crate::chain::theta::coordinates::jumps).
     pub(in crate::chain) jumps: bool,
     pub(in crate::chain) n: usize,
     /// The length of a record's noise.
@@ -40,14 +40,14 @@ pub(in crate::chain) struct Sums<'a> {
     pub(in crate::chain) k: usize,
     /// The number of parameters.
     pub(in crate::chain) p: usize,
-    /// How many rows are built at a time: few enough to stay in the first-level cache, unless the
-    /// model or the query wants more.
+    /// Rows per block: few enough to stay in the first-level cache, unless the model or the query
+    /// requires more.
     pub(in crate::chain) rows: usize,
     pub(in crate::chain) units: NoiseUnits,
     target: Vec<f64>,
 }
 
-/// Memory that is used again from one evaluation to the next.
+/// Buffers, reused across evaluations.
 #[derive(Debug, Clone, Default)]
 pub(in crate::chain) struct Scratch {
     pub(in crate::chain) noise: Vec<f64>,
@@ -55,17 +55,16 @@ pub(in crate::chain) struct Scratch {
     pub(in crate::chain) statistics: Vec<f64>,
     pub(in crate::chain) moved: Vec<f64>,
     pub(in crate::chain) factors: Bartlett,
-    /// From the columns of standardised noise to the noise with these factors.
+    /// The map from the columns of standardised noise to the noise with these Bartlett factors.
     pub(in crate::chain) map: Bartlett,
     pub(in crate::chain) theta: Vec<f64>,
-    /// theta moved by a step in each of its unconstrained coordinates: up and, where records
-    /// jump, then down in each.
+    /// theta moved by a step in each of its unconstrained coordinates: up and, if records jump,
+    /// down.
     pub(in crate::chain) nearby: Vec<f64>,
-    /// The length of each of these steps, or of both together.
+    /// The length of each step, or of both together.
     pub(in crate::chain) steps: Vec<f64>,
     pub(in crate::chain) units: Vec<f64>,
-    /// Derivatives of the sums: a row for each coordinate, or for each statistic in those of the
-    /// affine map.
+    /// Derivatives of the sums: a row for each coordinate, or for each statistic if affine.
     pub(in crate::chain) slopes: Vec<f64>,
     pub(in crate::chain) chain: Vec<f64>,
     pub(in crate::chain) forces: Vec<f64>,
@@ -73,7 +72,7 @@ pub(in crate::chain) struct Scratch {
 }
 
 impl<'a> Sums<'a> {
-    /// `None` where the model is no function of noise, or the noise of n records has no Bartlett
+    /// `None` if the model is not a function of noise, or the noise of n records has no Bartlett
     /// factors.
     pub(in crate::chain) fn new(problem: &'a Problem) -> Option<Self> {
         let model = problem.model().transport().filter(|model| model.is_standard())?;
@@ -88,7 +87,7 @@ impl<'a> Sums<'a> {
         (n > d).then_some(Sums { problem, model, affine, jumps, n, d, k, p, rows, units, target })
     }
 
-    /// The precision that stands for the noise of each statistic, where no scale mixture is drawn.
+    /// The precision that approximates the noise of each statistic, if no scale mixture is drawn.
     pub(in crate::chain) fn precisions(&self) -> Vec<f64> {
         smooth::precisions(self.problem.release().potential(), self.k)
     }
@@ -98,7 +97,7 @@ impl<'a> Sums<'a> {
         self.p + factors_dim(self.d)
     }
 
-    /// The point at which the state is; its standardised noise goes into `standardised`. The noise
+    /// The coordinates of the state; its standardised noise is written to `standardised`. The noise
     /// of discrete variables is drawn given their values.
     pub(in crate::chain) fn split(
         &self,
@@ -110,7 +109,7 @@ impl<'a> Sums<'a> {
     ) -> Outcome<bool> {
         let (n, d) = (self.n, self.d);
         // Records that are affine in their noise have its standardised noise, and so have their
-        // distances from the first one, which lose no digits where records are far from zero.
+        // distances from the first record, which avoid cancellation far from zero.
         let origin = match &self.affine {
             Some(_) => state.records.record(0).to_vec(),
             None => vec![0.0; d],
@@ -164,7 +163,7 @@ impl<'a> Sums<'a> {
         self.model.forward(theta, noise, records)
     }
 
-    /// Puts a state at a point.
+    /// Sets a state to a point.
     pub(in crate::chain) fn place(
         &self,
         point: &[f64],
@@ -177,13 +176,13 @@ impl<'a> Sums<'a> {
         state.records.set_all(self.problem.release(), &records)
     }
 
-    /// Whether derivatives take no more than a few passes.
+    /// Whether derivatives take only a few passes.
     pub(in crate::chain) fn has_quick_slopes(&self) -> bool {
         self.affine.is_some()
     }
 
-    /// theta, its neighbours where derivatives are wanted, and the Bartlett factors at a point.
-    /// `false` where there is no such point.
+    /// theta, its neighbours if derivatives are needed, and the Bartlett factors at a point.
+    /// `false` if the point is not in the support.
     fn set(
         &self,
         point: &[f64],
@@ -223,14 +222,14 @@ impl<'a> Sums<'a> {
         true
     }
 
-    /// From sums to the residual.
+    /// Converts sums to the residual.
     fn to_residual(&self, sums: &mut [f64]) {
         for ((r, s), b) in sums.iter_mut().zip(&self.target).zip(self.units.scales()) {
             *r = s - *r / b;
         }
     }
 
-    /// The residual at a point, in noise units. `false` where there is no such point.
+    /// The residual at a point, in noise units. `false` if the point is not in the support.
     pub(in crate::chain) fn residual(
         &self,
         point: &[f64],
@@ -255,7 +254,7 @@ impl<'a> Sums<'a> {
     }
 
     /// The residual at a point and its derivatives with respect to the coordinates, a row for each
-    /// statistic. `false` where there is no such point.
+    /// statistic. `false` if the point is not in the support.
     pub(in crate::chain) fn residual_and_slope(
         &self,
         point: &[f64],
@@ -301,9 +300,8 @@ impl<'a> Sums<'a> {
         Ok(exists)
     }
 
-    /// The residual r at a point, and the gradient with respect to the coordinates of a function
-    /// of r whose derivatives with respect to r are `-spring(r_k)`. `false` where there is no such
-    /// point.
+    /// The residual r at a point, and the gradient with respect to the coordinates of a function of
+    /// r with derivatives `-spring(r_k)`. `false` if the point is not in the support.
     #[expect(clippy::too_many_arguments)]
     pub(in crate::chain) fn residual_and_pull(
         &self,

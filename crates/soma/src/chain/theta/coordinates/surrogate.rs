@@ -1,5 +1,5 @@
-//! A map of the residual near the posterior: what the Hamiltonian update and the independence
-//! update steer by.
+//! The quadratic surrogate of the residual, from which the Hamiltonian and the independence update
+//! make their proposals.
 
 use std::borrow::Cow;
 
@@ -19,10 +19,11 @@ use crate::numeric::dense;
 use crate::rng::Rng;
 use crate::stored::{Check, ensure, finite};
 
-/// The residual to second order around a reference point, a function of delta = point - reference.
+/// The residual to second order around a reference point, as a function of delta = point -
+/// reference.
 ///
-/// Moments in warm-up and then frozen. Nothing here needs to be right for a move to be valid: a
-/// poor map makes poor proposals, which are refused.
+/// Adapted in warm-up and then fixed. It affects the efficiency of a move and not its validity:
+/// poor proposals are rejected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::chain) struct Surrogate {
     pub(in crate::chain) reference: Vec<f64>,
@@ -36,8 +37,8 @@ pub(in crate::chain) struct Surrogate {
     /// The lower Cholesky factor of the posterior's covariance given the standardised noise, to
     /// first order of the residual.
     pub(in crate::chain) spread: Vec<f64>,
-    /// The lower Cholesky factor of theta's covariance: as the chain has passed through it or,
-    /// before a window of it is complete, given the standardised noise.
+    /// The lower Cholesky factor of theta's covariance: the empirical one or, before its first
+    /// window is complete, the one given the standardised noise.
     pub(in crate::chain) theta_spread: Vec<f64>,
     learned: Moments,
 }
@@ -48,9 +49,8 @@ pub(in crate::chain) fn fill_normals(out: &mut [f64], rng: &mut Rng) {
 }
 
 impl Surrogate {
-    /// The surrogate around the posterior mode at the standardised noise of `state`, and the state
-    /// moved to a point that is dispersed around it: how a warm-up begins. `None` where no mode can
-    /// be found.
+    /// The surrogate around the posterior mode at the standardised noise of `state`. Also moves the
+    /// state to an overdispersed point around it, to begin warm-up. `None` if no mode is found.
     pub(in crate::chain) fn begin(
         sums: &Sums,
         state: &mut State,
@@ -117,7 +117,7 @@ impl Surrogate {
         Ok(Some(surrogate))
     }
 
-    /// The surrogate around a point, its derivatives averaged over a few fresh draws of the noise.
+    /// The surrogate around a point, with derivatives averaged over a few fresh draws of the noise.
     fn around(
         sums: &Sums,
         reference: Vec<f64>,
@@ -175,7 +175,7 @@ impl Surrogate {
                     &mut residual,
                     &mut other,
                 )?;
-                // Next to the edge of the space there is no second side to look at.
+                // At the boundary of the support there is no second side.
                 if !exists {
                     continue;
                 }
@@ -206,7 +206,7 @@ impl Surrogate {
         Ok(finite.then_some(surrogate))
     }
 
-    /// Whether this is a surrogate of `sums`.
+    /// Whether this is a valid surrogate of `sums`.
     pub(in crate::chain) fn check(&self, sums: &Sums) -> Check {
         let (k, p, dim) = (sums.k, sums.p, sums.dim());
         finite("the reference", dim, &self.reference)?;
@@ -219,11 +219,14 @@ impl Surrogate {
         let is_factor = |(factor, dim): (&Vec<f64>, usize)| {
             factor.iter().step_by(dim + 1).all(|&diagonal| diagonal > 0.0)
         };
-        ensure(factors.into_iter().all(is_factor), "a spread is no Cholesky factor")?;
+        ensure(
+            factors.into_iter().all(is_factor),
+            "a stored covariance factor is not a Cholesky factor",
+        )?;
         self.learned.check(dim)
     }
 
-    /// Learns from one more point that the chain has passed.
+    /// Adapts to one more point of the chain.
     pub(in crate::chain) fn learn(&mut self, sums: &Sums, point: &[f64], rng: &mut Rng) -> Outcome {
         if !self.learned.push(&DVector::from_column_slice(point)) {
             return Ok(());
@@ -243,8 +246,8 @@ impl Surrogate {
         Ok(())
     }
 
-    /// The surrogate at standardised noise: its own residual at the reference, and its own slope
-    /// where that is worth the cost.
+    /// The surrogate at given standardised noise: with its own residual at the reference, and its
+    /// own slope if that is worth the cost.
     pub(in crate::chain) fn at(
         &self,
         sums: &Sums,
@@ -266,27 +269,27 @@ impl Surrogate {
     }
 }
 
-/// How many times more than the posterior a start is dispersed.
+/// The dispersion of a start relative to the posterior.
 const DISPERSION: f64 = 1.5;
 
 const MOST_NEWTON_STEPS: usize = 20;
 const MOST_HALVINGS: i32 = 10;
 
-/// Patterns are averaged over until they have as many records as this together.
+/// Draws of the noise are averaged over until they have this many records in total.
 const RECORDS_FOR_AVERAGE: usize = 1000;
 
-/// The same where records jump.
+/// The same if records jump.
 const RECORDS_THAT_JUMP: usize = 8000;
 
-/// The standardised noise of fresh noise.
+/// The standardised noise of a fresh draw of the noise.
 fn fresh_noise(sums: &Sums, rng: &mut Rng) -> Option<Standardised> {
     let mut standardised = Standardised::default();
     fill_normals(standardised.columns_mut(sums.n, sums.d), rng);
     standardised.measure(sums.d).then_some(standardised)
 }
 
-/// The lower Cholesky factor of the precision of the posterior, to first order of the residual,
-/// whose coordinates have these precisions.
+/// The lower Cholesky factor of the posterior precision, to first order of the residual, whose
+/// coordinates have these precisions.
 fn precision(sums: &Sums, prior: &[f64], slope: &[f64], weights: &[f64]) -> Option<Vec<f64>> {
     let dim = sums.dim();
     let mut matrix = Vec::new();

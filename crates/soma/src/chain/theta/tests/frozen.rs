@@ -1,8 +1,8 @@
-//! What was learned is frozen after warm-up.
+//! Adapted quantities are fixed after warm-up.
 
 use super::*;
 
-/// What a schedule has learned, as text: all of it but the tallies.
+/// The adapted quantities of a schedule as text, without the tallies.
 fn constants(schedule: &Schedule) -> String {
     let mut bare = schedule.clone();
     bare.sweeps = Tally::default();
@@ -22,7 +22,7 @@ fn constants_are_frozen_after_warmup() {
             schedule.step(&problem, &mut state, iteration, sweep, &mut rng).unwrap();
         }
         assert_eq!(warm, constants(&schedule));
-        // One step that learns after warm-up, and the comparison fails.
+        // One adapting step after warm-up, and the comparison fails.
         let sweep = Some(Tally::default());
         schedule.step_and_learn(&problem, &mut state, 400, sweep, &mut rng).unwrap();
         assert_ne!(warm, constants(&schedule));

@@ -1,10 +1,10 @@
-//! Each move by itself leaves the posterior invariant.
+//! Each update by itself leaves the posterior invariant.
 //!
-//! theta is drawn from the prior, the records from the model and the release from the records:
-//! a draw of the joint law of all three. A move that leaves the posterior given the release
-//! invariant leaves this joint law as it is, so that any function of theta, records and release
-//! has the same mean before and after the move. The draws are independent, and so the standard
-//! errors are exact.
+//! theta is drawn from the prior, the records from the model and the release from the records: a
+//! draw from the joint distribution of all three. An update that leaves the posterior given the
+//! release invariant also leaves the joint distribution invariant, so any function of theta,
+//! records and release has the same mean before and after. The draws are independent, so the
+//! standard errors are exact.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn centred_and_non_centred_keep_the_joint_law() {
     }
 }
 
-/// What clamping hides, redrawn and nothing else: on records of which many lie beyond the clamps.
+/// Redrawing the censored coordinates alone, with many records beyond the clamps.
 #[test]
 fn hidden_parts_keep_the_joint_law() {
     struct Hidden;
@@ -39,7 +39,7 @@ fn hidden_parts_keep_the_joint_law() {
             let before = state.clone();
             let model = at.problem.model().transport().unwrap();
             at.censored.as_ref().unwrap().redraw(model, state, rng)?;
-            // The statistics are the same, and those of the records as they are now.
+            // The statistics are unchanged, and agree with the current records.
             assert_eq!(before.records.residual(), state.records.residual());
             let again = Records::new(at.problem.release(), state.records.all().to_vec())?;
             assert_eq!(again.statistics(), state.records.statistics());
@@ -108,7 +108,7 @@ fn ridge_keeps_the_joint_law() {
     }
 }
 
-/// The sweep, by the same test: so that the test itself is known to have the power to pass.
+/// The sweep, by the same test: a control that should pass.
 #[test]
 fn sweep_keeps_the_joint_law() {
     struct Sweep;
@@ -146,8 +146,8 @@ fn sweep_keeps_the_joint_law() {
     assert!(z < MOST, "{z}");
 }
 
-/// A Hamiltonian update that is wrong by the Jacobian of the logarithm in which the scale of the
-/// noise is moved: the test above sees it.
+/// A Hamiltonian update that is wrong by the Jacobian of the log scale parameter: the test detects
+/// it.
 #[test]
 fn a_wrong_jacobian_is_seen() {
     struct Wrong(Hamiltonian);
@@ -194,7 +194,7 @@ fn a_wrong_jacobian_is_seen() {
     assert!(z > MOST, "{z}");
 }
 
-/// The walk weighs both states by the potential, also where that is neither L1 nor L2.
+/// The random walk uses the potential of both states, also if it is neither L1 nor L2.
 #[test]
 fn the_walk_keeps_the_joint_law_under_curves() {
     use crate::release::query::Histogram;

@@ -1,9 +1,9 @@
-//! What the moves take and give: printed, and nothing asserted.
+//! The time and the efficiency of the updates: printed, with no assertions.
 
 use super::*;
 
-/// What the moves take, beside their counted work: where the prices in it come from. Prints
-/// nanoseconds per pass over a record, which should be about ten everywhere.
+/// The time of the updates and their counted work, from which the costs per unit are derived.
+/// Prints nanoseconds per pass over a record, which should be about ten everywhere.
 #[test]
 #[ignore = "measures times, and asserts nothing"]
 fn prices_of_the_moves() {
@@ -65,8 +65,8 @@ fn prices_of_the_moves() {
     }
 }
 
-/// The centred chain with and without what is censored redrawn, on records of which a third lies
-/// beyond the clamps. Prints effective draws per sweep.
+/// The centred chain with and without redrawing of censored coordinates, on records of which a
+/// third lies beyond the clamps. Prints effective draws per sweep.
 #[test]
 #[ignore = "measures, and asserts nothing"]
 fn gain_of_redrawing_what_is_hidden() {

@@ -1,4 +1,4 @@
-//! Each update leaves the posterior invariant under noise that differs from coordinate to coordinate.
+//! Each update leaves the posterior invariant if the noise differs between coordinates.
 
 use rand::RngExt;
 use rand_distr::{Exp1, StandardNormal};
@@ -22,7 +22,7 @@ fn normal(rng: &mut Rng) -> f64 {
     rng.sample(StandardNormal)
 }
 
-/// A Gumbel variable: its log density is -z - e^-z, log-concave, lopsided, and with its mode at 0.
+/// A Gumbel variable: its log density is -z - e^-z, log-concave and skewed, with its mode at 0.
 fn gumbel(rng: &mut Rng) -> f64 {
     -rng.sample::<f64, _>(Exp1).ln()
 }
@@ -62,7 +62,7 @@ fn joint() -> Block {
     Block::Joint(2, Arc::new(CorrelatedCost))
 }
 
-/// Laplace and Gaussian coordinates in one release; with a curve; and with a joint block in front.
+/// Laplace and Gaussian coordinates in one release; with a curve; and with a joint block first.
 fn cases() -> [(&'static str, Case); 3] {
     let of = |noise| Case { other_noise: Some(noise), ..Case::regression(Noise::Laplace, 0.4, 4) };
     let mixed = OtherNoise {
@@ -121,7 +121,7 @@ fn ridge_keeps_the_joint_law_under_a_curve() {
     assert!(z < MOST && rate > 0.1, "{z}, {rate}");
 }
 
-/// A release of mixed noise gets all updates of theta, and a warm-up runs through.
+/// A release of mixed noise gets all theta updates, and completes a warm-up.
 #[test]
 fn mixed_noise_gets_all_updates() {
     for (name, case) in &cases() {

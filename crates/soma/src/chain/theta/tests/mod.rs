@@ -1,4 +1,4 @@
-//! What the tests of the moves share: problems, and states from their joint law.
+//! Shared by the tests of theta updates: problems, and states from their joint distribution.
 
 mod frozen;
 mod laws;
@@ -27,7 +27,7 @@ struct Case {
     query: Arc<dyn Query>,
     model: Arc<dyn Model>,
     mechanism: Mechanism,
-    /// The noise in units of the scales, where it is other than the mechanism's.
+    /// The noise in units of the scales, if it is not the mechanism's.
     other_noise: Option<mixed::OtherNoise>,
     n: usize,
 }
@@ -90,7 +90,7 @@ impl Case {
         }
     }
 
-    /// A problem and a state from the joint law of theta, records and release.
+    /// A problem and a state from the joint distribution of theta, records and release.
     fn draw(&self, rng: &mut Rng) -> (Problem, State) {
         let mut theta = vec![0.0; self.model.parameters().len()];
         self.model.sample_prior(&mut theta, rng).unwrap();
@@ -118,7 +118,7 @@ impl Case {
         (Problem::new(release, self.model.clone()).unwrap(), State { theta, records })
     }
 
-    /// The moves of `choice` as a warm-up on one release leaves them.
+    /// The updates of `choice` after a warm-up on one release.
     fn warm(&self, choice: MovesChoice, seed: u64) -> (Problem, State, Schedule) {
         let mut rng = rng::stream(seed, 0);
         let (problem, mut state) = self.draw(&mut rng);
@@ -138,7 +138,7 @@ impl Case {
     }
 }
 
-/// Functions of theta, records and release whose means a move must keep.
+/// Functions of theta, records and release whose means an update must preserve.
 fn functions(problem: &Problem, state: &State) -> Vec<f64> {
     let mut free = state.theta.clone();
     problem.model().transport().unwrap().unconstrain(&state.theta, &mut free);

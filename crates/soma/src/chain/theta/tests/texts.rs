@@ -1,4 +1,4 @@
-//! Moves of models as text whose records jump with their noise keep the joint law.
+//! Updates of models in the language whose records jump preserve the joint distribution.
 
 use soma_language::Data;
 

@@ -1,4 +1,4 @@
-//! The short way through the affine map against the records themselves.
+//! The affine fast path compared with the records themselves.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn close(a: &[f64], b: &[f64], most: f64) {
     }
 }
 
-/// The short way through the affine map against records, statistics and differences.
+/// The affine fast path compared with records, statistics and differences.
 #[test]
 fn the_short_way_gives_the_sums_of_the_records() {
     let normal = Normal::new(0.0, 1.0, 4.0, 3.0).unwrap();
