@@ -58,6 +58,8 @@ told! {
     unknown_kind: "\"laplace\"" => "\"laplce\"";
     another_name: "\"laplace\"" => "\"geometric\"";
     a_model_that_is_not_there: "\"dirichlet\"" => "\"lognormal\"";
+    epsilon_beside_the_mechanism: "mechanism = { kind = \"laplace\", epsilon = 1.0 }" =>
+        "mechanism = \"laplace\"\nepsilon = 1.0";
     delta: "epsilon = 1.0" => "epsilon = 1.0, delta = 1e-6";
     unknown_kernel: "\"soma\"" => "\"sys-imgw\"";
     wrong_length: "clamp = [0.0, 1.0]" => "clamp = [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]";

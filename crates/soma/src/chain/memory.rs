@@ -67,7 +67,7 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let is_coded = crate::records::imputed::is_coded(query.as_ref());
     let held = if is_coded { n as u64 } else { statistics };
 
-    let sizes = RecordSizes { n, record_dim: d, statistic_dim: k, is_coded };
+    let sizes = RecordSizes { n, statistic_dim: k, is_coded };
     let kernel = settings.kernel.memory(sizes);
     let trial = if settings.kernel == KernelChoice::Auto { records } else { 0 };
 

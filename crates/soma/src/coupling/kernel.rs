@@ -54,8 +54,6 @@ const SCANNED: usize = 256;
 
 /// Up to this number, records in bins are weighed in full; beyond it, rejection under one bound.
 const FEW: usize = 1_000;
-/// The number of cells that replace the prefix sums of the plain kernel.
-const CELLS: usize = 32;
 
 /// A kernel that moves two chains jointly.
 ///
@@ -255,7 +253,6 @@ impl Work for Sweep<'_, '_> {
                     {
                         Strategy::Scan
                     }
-                    Strategy::Ordered if n <= SCANNED => Strategy::Scan,
                     Strategy::Bins if n > FEW => Strategy::Uniform,
                     strategy => strategy,
                 };
@@ -269,14 +266,6 @@ impl Work for Sweep<'_, '_> {
                         make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
                     }
                     Strategy::Cells(_) => {
-                        let places =
-                            AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
-                        make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)
-                    }
-                    // Prefix sums order the records of one chain only; cells serve both.
-                    Strategy::Ordered => {
-                        *plain = Soma::with_strategy(Strategy::Cells(CELLS));
-                        plain.choose::<S, V, K>(&pair.first);
                         let places =
                             AllByCells::begin::<S, V, K>(cell_darts, plain.partition(), pair);
                         make_moves::<S, V, K, _>(potential, places, pair, proposals, rng)

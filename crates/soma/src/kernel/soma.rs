@@ -15,7 +15,6 @@ use super::select::cells::ahead::Ahead;
 use super::select::cells::boxes::Cells;
 use super::select::cells::partition::Partition;
 use super::select::envelope::Envelope;
-use super::select::ordered::{Order, OrderedSelector};
 use super::select::scan::ScanSelector;
 use super::select::scan::columns::{Columns, Scanned};
 use super::select::scan::quantised::Quantised;
@@ -73,8 +72,6 @@ pub struct Soma {
     #[serde(skip)]
     bins: Bins,
     #[serde(skip)]
-    order: Order,
-    #[serde(skip)]
     separable: Separable,
     #[serde(skip)]
     envelope: Envelope,
@@ -89,8 +86,7 @@ impl Soma {
     }
 
     /// The kernel with places drawn as `strategy` says. [`Strategy::Bins`] is for queries with
-    /// bins, and they have no other; [`Strategy::Ordered`] is for a single statistic under Laplace
-    /// noise, and there is a scan in its place where it does not suit.
+    /// bins, and they have no other.
     pub fn with_strategy(strategy: Strategy) -> Self {
         Soma { forced: Some(strategy), ..Soma::default() }
     }
@@ -160,9 +156,6 @@ impl RecordKernel for Soma {
                 SweepCost { per_sweep: 100.0, per_move: 18.0, per_weight: 1.5 }
             }
             Some(Strategy::Bins) => SweepCost { per_sweep: 10.0, per_move: 4.0, per_weight: 1.0 },
-            Some(Strategy::Ordered) => {
-                SweepCost { per_sweep: 20.0, per_move: 9.0, per_weight: 1.0 }
-            }
             Some(Strategy::Boxes) => {
                 SweepCost { per_sweep: 100.0, per_move: 60.0, per_weight: 2.0 }
             }
@@ -173,15 +166,10 @@ impl RecordKernel for Soma {
         }
     }
 
-    /// Statistics by cell, with room for more in each; places by bin; and of very many records in
-    /// bins those that come in a sweep, sorted at its end.
+    /// Statistics by cell, with room for more in each; or places by bin.
     fn memory(records: RecordSizes) -> u64 {
-        let RecordSizes { n, record_dim, statistic_dim, is_coded } = records;
-        let for_each: usize = match is_coded {
-            true if n < bins::FAR => 4,
-            true => 20 * (record_dim + 1),
-            false => 10 * (statistic_dim + 1),
-        };
+        let RecordSizes { n, statistic_dim, is_coded } = records;
+        let for_each: usize = if is_coded { 4 } else { 10 * (statistic_dim + 1) };
         (n as u64).saturating_mul(for_each as u64)
     }
 
@@ -199,7 +187,6 @@ impl RecordKernel for Soma {
             let fits = match strategy {
                 Strategy::Bins => has_bins && potential.is_separable(),
                 Strategy::Uniform | Strategy::Scan => has_norm,
-                Strategy::Ordered => has_norm && k == 1 && potential.norm() == Some(Norm::L1),
                 Strategy::Cells(_) => has_norm && self.partition.cells() > 0,
                 Strategy::Boxes => !has_bins && !has_norm && potential.is_separable(),
                 Strategy::Weights => !potential.is_separable(),
@@ -243,7 +230,7 @@ impl Work for Moves<'_> {
         let Moves { soma, records, proposals, rng } = self;
         let strategy = soma.choose::<S, V, K>(records);
         let Soma { partition, ahead, columns, quantised, cells, .. } = soma;
-        let Soma { candidates, outliers, bins, order, envelope, batch, .. } = soma;
+        let Soma { candidates, outliers, bins, envelope, batch, .. } = soma;
         let batches = Batches::new(records.n(), proposals, batch);
         match strategy {
             Strategy::Uniform => {
@@ -265,10 +252,6 @@ impl Work for Moves<'_> {
                 let cells = (cells, ahead);
                 let selector =
                     CellSelector::begin::<S, V, K>(cells, partition, records, envelope, rng);
-                make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
-            }
-            Strategy::Ordered => {
-                let selector = OrderedSelector::begin::<V, K>(order, records, envelope);
                 make_moves::<S, V, K, _>(selector, envelope, records, batches, rng)
             }
             Strategy::Bins => bins::make_moves::<S, V>(bins, &S::default(), records, batches, rng),

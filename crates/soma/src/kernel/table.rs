@@ -76,9 +76,7 @@ pub(crate) trait RecordKernel: Sized {
 pub(crate) struct RecordSizes {
     /// The number of records.
     pub(crate) n: usize,
-    /// The length of a record.
-    pub(crate) record_dim: usize,
-    /// The length of its statistic.
+    /// The length of the statistic of a record.
     pub(crate) statistic_dim: usize,
     /// Whether a record in bins is stored as its bin only.
     pub(crate) is_coded: bool,

@@ -1,80 +1,46 @@
 //! Arrays that are aligned to cache lines.
 
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+
+use aligned_vec::{AVec, ConstAlign};
 
 /// An array aligned to 64 bytes: loads that cross a cache line defeat store forwarding, and what one
 /// move writes the next one reads.
-#[derive(Debug, Clone)]
-pub(crate) struct Aligned<T> {
-    lines: Vec<Line>,
-    len: usize,
-    of: PhantomData<T>,
-}
-
-#[repr(C, align(64))]
-#[derive(Debug, Clone, Copy)]
-struct Line([u64; 8]);
-
-/// A number of at most eight bytes.
-///
-/// # Safety
-/// Any bits are one, and nothing but a number is in them.
-pub(crate) unsafe trait Number: Copy {}
-
-// SAFETY of all: so it is of all numbers of the language.
-unsafe impl Number for f64 {}
-unsafe impl Number for f32 {}
-unsafe impl Number for u32 {}
-unsafe impl Number for u16 {}
-unsafe impl Number for i16 {}
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Aligned<T>(AVec<T, ConstAlign<64>>);
 
 impl<T> Default for Aligned<T> {
     fn default() -> Self {
-        Aligned { lines: Vec::new(), len: 0, of: PhantomData }
+        Aligned(AVec::new(64))
     }
 }
 
-impl<T: Number + PartialEq> PartialEq for Aligned<T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl<T: Number> Aligned<T> {
+impl<T: Copy> Aligned<T> {
     /// The same numbers.
     pub(crate) fn copy_of(numbers: &[T]) -> Self {
-        let mut all = Aligned::default();
-        if let Some(first) = numbers.first() {
-            all.fill_with(numbers.len(), *first);
-            all.copy_from_slice(numbers);
-        }
-        all
+        Aligned(AVec::from_slice(64, numbers))
     }
 
     /// Becomes `len` times `value`.
     pub(crate) fn fill_with(&mut self, len: usize, value: T) {
-        self.lines.resize((len * size_of::<T>()).div_ceil(size_of::<Line>()), Line([0; 8]));
-        self.len = len;
-        self.fill(value);
+        self.0.clear();
+        self.0.resize(len, value);
     }
 }
 
-impl<T: Number> Deref for Aligned<T> {
+impl<T> Deref for Aligned<T> {
     type Target = [T];
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: there are lines for `len` numbers, and any bits are one.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
+        &self.0
     }
 }
 
-impl<T: Number> DerefMut for Aligned<T> {
+impl<T> DerefMut for Aligned<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+        &mut self.0
     }
 }
 

@@ -317,22 +317,6 @@ impl Records {
         }
     }
 
-    /// The bins of all records, where nothing else of their statistics is kept; K for none.
-    pub(crate) fn codes(&self) -> &[u8] {
-        &self.codes
-    }
-
-    /// Whether of statistics nothing but the bins is kept.
-    pub(crate) fn has_codes(&self) -> bool {
-        !self.codes.is_empty()
-    }
-
-    /// All records, row after row, and their bins, where nothing else of their statistics is kept.
-    /// The residual stays as it is.
-    pub(crate) fn binned_mut(&mut self) -> (&mut [f64], &mut [u8]) {
-        (&mut self.records, &mut self.codes)
-    }
-
     /// The statistic of record i becomes the indicator of a bin.
     #[inline(always)]
     fn set_bin(&mut self, i: usize, bin: usize) {

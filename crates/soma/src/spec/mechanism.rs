@@ -7,7 +7,7 @@ use crate::release::mechanism::{Budget, GaussianRule, Noise, Publishing, scale_o
 use crate::release::{Aggregate, Mechanism, Query};
 
 /// What a scale can follow from.
-const SOURCES: [&str; 4] = ["epsilon", "rho", "scale", "variance"];
+pub(super) const SOURCES: [&str; 4] = ["epsilon", "rho", "scale", "variance"];
 
 /// The other keys.
 const OTHERS: [&str; 9] = [

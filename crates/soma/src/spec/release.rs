@@ -30,6 +30,7 @@ pub(super) struct Common {
 
 /// The release of a table.
 pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid> {
+    refuse_keys_of_the_mechanism(table)?;
     table.only(&[&["n", "neighbours", "parts"], &PART_KEYS[..]].concat())?;
     let size = size::read(&table.need("n", "the number of records, or \"unknown\"")?)?;
     let neighbours = match table.get("neighbours") {
@@ -58,6 +59,21 @@ pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid>
     release.map_err(|invalid| invalid.under(table.path()))
 }
 
+/// An error where a budget or a scale stands beside the mechanism and not in it.
+fn refuse_keys_of_the_mechanism(table: &Table) -> Result<(), Invalid> {
+    let keys = mechanism::SOURCES.iter().chain(&["delta"]);
+    let stray = keys.filter_map(|key| Some((*key, table.get(key)?))).next();
+    match stray {
+        None => Ok(()),
+        Some((key, value)) => Err(Invalid::new(
+            value.path(),
+            "is a key of the mechanism",
+            value.given(),
+            format!("mechanism = {{ kind = \"laplace\", {key} = ... }}, or another kind"),
+        )),
+    }
+}
+
 /// The parts of `[[release.parts]]`.
 fn several(
     table: &Table,
@@ -73,6 +89,7 @@ fn several(
     let parts = parts.list(allowed)?;
     let read = |(i, value): (usize, &Value)| {
         let own = value.table(allowed)?;
+        refuse_keys_of_the_mechanism(&own)?;
         own.only(&[&["name"], &PART_KEYS[..]].concat())?;
         let name = match own.get("name") {
             Some(name) => name.text()?,

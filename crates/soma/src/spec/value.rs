@@ -92,7 +92,7 @@ impl<'a> Value<'a> {
     }
 
     /// The value as an error shows it.
-    fn given(&self) -> String {
+    pub(super) fn given(&self) -> String {
         match self.value {
             DeValue::String(text) => quoted(text),
             DeValue::Integer(number) => shortened(&number.to_string()),

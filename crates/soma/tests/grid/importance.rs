@@ -166,7 +166,7 @@ pub fn answers(problem: &Problem, likelihood: &dyn Likelihood, seed: u64) -> Opt
             (law, best) = (Some(next), found);
         }
     }
-    let count = ((1.3 * ENOUGH_EFFECTIVE / best.max(1e-6)) as usize).clamp(PASS, most);
+    let count = ((1.3 * ENOUGH_EFFECTIVE / best.max(1e-6)) as usize).clamp(PASS.min(most), most);
     let draws = pass(problem, likelihood, law.as_ref(), count, &mut rng);
     // A few large weights say that the tail of the weights has not been seen.
     let (sum, largest) =

@@ -153,10 +153,6 @@ impl Threshold {
 /// Rows that are summed between two tests.
 const AT_ONCE: usize = 16;
 
-/// If more than this share of proposals is undecided, a uniform number for each costs less than a
-/// geometric variable for the next undecided one.
-const OFTEN: f64 = 0.05;
-
 /// The acceptance where there is one box of all statistics.
 #[derive(Debug, Clone)]
 pub(crate) struct OneBox {
@@ -168,16 +164,13 @@ pub(crate) struct OneBox {
     /// The probability that the lower bound of W / w_0 that holds for the whole batch leaves a
     /// proposal undecided: that U is at least floor / (1 + floor).
     doubt: f64,
-    /// The number of proposals before the next undecided one, a geometric variable, if `is_drawn`.
-    sure: u64,
-    is_drawn: bool,
 }
 
 impl OneBox {
     /// Sums of weights are first made of bounds where there are at least `many` records.
     #[inline(always)]
     pub(crate) fn new(many: usize) -> Self {
-        OneBox { many, least: 0.0, doubt: 0.0, sure: 0, is_drawn: false }
+        OneBox { many, least: 0.0, doubt: 0.0 }
     }
 
     /// Widens the box to hold all proposals of the batch. A replacement moves the residual by at
@@ -194,40 +187,19 @@ impl OneBox {
         let least = exp(-envelope.width());
         let floor = if S::IS_CURVED { 0.0 } else { records.n() as f64 * (1.0 - 1e-9) * least };
         self.doubt = 1.0 / (1.0 + floor);
-        (self.sure, self.is_drawn) = (0, false);
     }
 
-    /// Draws the number of proposals before the next undecided one.
-    #[cold]
-    #[inline(never)]
-    fn draw(&mut self, rng: &mut Rng) {
-        self.sure = ((1.0 - rng.random::<f64>()).ln() / (-self.doubt).ln_1p()) as u64;
-        self.is_drawn = true;
-    }
-
-    /// U, if the lower bound leaves the proposal undecided. If such proposals are rare, U is drawn
-    /// for them alone, and a geometric variable says when the next one comes.
+    /// U, if the lower bound leaves the proposal undecided.
     #[inline(always)]
-    fn doubtful(&mut self, rng: &mut Rng) -> Option<f64> {
-        if self.doubt > OFTEN {
-            return Some(rng.random()).filter(|uniform| *uniform >= 1.0 - self.doubt);
-        }
-        if self.sure == 0 && !self.is_drawn {
-            self.draw(rng);
-        }
-        if self.sure > 0 {
-            self.sure -= 1;
-            return None;
-        }
-        self.is_drawn = false;
-        Some(1.0 - self.doubt * (1.0 - rng.random::<f64>()))
+    fn doubtful(&self, rng: &mut Rng) -> Option<f64> {
+        Some(rng.random()).filter(|uniform| *uniform >= 1.0 - self.doubt)
     }
 
     /// Whether the proposal is put in the chosen place. Squeeze first: it accepts nearly always, so
     /// the branch predicts.
     #[inline(always)]
     pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
-        &mut self,
+        &self,
         choice: &Selected,
         envelope: &Envelope,
         at: Turn<'_>,

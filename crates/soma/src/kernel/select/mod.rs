@@ -4,7 +4,6 @@ pub(crate) mod accept;
 pub(crate) mod bins;
 pub(crate) mod cells;
 pub(crate) mod envelope;
-pub(crate) mod ordered;
 pub(crate) mod scan;
 pub(crate) mod separable;
 pub(crate) mod uniform;
@@ -96,8 +95,6 @@ pub enum Strategy {
     Cells(usize),
     /// By the bins of a histogram or the categories of a count.
     Bins,
-    /// By prefix sums of ordered statistics, for a single statistic under Laplace noise.
-    Ordered,
     /// By cells under the bounds of any separable potential.
     Boxes,
     /// By computing all weights, for a potential without bounds.
@@ -112,7 +109,6 @@ impl Strategy {
             Strategy::Scan => "scan".into(),
             Strategy::Cells(count) => format!("cells-{count}"),
             Strategy::Bins => "bins".into(),
-            Strategy::Ordered => "ordered".into(),
             Strategy::Boxes => "boxes".into(),
             Strategy::Weights => "weights".into(),
         }

@@ -4,7 +4,6 @@ use super::Strategy;
 use crate::kernel::Counts;
 use crate::kernel::select::cells::partition::LeafBox;
 use crate::kernel::select::cells::partition::Partition;
-use crate::kernel::select::ordered::MOST_RANGE;
 use crate::kernel::soma::Soma;
 use crate::numeric::exp::exp;
 use crate::records::Records;
@@ -33,10 +32,6 @@ const SCAN: [f64; 2] = [9.5, 0.0033];
 /// The cost of a move by cells: fixed, including [`USUAL`] trials; for each coordinate of each
 /// cell; and for each further trial.
 const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
-/// What a move costs by way of sums along the line, and by a scan of the same, whatever n is and
-/// for each record.
-const ORDERED: f64 = 16.0;
-const LINE_SCAN: [f64; 2] = [7.0, 0.024];
 /// The trials of a move by cells that fit the records.
 const USUAL: f64 = 4.0;
 
@@ -67,21 +62,15 @@ impl Soma {
         let strategy = match self.forced {
             // Of records in bins nothing but the bin may be kept.
             _ if records.bins().is_some() => Strategy::Bins,
-            Some(strategy) if strategy != Strategy::Ordered => strategy,
-            forced => {
+            Some(strategy) => strategy,
+            None => {
                 self.envelope.fit::<V, K>(records);
-                let is_line =
-                    records.k() == 1 && !S::IS_CURVED && self.envelope.width() <= MOST_RANGE;
-                if forced.is_some() {
-                    if is_line { Strategy::Ordered } else { Strategy::Scan }
-                } else {
-                    let trials = match counted {
-                        Some(trials) => trials,
-                        None => self.trials::<S, V, K>(records, &[]),
-                    };
-                    self.trials = trials;
-                    cheapest(trials, n, k, is_line)
-                }
+                let trials = match counted {
+                    Some(trials) => trials,
+                    None => self.trials::<S, V, K>(records, &[]),
+                };
+                self.trials = trials;
+                cheapest(trials, n, k)
             }
         };
         let strategy = self.grow::<S, V, K>(records, strategy);
@@ -175,13 +164,9 @@ fn laplace(part: f64) -> f64 {
     -(1.0 - side.abs()).max(1e-9).ln() * side.signum()
 }
 
-/// The strategy that costs least where drawing places uniformly takes so many trials; `is_line` if
-/// there is a single statistic under Laplace noise.
-fn cheapest(trials: f64, n: usize, k: usize, is_line: bool) -> Strategy {
+/// The strategy that costs least where drawing places uniformly takes so many trials.
+fn cheapest(trials: f64, n: usize, k: usize) -> Strategy {
     let (by_one, (by_many, many)) = (by_one_bound(trials, n, k), by_many_bounds(trials, n, k));
-    if is_line && ORDERED < by_one.min(LINE_SCAN[0] + LINE_SCAN[1] * n as f64) {
-        return Strategy::Ordered;
-    }
     if by_one < by_many { Strategy::Uniform } else { many }
 }
 
@@ -217,18 +202,18 @@ mod tests {
     #[test]
     fn the_cheapest_strategy_is_chosen() {
         for n in [100, 1_000, 1_000_000] {
-            assert_eq!(cheapest(1.5, n, 9, false), Strategy::Uniform);
+            assert_eq!(cheapest(1.5, n, 9), Strategy::Uniform);
         }
-        assert_eq!(cheapest(3.3, 100_000, 9, false), Strategy::Uniform);
-        assert_eq!(cheapest(5.0, 100, 9, false), Strategy::Uniform);
-        assert_eq!(cheapest(15.0, 100, 9, false), Strategy::Scan);
-        assert_eq!(cheapest(97.0, 100, 9, false), Strategy::Scan);
-        assert_eq!(cheapest(17.0, 1_000, 9, false), Strategy::Uniform);
-        assert_eq!(cheapest(31.0, 100_000, 9, false), Strategy::Cells(32));
-        assert_eq!(cheapest(520.0, 1_000, 9, false), Strategy::Cells(64));
-        assert_eq!(cheapest(5_000.0, 1_000_000, 9, false), Strategy::Cells(128));
-        assert_eq!(cheapest(1.5, 1_000, 1, true), Strategy::Uniform);
-        assert_eq!(cheapest(30.0, 1_000, 1, true), Strategy::Ordered);
-        assert_eq!(cheapest(30.0, 20, 1, true), Strategy::Scan);
+        assert_eq!(cheapest(3.3, 100_000, 9), Strategy::Uniform);
+        assert_eq!(cheapest(5.0, 100, 9), Strategy::Uniform);
+        assert_eq!(cheapest(15.0, 100, 9), Strategy::Scan);
+        assert_eq!(cheapest(97.0, 100, 9), Strategy::Scan);
+        assert_eq!(cheapest(17.0, 1_000, 9), Strategy::Uniform);
+        assert_eq!(cheapest(31.0, 100_000, 9), Strategy::Cells(32));
+        assert_eq!(cheapest(520.0, 1_000, 9), Strategy::Cells(64));
+        assert_eq!(cheapest(5_000.0, 1_000_000, 9), Strategy::Cells(128));
+        assert_eq!(cheapest(1.5, 1_000, 1), Strategy::Uniform);
+        assert_eq!(cheapest(30.0, 1_000, 1), Strategy::Scan);
+        assert_eq!(cheapest(30.0, 20, 1), Strategy::Scan);
     }
 }

@@ -210,7 +210,8 @@ impl Vector for Portable {
                 let cost =
                     (0..k).fold(none[l], |cost, c| cost.saturating_add(distance(c).unsigned_abs()));
                 least = least.min(cost);
-                *mass = f32::from_bits(u32::from(ones.saturating_sub(cost)) << 15) as u32 + 1;
+                let bound = f32::from_bits(u32::from(ones.saturating_sub(cost)) << 15);
+                *mass = (bound as u32).saturating_add(1);
             }
             for (at, sum) in sums.iter_mut().enumerate() {
                 let (row, lane) = (at / 8, at % 8);

@@ -1,19 +1,17 @@
 //! Records whose statistic is the indicator of a bin: they share their weights.
 
 mod bin;
-pub(crate) mod far;
-mod near;
+mod members;
 
 use rand::{Rng as _, RngExt};
 
 use self::bin::{Bin, MILD, MOST};
-use self::far::Far;
-use self::near::Near;
+use self::members::Members;
 use crate::error::Outcome;
 use crate::kernel::Counts;
 use crate::numeric::exp::exp;
+use crate::records::Records;
 use crate::records::proposals::Batches;
-use crate::records::{Batch, Records};
 use crate::release::potential::Evaluate;
 use crate::rng::Rng;
 use crate::simd::cost::sum_over;
@@ -26,8 +24,8 @@ use crate::simd::vector::Vector;
 /// what arriving at the bin of the proposal does; and w_0 itself in the bin of the proposal. Two
 /// bins change with a move.
 ///
-/// Nothing but the numbers of members decides about a move: who is replaced is left to a
-/// [`Register`], and found out later, when what that needs has come from memory.
+/// Nothing but the numbers of members decides about a move: who is replaced is left to
+/// [`Members`], and found out later, when what that needs has come from memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bins {
     bins: Vec<Bin>,
@@ -40,10 +38,7 @@ pub(crate) struct Bins {
     /// The bins of the proposals of a batch.
     targets: Vec<u32>,
     pending: Vec<Replacement>,
-    near: Near,
-    pub(crate) far: Far,
-    /// The number of records from which on they are taken to be far, if it is not the usual one.
-    pub(crate) far_from: Option<usize>,
+    members: Members,
     /// Whether no factor is too large or too small to be multiplied.
     mild: bool,
 }
@@ -58,24 +53,6 @@ struct Replacement {
     /// Which member it is, and, once that is known, its place.
     member: u32,
 }
-
-/// Who stands in which bin while a sweep lasts.
-trait Register {
-    /// Takes note of the records, and of how many there are in each bin.
-    fn begin(&mut self, records: &Records, counts: &mut [i64]);
-
-    /// Asks for what will be needed to replace a member of a bin.
-    fn ask(&self, bin: usize, member: usize);
-
-    /// Replaces members by proposals of a batch.
-    fn replace(&mut self, pending: &mut Vec<Replacement>, batch: &Batch, records: &mut Records);
-
-    /// Brings the records up to date.
-    fn end(&mut self, records: &mut Records, rng: &mut Rng);
-}
-
-/// So many records are far in memory.
-pub(crate) const FAR: usize = 2_000_000;
 
 /// After so many moves the masses are summed up anew: shifted one by one, their sums drift.
 const DRIFT: usize = 64;
@@ -98,11 +75,11 @@ impl Bins {
 
     /// Finds the members of each bin.
     #[inline(always)]
-    fn fit<P: Evaluate>(&mut self, potential: &P, records: &Records, register: &mut impl Register) {
+    fn fit<P: Evaluate>(&mut self, potential: &P, records: &Records) {
         // One more bin, for records that are in none.
         let k = records.k();
         self.counts.resize(k + 1, 0);
-        register.begin(records, &mut self.counts);
+        self.members.find(records, &mut self.counts);
         self.bins.resize(k + 1, Bin::OUTSIDE);
         self.readers.resize(k, 0.0);
         self.mild = true;
@@ -242,40 +219,17 @@ pub(crate) fn make_moves<P: Evaluate, V: Vector>(
     batches: Batches,
     rng: &mut Rng,
 ) -> Outcome<Counts> {
-    if records.has_codes() && records.n() >= bins.far_from.unwrap_or(FAR) {
-        let mut far = std::mem::take(&mut bins.far);
-        let outcome = bins.make_moves::<P, V>(potential, &mut far, records, batches, rng);
-        bins.far = far;
-        return outcome;
-    }
-    let mut near = std::mem::take(&mut bins.near);
-    let outcome = bins.make_moves::<P, V>(potential, &mut near, records, batches, rng);
-    bins.near = near;
+    bins.fit(potential, records);
+    let outcome = bins.go_through::<P, V>(potential, records, batches, rng);
+    records.set_residual_of_bins(bins.bins.iter().map(|bin| bin.count));
     outcome
 }
 
 impl Bins {
     #[inline(always)]
-    fn make_moves<P: Evaluate, V: Vector>(
-        &mut self,
-        potential: &P,
-        register: &mut impl Register,
-        records: &mut Records,
-        batches: Batches,
-        rng: &mut Rng,
-    ) -> Outcome<Counts> {
-        self.fit(potential, records, register);
-        let outcome = self.go_through::<P, V>(potential, register, records, batches, rng);
-        register.end(records, rng);
-        records.set_residual_of_bins(self.bins.iter().map(|bin| bin.count));
-        outcome
-    }
-
-    #[inline(always)]
     fn go_through<P: Evaluate, V: Vector>(
         &mut self,
         potential: &P,
-        register: &mut impl Register,
         records: &mut Records,
         mut batches: Batches,
         rng: &mut Rng,
@@ -295,12 +249,12 @@ impl Bins {
                 }
                 let moved = self.advance::<P, V>(potential, to as usize, rng);
                 let Some((from, member)) = moved else { continue };
-                register.ask(from, member);
+                self.members.prefetch(from, member);
                 let (from, member) = (from as u32, member as u32);
                 self.pending.push(Replacement { from, to, proposal: j as u32, member });
             }
             counts.accepted += self.pending.len() as u64;
-            register.replace(&mut self.pending, batches.batch(), records);
+            self.members.replace(&mut self.pending, batches.batch(), records);
         }
         self.targets = targets;
         counts.evaluations = k as u64 + 1 + 2 * counts.accepted;
@@ -318,7 +272,7 @@ impl Bins {
         draws: usize,
         rng: &mut Rng,
     ) -> Vec<u64> {
-        self.fit(potential, records, &mut Near::default());
+        self.fit(potential, records);
         let to = self.bin::<V>(statistic) as usize;
         let mut members = vec![Vec::new(); self.bins.len()];
         (0..records.n()).for_each(|i| members[records.bin(i)].push(i));

@@ -1,7 +1,6 @@
 //! Records of a histogram.
 
 use crate::kernel::SomaScan;
-use crate::kernel::select::bins::far::Far;
 use crate::kernel::soma::tests::*;
 use crate::release::query::Histogram;
 use crate::simd::vector::Portable;
@@ -84,13 +83,8 @@ impl Proposals for Marked {
     }
 }
 
-/// The kernel, with records that are taken to be near in memory, or far.
-fn kernel(is_far: bool) -> Kernel {
-    let mut soma = Soma::new();
-    soma.bins.far_from = Some(if is_far { 0 } else { usize::MAX });
-    // Few bytes in turn, since tests have few newcomers.
-    soma.bins.far = Far::in_turns_of(1 << 6);
-    Kernel::Soma(soma)
+fn kernel() -> Kernel {
+    Kernel::Soma(Soma::new())
 }
 
 /// In a sweep of several batches each record and each proposal lasts as long as by the scan:
@@ -126,16 +120,13 @@ fn any_member_of_a_bin_is_replaced() {
             (sums, squares)
         };
         let scan = last(Kernel::SomaScan(SomaScan::new()), 1);
-        for is_far in [false, true] {
-            let bins = last(kernel(is_far), 2);
-            for g in 0..GROUPS {
-                let variance = |(sums, squares): &([f64; GROUPS], [f64; GROUPS])| {
-                    (squares[g] - sums[g] * sums[g]) / SWEEPS as f64
-                };
-                let off = (scan.0[g] - bins.0[g]) / (variance(&scan) + variance(&bins)).sqrt();
-                let case = (noise, is_far, g);
-                assert!(off.abs() < 4.5, "{case:?}: {off} standard deviations off");
-            }
+        let bins = last(kernel(), 2);
+        for g in 0..GROUPS {
+            let variance = |(sums, squares): &([f64; GROUPS], [f64; GROUPS])| {
+                (squares[g] - sums[g] * sums[g]) / SWEEPS as f64
+            };
+            let off = (scan.0[g] - bins.0[g]) / (variance(&scan) + variance(&bins)).sqrt();
+            assert!(off.abs() < 4.5, "{noise:?}, {g}: {off} standard deviations off");
         }
     }
 }
@@ -171,15 +162,13 @@ fn proposals_go_to_the_places_that_they_go_to_by_the_scan() {
         held
     };
     let scan = held(Kernel::SomaScan(SomaScan::new()), 1);
-    for is_far in [false, true] {
-        let bins = held(kernel(is_far), 2);
-        let mut worst: f64 = 0.0;
-        for (&a, &b) in scan.iter().zip(&bins).filter(|(a, b)| *a + *b > 50.0) {
-            worst = worst.max((a - b).abs() / (a + b).sqrt());
-        }
-        // The largest of about a thousand.
-        assert!(worst < 4.8, "far {is_far}: {worst} standard deviations off");
+    let bins = held(kernel(), 2);
+    let mut worst: f64 = 0.0;
+    for (&a, &b) in scan.iter().zip(&bins).filter(|(a, b)| *a + *b > 50.0) {
+        worst = worst.max((a - b).abs() / (a + b).sqrt());
     }
+    // The largest of about a thousand.
+    assert!(worst < 4.8, "{worst} standard deviations off");
 }
 
 /// The bins keep track of the records through replacements, where the bin of a record is kept and
@@ -193,7 +182,7 @@ fn bins_follow_the_records() {
         let release = histogram(noise, 1.3, 300, values);
         let rows = (0..300).map(|i| f64::from(i) / 300.0).collect();
         let mut records = Records::new(&release, rows).unwrap();
-        let mut kernel = kernel(bins == 10);
+        let mut kernel = kernel();
         let mut proposals = Marked::new(&records);
         let mut rng = rng::stream(13, 0);
         for _ in 0..3 {
@@ -223,7 +212,6 @@ fn chains_of_bins_agree_with_the_scan() {
         let run =
             |kernel, seed| chains::summaries(kernel, start.clone(), &mut Marked::new(&start), seed);
         let reference = run(Kernel::SomaScan(SomaScan::new()), 1);
-        chains::assert_agree(&reference, &run(kernel(false), 2), "bins");
-        chains::assert_agree(&reference, &run(kernel(true), 3), "bins far in memory");
+        chains::assert_agree(&reference, &run(kernel(), 2), "bins");
     }
 }

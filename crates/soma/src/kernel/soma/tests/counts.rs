@@ -81,23 +81,3 @@ fn cells_that_do_not_suit_are_given_up() {
     assert_eq!(soma.strategy(), Some(Strategy::Scan));
     assert!(counts.evaluations < 3 * counts.moves, "{counts:?}");
 }
-
-/// The same for a single statistic, where sums along the line need little more than one weight, and
-/// a few more now and then to decide.
-#[test]
-fn a_move_along_the_line_takes_few_weights() {
-    let mut bad = Vec::new();
-    for (epsilon, most) in [(1.0, 3.0), (10.0, 3.5), (30.0, 6.0), (100.0, 15.0), (300.0, 55.0)] {
-        for n in [100, 1_000, 20_000] {
-            let (mut records, _) = problem(Noise::Laplace, n, 1, epsilon, State::Typical);
-            let mut kernel = Kernel::Soma(Soma::with_strategy(Strategy::Ordered));
-            let counts = sweep(&mut kernel, &mut records, 5, 9);
-            let each = counts.evaluations as f64 / counts.moves as f64;
-            println!("epsilon {epsilon}, n = {n}: {each}");
-            if each >= most {
-                bad.push((epsilon, n, each));
-            }
-        }
-    }
-    assert!(bad.is_empty(), "weights a move: {bad:?}");
-}

@@ -39,7 +39,7 @@ impl Work for Frozen<'_> {
     fn run<S: Cost, V: Vector, const K: usize>(self) -> (Vec<u64>, u64) {
         let strategy = self.soma.choose::<S, V, K>(self.records);
         let (mut candidates, mut outliers) = (Candidates::default(), Outliers::eager());
-        let Soma { partition, ahead, columns, quantised, cells, bins, order, envelope, .. } =
+        let Soma { partition, ahead, columns, quantised, cells, bins, envelope, .. } =
             &mut *self.soma;
         match strategy {
             Strategy::Uniform => {
@@ -75,11 +75,6 @@ impl Work for Frozen<'_> {
                     envelope,
                     self.rng,
                 );
-                self.draw::<S, V, K, _>(selector)
-            }
-            Strategy::Ordered => {
-                let mut order = std::mem::take(order);
-                let selector = OrderedSelector::begin::<V, K>(&mut order, self.records, envelope);
                 self.draw::<S, V, K, _>(selector)
             }
             Strategy::Bins => {

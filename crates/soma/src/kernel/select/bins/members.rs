@@ -1,19 +1,19 @@
 //! Members of bins as lists of places.
 
-use super::{Register, Replacement};
+use super::Replacement;
 use crate::records::{Batch, Records};
-use crate::rng::Rng;
 use crate::simd::prefetch::prefetch;
 
 /// The places of the members of each bin, in a list. The records follow the moves.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Near {
+pub(crate) struct Members {
     places: Vec<Vec<u32>>,
 }
 
-impl Register for Near {
+impl Members {
+    /// Takes note of the records, and of how many there are in each bin.
     #[inline(always)]
-    fn begin(&mut self, records: &Records, counts: &mut [i64]) {
+    pub(crate) fn find(&mut self, records: &Records, counts: &mut [i64]) {
         self.places.resize(counts.len(), Vec::new());
         self.places.iter_mut().for_each(Vec::clear);
         for i in 0..records.n() {
@@ -22,14 +22,21 @@ impl Register for Near {
         counts.iter_mut().zip(&self.places).for_each(|(n, places)| *n = places.len() as i64);
     }
 
+    /// Asks memory for what is needed to replace a member of a bin.
     #[inline(always)]
-    fn ask(&self, bin: usize, member: usize) {
+    pub(crate) fn prefetch(&self, bin: usize, member: usize) {
         prefetch(self.places[bin].as_ptr().wrapping_add(member));
     }
 
-    /// Finds all places first, so that they come from memory together.
+    /// Replaces members by proposals of a batch. All places are found first, so that they come
+    /// from memory together.
     #[inline(always)]
-    fn replace(&mut self, pending: &mut Vec<Replacement>, batch: &Batch, records: &mut Records) {
+    pub(crate) fn replace(
+        &mut self,
+        pending: &mut Vec<Replacement>,
+        batch: &Batch,
+        records: &mut Records,
+    ) {
         for replacement in pending.iter_mut() {
             let Replacement { from, to, member, .. } = *replacement;
             let place = self.places[from as usize].swap_remove(member as usize);
@@ -41,7 +48,4 @@ impl Register for Near {
             records.put_in_bin(member as usize, batch.record(proposal as usize), to as usize);
         }
     }
-
-    #[inline(always)]
-    fn end(&mut self, _: &mut Records, _: &mut Rng) {}
 }
