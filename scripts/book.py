@@ -50,6 +50,9 @@ MARK = re.compile(
 # What differs from machine to machine.
 VARYING = re.compile(r"\b[\d,.]+ (?:s|ms|minutes|KiB|MiB|GiB|kB|MB|GB)\b|\bon \d+ threads?\b")
 
+# What a slow run prints while it goes on.
+PROGRESS = re.compile(r"\d+ of \d+ \w+ after \d+ (?:s|min)")
+
 
 class Stale(Exception):
     """A block that does not run, or is not written as the rules ask."""
@@ -209,8 +212,8 @@ def commands(text):
 
 
 def tidy(printed):
-    """Without spaces at the ends of lines, and ending with one line break."""
-    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    """Without spaces at the ends of lines and lines of progress, and ending with one line break."""
+    lines = [line.rstrip() for line in printed.strip("\n").splitlines() if not PROGRESS.match(line)]
     return "\n".join(lines) + "\n" if lines else ""
 
 
