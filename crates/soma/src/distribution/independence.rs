@@ -1,5 +1,5 @@
-//! The coupled update of models whose theta has a density given the records, but no law that can
-//! be drawn from.
+//! Coupled independent Metropolis updates, for models whose theta has a density given the records
+//! but cannot be sampled directly.
 
 use nalgebra::DVector;
 use rand::RngExt;
@@ -10,22 +10,22 @@ use crate::error::Outcome;
 use crate::numeric::accept::{accepts, is_accepted};
 use crate::rng::Rng;
 
-/// A density that is known at every point, up to a constant.
+/// An unnormalised density.
 pub(crate) trait Target {
     /// The log density at a point, up to a constant.
     fn log_density(&self, point: &DVector<f64>) -> f64;
 }
 
-/// Independent Metropolis steps in an update: with nine of ten taken, two chains whose proposals
-/// are the same miss each other once in thousands of updates.
+/// Independent Metropolis steps per update: at an acceptance rate of nine in ten, two chains with
+/// the same proposals fail to meet once in thousands of updates.
 const STEPS: usize = 4;
 
-/// Degrees of freedom of the proposals: tails heavy enough that no region is hard to leave.
+/// Degrees of freedom of the proposals: the tails are heavy enough that no region is hard to leave.
 pub(crate) const DEGREES: f64 = 5.0;
 
-/// Moves a point by independent Metropolis steps with proposals from `law`, with density q that
-/// does not depend on the point: y is taken with probability min(1, pi(y) q(x) / (pi(x) q(y))),
-/// which leaves the density pi of `target` invariant.
+/// Independent Metropolis steps with proposals from `law`, of density q: y is accepted with
+/// probability min(1, pi(y) q(x) / (pi(x) q(y))), which leaves the density pi of `target`
+/// invariant.
 pub(crate) fn update_one(
     target: &impl Target,
     law: &StudentLaw,

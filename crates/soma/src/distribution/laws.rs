@@ -1,4 +1,4 @@
-//! The laws that updates of theta draw from, with their densities.
+//! The distributions of theta updates, with their densities.
 
 use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
@@ -9,8 +9,8 @@ use super::maximal::Law;
 use crate::error::{Invalid, Outcome, listed};
 use crate::rng::Rng;
 
-/// Student's law with `degrees` of freedom around a centre: heavier in the tails than a normal
-/// one with precision matrix A.
+/// The multivariate Student distribution with `degrees` of freedom around a centre: the normal with
+/// precision matrix A, with heavier tails.
 #[derive(Debug, Clone)]
 pub struct StudentLaw {
     centre: DVector<f64>,
@@ -20,7 +20,7 @@ pub struct StudentLaw {
 }
 
 impl StudentLaw {
-    /// The law with this centre, the lower Cholesky factor of A, and degrees of freedom.
+    /// The distribution with this centre, lower Cholesky factor of A, and degrees of freedom.
     pub fn new(centre: DVector<f64>, factor: DMatrix<f64>, degrees: f64) -> Outcome<Self> {
         Ok(StudentLaw { centre, factor, degrees, squares: ChiSquared::new(degrees)? })
     }
@@ -46,7 +46,7 @@ impl Law for StudentLaw {
     }
 }
 
-/// The Dirichlet law on the simplex.
+/// The Dirichlet distribution.
 #[derive(Debug, Clone)]
 pub struct DirichletLaw {
     alpha: Vec<f64>,
@@ -54,7 +54,7 @@ pub struct DirichletLaw {
 }
 
 impl DirichletLaw {
-    /// The law with these concentrations.
+    /// The distribution with these concentrations.
     pub fn new(alpha: Vec<f64>) -> Outcome<Self> {
         let parts = alpha.iter().map(|&a| Gamma::new(a, 1.0)).collect::<Result<_, _>>();
         let parts = parts.map_err(|_| {
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    /// Draws of the coupling: each side has its own moments, and the two agree as often as the
-    /// overlap of the densities (by quadrature or importance sampling) says.
+    /// Draws of the coupling: each side has its own marginal, and the two agree with the
+    /// probability of the overlap of the densities (by quadrature or importance sampling).
     fn check<L: Law>(first: &L, second: &L, overlap: f64, feature: impl Fn(&L::Point) -> f64) {
         let couple = |rng: &mut Rng| maximal(first, second, rng).unwrap();
         check_coupling([first, second], couple, overlap, feature);
@@ -155,7 +155,7 @@ mod tests {
         gap
     }
 
-    /// The overlap of two laws of one number, by the midpoint rule.
+    /// The overlap of two univariate distributions, by the midpoint rule.
     fn overlap<L: Law>(
         first: &L,
         second: &L,

@@ -1,4 +1,4 @@
-//! Maximal couplings of two laws that have densities.
+//! Maximal couplings of two distributions with densities.
 
 use rand::RngExt;
 
@@ -7,9 +7,9 @@ use crate::interrupt;
 use crate::numeric::accept::is_accepted;
 use crate::rng::Rng;
 
-/// A law that can be drawn from and whose density is known.
+/// A distribution that can be sampled and whose density is known.
 pub trait Law {
-    /// What is drawn.
+    /// The type of a draw.
     type Point: Clone;
 
     /// One draw.
@@ -19,14 +19,13 @@ pub trait Law {
     fn log_density(&self, point: &Self::Point) -> f64;
 }
 
-/// A draw from each of two laws, the same one as often as can be: with probability
-/// 1 - TV(first, second). The last part says whether it is the same.
+/// A draw from each of two distributions, equal with the largest possible probability, 1 -
+/// TV(first, second). Also returns whether they are equal.
 ///
-/// x is drawn from the first law p, and taken for both with probability min(1, q(x) / p(x)); that
-/// is the common part min(p, q) of the two. Otherwise the second chain draws from what q has
-/// beyond it, q - min(p, q), by rejection from q. There is no cap on the tries, which would put
-/// the second chain off its law: their expected number over both stages is one, and a
-/// stop is answered between them.
+/// x is drawn from the first density p, and accepted for both with probability min(1, q(x) / p(x)):
+/// the common part min(p, q). Otherwise the second draw is from the residual q - min(p, q), by
+/// rejection from q. The number of tries is not limited, since a limit would bias the second chain;
+/// its expectation over both stages is one. An interrupt is checked between tries.
 pub fn maximal<L: Law>(
     first: &L,
     second: &L,
@@ -45,8 +44,8 @@ pub fn maximal<L: Law>(
     }
 }
 
-/// Draws theta in two chains from their laws given the records, by a maximal coupling of all
-/// coordinates together.
+/// Draws theta in two chains from their conditionals given the records, by a maximal coupling of
+/// the whole vector.
 pub(crate) fn draw_pair<L: Law<Point = Vec<f64>>>(
     laws: [L; 2],
     [first, second]: [&mut [f64]; 2],
@@ -58,7 +57,7 @@ pub(crate) fn draw_pair<L: Law<Point = Vec<f64>>>(
     Ok(())
 }
 
-/// log p(x) / q(x). An error where it is NaN: the rejection of [`maximal`] would not end.
+/// log p(x) / q(x). An error if it is NaN: the rejection in [`maximal`] would not end.
 fn log_ratio<L: Law>(p: &L, q: &L, x: &L::Point) -> Outcome<f64> {
     let ratio = p.log_density(x) - q.log_density(x);
     if ratio.is_nan() {

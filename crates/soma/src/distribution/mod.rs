@@ -1,5 +1,5 @@
-//! Distributions that can be drawn from and whose density is known, and maximal couplings of them:
-//! what models and coupled chains share.
+//! Distributions that can be sampled and whose density is known, and their maximal couplings:
+//! shared by models and coupled chains.
 
 pub(crate) mod independence;
 mod laws;

@@ -1,11 +1,11 @@
-//! The accept step of Metropolis and Hastings.
+//! The Metropolis-Hastings acceptance test.
 
 use rand::RngExt;
 
 use super::exp::exp;
 use crate::rng::Rng;
 
-/// True with probability exp(-loss), and surely where `loss` is not positive.
+/// True with probability min(1, exp(-loss)).
 #[inline(always)]
 pub(crate) fn accepts_exp_neg(loss: f64, rng: &mut Rng) -> bool {
     is_below_exp_neg(rng.random(), loss)
@@ -13,8 +13,8 @@ pub(crate) fn accepts_exp_neg(loss: f64, rng: &mut Rng) -> bool {
 
 /// Whether `uniform` is below exp(-loss).
 ///
-/// Squeeze: the bounds 1 - x + x^2/2 - x^3/6 <= exp(-x) <= 1 / (1 + x + x^2/2 + x^3/6) decide nearly
-/// always, without the exponential function.
+/// Squeeze: the bounds 1 - x + x^2/2 - x^3/6 <= exp(-x) <= 1 / (1 + x + x^2/2 + x^3/6) nearly
+/// always decide without an exponential.
 #[inline(always)]
 pub(crate) fn is_below_exp_neg(uniform: f64, loss: f64) -> bool {
     let (square, cube) = (0.5 * loss * loss, loss * loss * loss * (1.0 / 6.0));
@@ -24,14 +24,14 @@ pub(crate) fn is_below_exp_neg(uniform: f64, loss: f64) -> bool {
     uniform * ((1.0 + loss) + (square + cube)) <= 1.0 && uniform < exp(-loss)
 }
 
-/// True with probability min(1, exp(`log_ratio`)). A log ratio that is NaN is refused: it comes of
-/// states whose density cannot be computed, and a chain must not go there.
+/// True with probability min(1, exp(`log_ratio`)). A NaN is rejected: it comes from states whose
+/// density cannot be computed.
 #[inline]
 pub(crate) fn accepts(log_ratio: f64, rng: &mut Rng) -> bool {
     is_accepted(rng.random::<f64>().ln(), log_ratio)
 }
 
-/// The same with a given logarithm of a uniform, for chains that share one.
+/// The same for a given log uniform, for coupled chains.
 #[inline]
 pub(crate) fn is_accepted(log_uniform: f64, log_ratio: f64) -> bool {
     // Not `!(log_uniform >= log_ratio)`, which is true of NaN.
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::rng;
 
-    /// The squeeze changes no decision.
+    /// The squeeze does not change a decision.
     #[test]
     fn squeezed_decisions_are_those_of_exp() {
         for loss in [-3.0, -1e-9, 0.0, 1e-12, 1e-3, 0.3, 0.9, 2.0, 7.5, 40.0, 800.0] {
@@ -65,7 +65,7 @@ mod tests {
             assert!(!accepts(f64::NEG_INFINITY - f64::NEG_INFINITY, &mut rng));
             assert!(accepts(f64::INFINITY, &mut rng));
             assert!(accepts(0.0, &mut rng));
-            // The accept step of the kernels.
+            // The acceptance test of the kernels.
             assert!(
                 !accepts_exp_neg(f64::NAN, &mut rng) && !accepts_exp_neg(f64::INFINITY, &mut rng)
             );

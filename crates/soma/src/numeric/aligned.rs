@@ -1,11 +1,11 @@
-//! Arrays that are aligned to cache lines.
+//! Arrays aligned to cache lines.
 
 use std::ops::{Deref, DerefMut};
 
 use aligned_vec::{AVec, ConstAlign};
 
-/// An array aligned to 64 bytes: loads that cross a cache line defeat store forwarding, and what one
-/// move writes the next one reads.
+/// An array aligned to 64 bytes: loads that cross a cache line defeat store forwarding, and each
+/// move reads what the previous one wrote.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Aligned<T>(AVec<T, ConstAlign<64>>);
 
@@ -16,12 +16,12 @@ impl<T> Default for Aligned<T> {
 }
 
 impl<T: Copy> Aligned<T> {
-    /// The same numbers.
+    /// A copy of `numbers`.
     pub(crate) fn copy_of(numbers: &[T]) -> Self {
         Aligned(AVec::from_slice(64, numbers))
     }
 
-    /// Becomes `len` times `value`.
+    /// Sets the array to `len` copies of `value`.
     pub(crate) fn fill_with(&mut self, len: usize, value: T) {
         self.0.clear();
         self.0.resize(len, value);

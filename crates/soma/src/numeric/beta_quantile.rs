@@ -6,19 +6,19 @@ use statrs::function::erf::erfc;
 /// The increasing function u(z) with I(sigmoid(u(z))) = Phi(z), where I is the distribution
 /// function of Beta(a, b): if z is standard normal, sigmoid(u(z)) is Beta(a, b).
 ///
-/// u solves u' = phi(z) / f(u), with f the density of the logit. It is followed from both ends,
-/// z = -9 and z = 9, towards 0, the way in which errors die out, by Taylor polynomials of degree
-/// 14 on pieces as long as a local error of 1e-12 in z allows. One evaluation is then a search
-/// for the piece and a polynomial; beyond the ends, which a normal passes once in 10^19 times,
-/// the function goes on in a straight line.
+/// u solves u' = phi(z) / f(u), with f the density of the logit. It is integrated from both ends, z
+/// = -9 and z = 9, towards 0, the direction in which errors are damped, by Taylor polynomials of
+/// degree 14 with a local error of 1e-12 in z. An evaluation is a search for the piece and a
+/// polynomial. Beyond the ends, which a normal variable passes with probability 1e-19, the function
+/// is linear.
 #[derive(Debug)]
 pub(crate) struct BetaQuantile {
     lower: Half,
-    /// That of Beta(b, a): u(z) of the one is -u(-z) of the other.
+    /// The lower half of Beta(b, a), whose u(z) is -u(-z) of Beta(a, b).
     upper: Half,
 }
 
-/// How many records one table should serve at the least: it takes as long as some hundred of them.
+/// The smallest number of records for one table: building it costs as much as some hundred records.
 pub(crate) const TABLE_ROWS: usize = 4096;
 
 const DEGREE: usize = 14;
@@ -35,15 +35,15 @@ struct Half {
 }
 
 impl BetaQuantile {
-    /// What one of `n` evaluations of the map and of its inverse costs, its share of the table
-    /// included, in units of about ten nanoseconds.
+    /// The cost of one of `n` evaluations of the map and of its inverse, with its share of the
+    /// table, in units of about ten nanoseconds.
     pub fn costs(n: usize) -> [f64; 2] {
         let table = 1160.0 / n as f64;
         [3.0 + table, 8.5 + table]
     }
 
-    /// The map for Beta(a, b). Shapes outside [1e-4, 1e8], which a wild proposal of theta may
-    /// have, are taken for the nearest inside: the map is then one-to-one all the same.
+    /// The map for Beta(a, b). Shapes are clamped to [1e-4, 1e8], since a proposal of theta may be
+    /// extreme; the map stays one-to-one.
     pub fn new(a: f64, b: f64) -> Self {
         let (a, b) = (a.clamp(1e-4, 1e8), b.clamp(1e-4, 1e8));
         BetaQuantile { lower: Half::new(a, b), upper: Half::new(b, a) }
@@ -106,7 +106,8 @@ impl Half {
             let (value, slope) = value_and_slope(piece, t);
             let step = (u - value) / slope;
             t += step;
-            // The next step would be about the square of this one.
+            // Newton's method converges quadratically: the next step is about the square of this
+            // one.
             if step.abs() < 1e-7 {
                 break;
             }
@@ -131,9 +132,9 @@ fn log_sigmoid(u: f64) -> f64 {
     if u < 0.0 { u - u.exp().ln_1p() } else { -(-u).exp().ln_1p() }
 }
 
-/// The Taylor coefficients of u at z. With w = u', x = sigmoid(u) and s = (log f)'(u) =
-/// a - (a + b) x, the equations are w' = -w (z + s w) and x' = x (1 - x) w; each coefficient
-/// follows from the ones below it.
+/// The Taylor coefficients of u at z. With w = u', x = sigmoid(u) and s = (log f)'(u) = a - (a + b)
+/// x, the equations are w' = -w (z + s w) and x' = x (1 - x) w; each coefficient follows from the
+/// lower ones.
 fn taylor(a: f64, b: f64, log_beta: f64, z: f64, u: f64) -> [f64; DEGREE + 1] {
     let log_f = a * log_sigmoid(u) + b * log_sigmoid(-u) - log_beta;
     let log_phi = -0.5 * z * z - 0.5 * (2.0 * std::f64::consts::PI).ln();
@@ -164,11 +165,11 @@ fn taylor(a: f64, b: f64, log_beta: f64, z: f64, u: f64) -> [f64; DEGREE + 1] {
     us
 }
 
-/// u at the lower end. The log distribution function is concave in u, so that Newton's method
-/// finds it from anywhere.
+/// u at the lower end. The log distribution function is concave in u, so Newton's method converges
+/// from any start.
 fn end(a: f64, b: f64, log_beta: f64) -> f64 {
     let target = (0.5 * erfc(-END / std::f64::consts::SQRT_2)).ln();
-    // Far out the distribution function is x^a / (a B(a, b)).
+    // In the tail the distribution function is x^a / (a B(a, b)).
     let far = (target + a.ln() + log_beta) / a;
     if far < -40.0 {
         return far;
@@ -198,7 +199,7 @@ mod tests {
 
     const SHAPES: [f64; 9] = [0.05, 0.2, 0.7, 1.0, 2.5, 10.0, 40.0, 150.0, 500.0];
 
-    /// Against the incomplete beta function, in the tail that z is in.
+    /// Compared with the incomplete beta function, in the tail of z.
     #[test]
     fn probabilities_are_those_of_the_beta() {
         for a in SHAPES {

@@ -1,11 +1,11 @@
-//! Symmetric positive definite matrices A = LL' and A = U'U: their triangles and factors, row after
-//! row in flat arrays.
+//! Cholesky factorisations A = LL' and A = U'U of symmetric positive definite matrices, row by row
+//! in flat arrays.
 //!
-//! There are two layouts, since two things are wanted. The lower factor is made of inner products, and
-//! is for covariances, which are applied again and again. The upper factor is made of sums of rows with
-//! hardly a chain of dependent numbers among them, and is for precisions, which the independence update
-//! factors anew for every proposal; it is to be called from code that is compiled for wide vectors.
-//! The operations and their order are the same whatever the width, so that the results are too.
+//! There are two layouts. The lower factor uses inner products; it is for covariances, which are
+//! applied many times. The upper factor uses sums of rows with few dependent operations; it is for
+//! precisions, which the independence update factors for every proposal, in code compiled for wide
+//! vectors. The operations and their order do not depend on the vector width, and neither do the
+//! results.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -34,7 +34,7 @@ impl WithSimd for WeightedGram<'_> {
         let WeightedGram { m, rows, weights, out } = self;
         for (row, weight) in rows.chunks_exact(m).zip(weights) {
             for (i, (to, x)) in out.chunks_exact_mut(m).zip(row).enumerate() {
-                // In fours, past the diagonal: what stands above it is never read.
+                // In fours, beyond the diagonal: entries above it are never read.
                 let length = (i / 4 * 4 + 4).min(m);
                 axpy(weight * x, &row[..length], &mut to[..length]);
             }
@@ -42,7 +42,8 @@ impl WithSimd for WeightedGram<'_> {
     }
 }
 
-/// The factor L of a matrix given by its lower triangle, in place. `false` where there is none.
+/// The factor L of a matrix given by its lower triangle, in place. `false` if it is not positive
+/// definite.
 pub(crate) fn lower(a: &mut [f64], m: usize) -> bool {
     for j in 0..m {
         let (above, rest) = a.split_at_mut(j * m);
@@ -52,7 +53,7 @@ pub(crate) fn lower(a: &mut [f64], m: usize) -> bool {
             row[k] = (row[k] - dot(&row[..k], &other[..k])) / other[k];
         }
         let square = row[j] - dot(&row[..j], &row[..j]);
-        // Neither a negative number nor one that is none.
+        // Neither negative nor NaN.
         if !(square > 0.0 && square.is_finite()) {
             return false;
         }
@@ -111,21 +112,22 @@ pub(crate) fn upper_gram(rows: &[f64], weights: &[f64], base: &[f64], out: &mut 
     let m = rows.len() / weights.len();
     for (row, weight) in rows.chunks_exact(m).zip(weights) {
         for (i, (to, x)) in out.chunks_exact_mut(m).zip(row).enumerate() {
-            // From the four that holds the diagonal: what stands below it is never read.
+            // From the four that contains the diagonal: entries below it are never read.
             let from = i / 4 * 4;
             axpy(weight * x, &row[from..], &mut to[from..]);
         }
     }
 }
 
-/// The factor U of a matrix given by its upper triangle, in place. `false` where there is none.
+/// The factor U of a matrix given by its upper triangle, in place. `false` if it is not positive
+/// definite.
 #[inline(always)]
 pub(crate) fn upper(a: &mut [f64], m: usize) -> bool {
     for k in 0..m {
         let (above, below) = a.split_at_mut((k + 1) * m);
         let row = &mut above[k * m..];
         let square = row[k];
-        // Neither a negative number nor one that is none.
+        // Neither negative nor NaN.
         if !(square > 0.0 && square.is_finite()) {
             return false;
         }
@@ -201,7 +203,7 @@ mod tests {
         assert!(!lower(&mut [1.0, 0.0, 2.0, 1.0], 2));
     }
 
-    /// The same numbers as by the lower factor.
+    /// The same results as with the lower factor.
     #[test]
     fn factors_and_solutions_are_those_of_the_lower_factor() {
         let m = 6;

@@ -1,7 +1,7 @@
-//! Sums and products of rows of small dense matrices, for the inner loops of the moves.
+//! Products of small dense matrices, for the inner loops of the theta updates.
 //!
-//! The operations and their order are the same on every machine, so that the results are too; only
-//! the width of the vectors that the compiler finds differs.
+//! The operations and their order are the same on every CPU, and so are the results; only the
+//! vector width differs.
 
 /// `out`, blocks of m by m each symmetric, times x: one row of m numbers for each block.
 #[inline(always)]
@@ -15,7 +15,7 @@ pub(crate) fn times_each(blocks: &[f64], x: &[f64], out: &mut [f64]) {
     }
 }
 
-/// `out` += `by` x: in fours, since the compiler by itself takes sixteen at a time or one.
+/// `out` += `by` x, in fours: by itself the compiler unrolls by sixteen, with a scalar remainder.
 #[inline(always)]
 pub(crate) fn axpy(by: f64, x: &[f64], out: &mut [f64]) {
     let m = x.len().min(out.len());
@@ -26,7 +26,7 @@ pub(crate) fn axpy(by: f64, x: &[f64], out: &mut [f64]) {
     out[whole..m].iter_mut().zip(&x[whole..m]).for_each(|(to, x)| *to += by * x);
 }
 
-/// x'y: four sums side by side.
+/// x'y, with four partial sums.
 #[inline(always)]
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 4];

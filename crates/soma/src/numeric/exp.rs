@@ -1,9 +1,9 @@
-//! The exponential function without branches or calls, so that it runs over vector lanes.
+//! exp without branches or calls, so that it vectorises.
 
 /// exp(x) for x up to 700, to within three units in the last place; 0 below -708.
 ///
-/// x = m log 2 + r with |r| <= log(2) / 2; the Taylor series of exp(r) to degree 13 is exact to
-/// 5e-18, and m goes into the exponent.
+/// x = m log 2 + r with |r| <= log(2) / 2. The Taylor series of exp(r) to degree 13 has an error of
+/// 5e-18, and m is added to the exponent.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     const SHIFT: f64 = 6755399441055744.0; // 1.5 * 2^52: adding it rounds to a whole number
@@ -42,24 +42,24 @@ pub fn exp(x: f64) -> f64 {
     if x < -708.0 { 0.0 } else { series * power }
 }
 
-/// [`exp_above`] is at most this times as large as exp.
+/// [`exp_above`] exceeds exp by at most this factor.
 pub const LOOSE: f64 = 1.0615;
 
-/// What 1 is in the upper 32 bits of a number, as an exponent of e, and the bits of 1, to which a
-/// little is added for rounding.
+/// A unit of x in the upper 32 bits of a double, and the upper 32 bits of 1, plus a margin for
+/// rounding.
 pub const HIGH_BITS: [f64; 2] =
     [1_048_576.0 * std::f64::consts::LOG2_E, 1023.0 * 1_048_576.0 + 2.0];
 /// The upper 32 bits of the smallest and the largest bound.
 pub const HIGH_RANGE: [f64; 2] = [1_048_576.0, 2e9];
 
-/// A bound that exp(x) does not exceed, for x up to 600: 2^i (1 + f) for 2^(i + f), the bits of a
-/// float being its logarithm, piecewise linear. Of the bits only the upper half is computed.
+/// An upper bound of exp(x) for x up to 600: 2^i (1 + f) for 2^(i + f), since the bits of a float
+/// are its logarithm, piecewise linear. Only the upper 32 bits are computed.
 #[inline(always)]
 pub fn exp_above(x: f64) -> f64 {
     let bits = x * HIGH_BITS[0] + HIGH_BITS[1];
     let bits = if bits > HIGH_RANGE[0] { bits } else { HIGH_RANGE[0] };
     let bits = if bits < HIGH_RANGE[1] { bits } else { HIGH_RANGE[1] };
-    // SAFETY: it is a number from 2^20 to 2e9, also where x is none.
+    // SAFETY: it is from 2^20 to 2e9, also if x is NaN.
     let whole = unsafe { bits.to_int_unchecked::<i32>() };
     f64::from_bits((whole as u64) << 32)
 }

@@ -1,15 +1,15 @@
-//! Log gamma differences that keep their digits at counts of hundreds of millions.
+//! Differences of log gamma, accurate for counts of hundreds of millions.
 
 use statrs::function::gamma::ln_gamma;
 
-/// From here on Stirling's series with four terms is good to 1e-14.
+/// From here on Stirling's series with four terms has an error of 1e-14.
 const LARGE: f64 = 16.0;
 
 /// ln Gamma(x + d) - ln Gamma(x), for x and x + d positive.
 ///
-/// The two logarithms are about x ln x, so that at x = 3e8 their plain difference has lost ten
-/// digits. Stirling's formula is subtracted term by term instead: with y = x + d,
-/// (y - 1/2) ln(y / x) + d ln x - d + S(y) - S(x), where S is the series in 1/x.
+/// The two logarithms are about x ln x, so that at x = 3e8 their difference loses ten digits to
+/// cancellation. Stirling's formula is subtracted term by term instead: with y = x + d, (y - 1/2)
+/// ln(y / x) + d ln x - d + S(y) - S(x), where S is the series in 1/x.
 pub(crate) fn ln_gamma_shift(x: f64, d: f64) -> f64 {
     if d == 0.0 {
         return 0.0;
@@ -23,7 +23,7 @@ pub(crate) fn ln_gamma_shift(x: f64, d: f64) -> f64 {
     (y - 0.5) * log_ratio + d * (x.ln() - 1.0) + stirling(y) - stirling(x)
 }
 
-/// What Stirling's formula leaves of ln Gamma(x).
+/// The remainder of Stirling's formula for ln Gamma(x).
 fn stirling(x: f64) -> f64 {
     let (inverse, square) = (1.0 / x, 1.0 / (x * x));
     inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))

@@ -1,16 +1,16 @@
-//! The logarithm without branches or calls, so that it runs over vector lanes.
+//! log without branches or calls, so that it vectorises.
 
 use pulp::Arch;
 
-/// log(x) for positive numbers that are not subnormal, to within three units in the last place.
+/// log(x) for positive normal numbers, to within three units in the last place.
 ///
 /// x = 2^e m with m from sqrt(1/2) to sqrt(2), and log(m) = 2 artanh(s) with s = (m - 1) / (m + 1):
-/// |s| is below 0.172, so that its series is exact to 1e-17 after eleven terms.
+/// |s| is below 0.172, so eleven terms of the series have an error of 1e-17.
 #[inline(always)]
 fn log(x: f64) -> f64 {
     const LN2_HIGH: f64 = 0.693_147_180_369_123_8;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    // Takes the bits of sqrt(1/2) to those of 1.
+    // Maps the bits of sqrt(1/2) to those of 1.
     const SHIFT: u64 = 0x0009_5f61_9980_c433;
     const UNIT: f64 = 4_503_599_627_370_496.0; // 2^52
     let bits = x.to_bits();
@@ -28,8 +28,8 @@ fn log(x: f64) -> f64 {
     e * LN2_HIGH + (2.0 * s + (2.0 * s * z * series + e * LN2_LOW))
 }
 
-/// Puts the logarithms of `from`, clamped to `low` and `high`, into `to`, in the vectors of the
-/// machine at hand. `low` is positive and not subnormal.
+/// Writes the logarithms of `from`, clamped to `low` and `high`, to `to`, vectorised. `low` is
+/// positive and normal.
 pub(crate) fn log_clamped(from: &[f64], (low, high): (f64, f64), to: &mut [f64]) {
     struct Logs<'a>(&'a [f64], (f64, f64), &'a mut [f64]);
     impl pulp::WithSimd for Logs<'_> {
@@ -41,7 +41,7 @@ pub(crate) fn log_clamped(from: &[f64], (low, high): (f64, f64), to: &mut [f64])
             for (t, &x) in to.iter_mut().zip(from) {
                 let x = if x < low { low } else { x };
                 let x = if x > high { high } else { x };
-                // What is not a number stays none.
+                // NaN stays NaN.
                 *t = log(x) + 0.0 * x;
             }
         }

@@ -1,6 +1,6 @@
-//! Numerics that no crate has in the form that the inner loops need: exp and log with known error
-//! bounds, the beta quantile, triangular factors, aligned and huge-page arrays, and what compiled
-//! texts compute in.
+//! Numerics that no crate provides in the form that the inner loops need: exp and log with known
+//! error bounds, the beta quantile, triangular factors, aligned and huge-page arrays, and the
+//! workspace of compiled models.
 
 pub(crate) mod accept;
 pub(crate) mod aligned;

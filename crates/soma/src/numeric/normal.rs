@@ -1,14 +1,14 @@
-//! The distribution function of the standard normal, as a logarithm.
+//! The log distribution function of the standard normal.
 
 use std::f64::consts::{PI, SQRT_2};
 
 use statrs::function::erf::erfc;
 
-/// Below this the distribution function is taken from its asymptotic series, whose first term left
-/// out is then less than 10^-10 of it.
+/// Below this the asymptotic series is used, whose first omitted term is less than 1e-10 of the
+/// value.
 const FAR: f64 = -20.0;
 
-/// log P(Z <= z) of a standard normal Z, far into both tails.
+/// log P(Z <= z) of a standard normal Z, accurate in both tails.
 pub(crate) fn log_normal_cdf(z: f64) -> f64 {
     if z > 0.0 {
         return (-0.5 * erfc(z / SQRT_2)).ln_1p();
@@ -25,7 +25,7 @@ pub(crate) fn log_normal_cdf(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Against values of 30 digits.
+    /// Compared with values of 30 digits.
     #[test]
     fn is_exact_in_both_tails() {
         for (z, expected) in [

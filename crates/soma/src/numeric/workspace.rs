@@ -1,11 +1,11 @@
-//! What the compiled programs of texts compute in.
+//! The workspace of compiled models.
 
 use std::cell::RefCell;
 
 use soma_language::Workspace;
 
 thread_local! {
-    /// One for each thread: it holds nothing from one call to the next.
+    /// One per thread: it holds nothing between calls.
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
 }
 

@@ -1,9 +1,9 @@
-//! Bins as numbers, for statistics that are the indicator of one.
+//! Bin indices, for statistics that are the indicator of a bin.
 
-/// Up to so many bins, the bin of a record is kept in the place of its statistic.
+/// Up to this number of bins, the bin of a record is stored instead of its statistic.
 pub(crate) const MOST_CODES: usize = 255;
 
-/// The bin of a statistic that is the indicator of one; its length if it is in none.
+/// The bin of an indicator statistic; its length if the record is in no bin.
 #[inline(always)]
 pub(crate) fn bin(statistic: &[f64]) -> usize {
     let mut bin = statistic.len();
@@ -13,7 +13,7 @@ pub(crate) fn bin(statistic: &[f64]) -> usize {
     bin
 }
 
-/// The indicators of all bins, and of none, in noise units.
+/// The indicators of all bins, and of no bin, in noise units.
 pub(crate) fn indicators(units: &[f64]) -> Vec<f64> {
     let k = units.len();
     let mut rows = vec![0.0; (k + 1) * k];
@@ -21,9 +21,9 @@ pub(crate) fn indicators(units: &[f64]) -> Vec<f64> {
     rows
 }
 
-/// How often each code occurs.
+/// The number of occurrences of each code.
 pub(crate) fn counts(codes: &[u8]) -> [u32; MOST_CODES + 1] {
-    // In four parts, since the count of a code that comes twice in a row has to be waited for.
+    // Four partial counts: a repeated code would wait for the store of its previous count.
     let mut parts = [[0u32; MOST_CODES + 1]; 4];
     let mut fours = codes.chunks_exact(4);
     for four in &mut fours {

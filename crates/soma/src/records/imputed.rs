@@ -1,4 +1,4 @@
-//! The imputed records, and beside each its statistic.
+//! The imputed records and their statistics.
 
 use super::codes::{MOST_CODES, bin, counts, indicators};
 use crate::error::Outcome;
@@ -9,13 +9,13 @@ use crate::release::{NoiseUnits, Query, Release};
 use crate::simd::prefetch::{prefetch, prefetch_row};
 use crate::simd::vector::{Portable, Vector};
 
-/// n records with their statistics, in flat arrays, row after row.
+/// n records with their statistics, in flat arrays, row by row.
 ///
-/// Where a statistic is the indicator of one of not too many bins, the different statistics are
-/// kept once, and of each record the number of its own.
+/// If a statistic is the indicator of one of at most 255 bins, the distinct statistics are stored
+/// once, and for each record the index of its own.
 ///
-/// Statistics, and the residual (released minus the sum of the statistics), are kept in units of
-/// the noise scale: then all that a kernel needs of the noise is its shape.
+/// Statistics and the residual (released value minus the sum of the statistics) are in units of the
+/// noise scale, so that a kernel depends on the shape of the noise only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Records {
     n: usize,
@@ -26,13 +26,13 @@ pub struct Records {
     k: usize,
     records: Vec<f64>,
     statistics: Vec<f64>,
-    /// Which row of `statistics` is that of each record; empty if each has a row of its own.
+    /// The row of `statistics` of each record; empty if each record has its own row.
     codes: Vec<u8>,
     target: Vec<f64>,
     residual: Aligned<f64>,
 }
 
-/// Whether of each record the number of its bin is kept instead of its statistic.
+/// Whether the bin of each record is stored instead of its statistic.
 pub(crate) fn is_coded(query: &dyn Query) -> bool {
     query.bins().is_some() && query.dim() <= MOST_CODES
 }
@@ -70,14 +70,14 @@ impl Records {
         Ok(all)
     }
 
-    /// Puts other records in the place of all.
+    /// Replaces all records.
     pub fn set_all(&mut self, release: &Release, records: &[f64]) -> Outcome {
         self.records.copy_from_slice(records);
         self.recompute(release)
     }
 
-    /// The statistics of `records`, as many as there are here, and what their residual would be,
-    /// both in noise units.
+    /// The statistics of `records`, of which there must be n, and their residual, both in noise
+    /// units.
     pub(crate) fn weigh(
         &self,
         release: &Release,
@@ -92,8 +92,8 @@ impl Records {
         Ok(())
     }
 
-    /// Exchanges all records for others, with their statistics and residual as
-    /// [`weigh`](Records::weigh) gave them.
+    /// Swaps all records with others, whose statistics and residual come from
+    /// [`weigh`](Records::weigh).
     pub(crate) fn exchange(
         &mut self,
         records: &mut Vec<f64>,
@@ -116,7 +116,7 @@ impl Records {
             release.query().statistics(&self.records, &mut self.statistics)?;
             NoiseUnits::new(release).convert(&mut self.statistics);
         } else {
-            // As many at a time as stay near.
+            // In blocks that stay in the cache.
             let size = release.query().batch_size().max(BATCH);
             let mut statistics = vec![0.0; size * self.k];
             for start in (0..self.n).step_by(size) {
@@ -131,7 +131,7 @@ impl Records {
         Ok(())
     }
 
-    /// Takes the bins of consecutive records, from `start` on, from their statistics.
+    /// Sets the bins of consecutive records, from `start` on, from their statistics.
     fn encode(&mut self, start: usize, statistics: &[f64]) {
         let rows = statistics.chunks_exact(self.k);
         for (code, row) in self.codes[start..].iter_mut().zip(rows) {
@@ -144,7 +144,7 @@ impl Records {
         self.d
     }
 
-    /// Rewrites records in ways that their statistics do not feel.
+    /// Rewrites records in ways that do not change their statistics.
     pub(crate) fn rewrite<T>(&mut self, rewrite: impl FnOnce(&mut [f64]) -> T) -> T {
         rewrite(&mut self.records)
     }
@@ -154,12 +154,12 @@ impl Records {
         self.k
     }
 
-    /// The number of different statistics, if a statistic is the indicator of a bin.
+    /// The number of bins, if a statistic is the indicator of a bin.
     pub(crate) fn bins(&self) -> Option<usize> {
         self.bins
     }
 
-    /// What 1 in coordinate k of a statistic is in noise units.
+    /// A value of 1 in coordinate k of a statistic, in noise units.
     #[inline(always)]
     pub(crate) fn unit(&self, k: usize) -> f64 {
         self.units[k]
@@ -170,13 +170,13 @@ impl Records {
         self.n
     }
 
-    /// All records, row after row.
+    /// All records, row by row.
     pub fn all(&self) -> &[f64] {
         &self.records
     }
 
-    /// All statistics in noise units, row after row; of a query with bins nothing but the
-    /// different ones may be kept, in the order of the bins and with that of no bin last.
+    /// All statistics in noise units, row by row. For a query with bins it may be the distinct ones
+    /// only, in the order of the bins, with that of no bin last.
     pub fn statistics(&self) -> &[f64] {
         &self.statistics
     }
@@ -187,13 +187,13 @@ impl Records {
         if self.codes.is_empty() { i } else { usize::from(self.codes[i]) }
     }
 
-    /// The bin of record i, of a query with bins; K if it is in none.
+    /// The bin of record i, for a query with bins; K if it is in no bin.
     #[inline(always)]
     pub(crate) fn bin(&self, i: usize) -> usize {
         if self.codes.is_empty() { bin(self.statistic(i)) } else { usize::from(self.codes[i]) }
     }
 
-    /// What was released of coordinate k of the sum, in noise units.
+    /// The released value of coordinate k of the sum, in noise units.
     pub(crate) fn target(&self, k: usize) -> f64 {
         self.target[k]
     }
@@ -209,28 +209,28 @@ impl Records {
         &self.statistics[self.row(i) * self.k..][..self.k]
     }
 
-    /// The same where the compiler knows the length of a statistic, K (0 if it does not).
+    /// The same for a length K known at compile time (0 if unknown).
     #[inline(always)]
     pub(crate) fn statistic_known<const K: usize>(&self, i: usize) -> &[f64] {
         let k = if K == 0 { self.k } else { K };
         &self.statistics[self.row(i) * k..][..k]
     }
 
-    /// The same where each record has a row of its own, that is unless there are bins.
+    /// The same if each record has its own row, that is without bins.
     #[inline(always)]
     pub(crate) fn row_of_its_own<const K: usize>(&self, i: usize) -> &[f64] {
         let k = if K == 0 { self.k } else { K };
         &self.statistics[i * k..][..k]
     }
 
-    /// Asks for the statistic of record i from memory, to be looked at or replaced soon.
+    /// Prefetches the statistic of record i.
     #[inline(always)]
     pub(crate) fn prefetch_statistic<const K: usize>(&self, i: usize) {
         let k = if K == 0 { self.k } else { K };
         prefetch_row(self.statistics.as_ptr().wrapping_add(i * k), k);
     }
 
-    /// Asks for record i from memory, to be replaced soon.
+    /// Prefetches record i.
     #[inline(always)]
     pub(crate) fn prefetch_record(&self, i: usize) {
         prefetch_row(self.records.as_ptr().wrapping_add(i * self.d), self.d);
@@ -242,25 +242,25 @@ impl Records {
         (self.target[k] - self.residual[k]) * self.per_n
     }
 
-    /// All that was released, in noise units.
+    /// All released values, in noise units.
     #[inline(always)]
     pub(crate) fn targets(&self) -> &[f64] {
         &self.target
     }
 
-    /// Released minus sum, in noise units.
+    /// Released values minus sums, in noise units.
     #[inline]
     pub fn residual(&self) -> &[f64] {
         &self.residual
     }
 
-    /// Puts a record with its statistic (in noise units) in the place of record i.
+    /// Replaces record i by a record with its statistic (in noise units).
     #[inline]
     pub fn replace(&mut self, i: usize, record: &[f64], statistic: &[f64]) {
         self.replace_known::<Portable, 0>(i, record, statistic);
     }
 
-    /// The same where the compiler knows the length of a statistic, K (0 if it does not).
+    /// The same for a length K known at compile time (0 if unknown).
     #[inline(always)]
     pub(crate) fn replace_known<V: Vector, const K: usize>(
         &mut self,
@@ -272,7 +272,7 @@ impl Records {
         self.put_record(i, record);
     }
 
-    /// Puts a statistic in the place of that of record i, whose record is to follow.
+    /// Replaces the statistic of record i; the record itself is written later.
     #[inline(always)]
     pub(crate) fn replace_statistic<V: Vector, const K: usize>(
         &mut self,
@@ -285,13 +285,13 @@ impl Records {
         self.put_statistic::<K>(i, statistic);
     }
 
-    /// The residual follows a statistic that is replaced by another.
+    /// Updates the residual for a statistic that is replaced by another.
     #[inline(always)]
     pub(crate) fn shift_residual<V: Vector, const K: usize>(&mut self, old: &[f64], new: &[f64]) {
         shift::<V, K>(&mut self.residual, old, new);
     }
 
-    /// Asks for record i and its bin from memory, to be replaced soon.
+    /// Prefetches record i and its bin.
     #[inline(always)]
     pub(crate) fn prefetch_binned(&self, i: usize) {
         prefetch(self.records.as_ptr().wrapping_add(i * self.d));
@@ -302,22 +302,21 @@ impl Records {
         }
     }
 
-    /// Puts a record of a bin, K if it is in none, in the place of record i; the residual stays as
-    /// it is.
+    /// Replaces record i by a record in `bin` (K for no bin). Does not update the residual.
     #[inline(always)]
     pub(crate) fn put_in_bin(&mut self, i: usize, record: &[f64], bin: usize) {
         self.put_record(i, record);
         self.set_bin(i, bin);
     }
 
-    /// The residual where each bin has so many members.
+    /// Sets the residual from the number of members of each bin.
     pub(crate) fn set_residual_of_bins(&mut self, members: impl Iterator<Item = i64>) {
         for (b, members) in members.take(self.k).enumerate() {
             self.residual[b] = self.target[b] - members as f64 * self.units[b];
         }
     }
 
-    /// The statistic of record i becomes the indicator of a bin.
+    /// Sets the statistic of record i to the indicator of a bin.
     #[inline(always)]
     fn set_bin(&mut self, i: usize, bin: usize) {
         if !self.codes.is_empty() {
@@ -331,13 +330,13 @@ impl Records {
         }
     }
 
-    /// Puts a record in the place of record i, whose statistic is put there too.
+    /// Writes record i without its statistic.
     #[inline(always)]
     pub(crate) fn put_record(&mut self, i: usize, record: &[f64]) {
         copy_short(&mut self.records[i * self.d..][..self.d], record);
     }
 
-    /// Puts a statistic in the place of that of record i; the residual stays as it is.
+    /// Writes the statistic of record i. Does not update the residual.
     #[inline(always)]
     pub(crate) fn put_statistic<const K: usize>(&mut self, i: usize, statistic: &[f64]) {
         let k = if K == 0 { self.k } else { K };
@@ -348,7 +347,7 @@ impl Records {
         }
     }
 
-    /// Exchanges the places of two records.
+    /// Swaps two records.
     pub fn swap(&mut self, i: usize, j: usize) {
         swap_rows(&mut self.records, self.d, i, j);
         if self.codes.is_empty() {
@@ -358,8 +357,7 @@ impl Records {
         }
     }
 
-    /// Recomputes the residual from the statistics: replaced one by one, it drifts in floating
-    /// point.
+    /// Recomputes the residual from the statistics: incremental updates drift in floating point.
     pub fn refresh(&mut self) {
         self.residual.copy_from_slice(&self.target);
         if self.codes.is_empty() {
@@ -372,7 +370,7 @@ impl Records {
     }
 }
 
-/// Adds to `residual` what is left when `new` is taken from `old`.
+/// Adds `old` minus `new` to `residual`.
 #[inline(always)]
 fn shift<V: Vector, const K: usize>(residual: &mut [f64], old: &[f64], new: &[f64]) {
     let k = if K == 0 { residual.len() } else { K };
@@ -390,7 +388,7 @@ fn shift<V: Vector, const K: usize>(residual: &mut [f64], old: &[f64], new: &[f6
     }
 }
 
-/// Exchanges two rows of length `k`.
+/// Swaps two rows of length `k`.
 fn swap_rows(rows: &mut [f64], k: usize, i: usize, j: usize) {
     let (i, j) = (i.min(j), i.max(j));
     if i < j {
@@ -408,8 +406,7 @@ fn subtract_rows(rows: &[f64], residual: &mut [f64]) {
     }
 }
 
-/// Copies a record: most are short, and then a loop that the compiler unrolls is faster than a
-/// general copy.
+/// Copies a record. Most are short, and an unrolled loop is then faster than a general copy.
 #[inline(always)]
 pub(crate) fn copy_short(to: &mut [f64], from: &[f64]) {
     match (to, from) {

@@ -1,4 +1,4 @@
-//! The imputed records with their statistics, and the proposals that come in their places.
+//! The imputed records with their statistics, and the proposals that replace them.
 
 pub(crate) mod codes;
 pub(crate) mod imputed;

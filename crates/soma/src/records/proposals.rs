@@ -1,4 +1,4 @@
-//! Where a kernel's proposals come from.
+//! Sources of proposals.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::release::query::BATCH;
 use crate::release::{NoiseUnits, Query, Release};
 use crate::rng::Rng;
 
-/// Proposed records with their statistics in noise units, in flat arrays, row after row.
+/// Proposed records with their statistics in noise units, in flat arrays, row by row.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     d: usize,
@@ -19,7 +19,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Room for `size` records of length `d` with statistics of length `k`.
+    /// Resizes to `size` records of length `d` with statistics of length `k`.
     pub fn resize(&mut self, size: usize, d: usize, k: usize) {
         (self.d, self.k) = (d, k);
         self.records.resize(size * d, 0.0);
@@ -38,12 +38,12 @@ impl Batch {
         &self.statistics[j * self.k..][..self.k]
     }
 
-    /// All statistics, row after row.
+    /// All statistics, row by row.
     pub(crate) fn statistics(&self) -> &[f64] {
         &self.statistics
     }
 
-    /// All records, row after row.
+    /// All records, row by row.
     pub(crate) fn records(&self) -> &[f64] {
         &self.records
     }
@@ -54,15 +54,15 @@ impl Batch {
     }
 }
 
-/// A source of proposals. theta does not change in a sweep, so that proposals can be drawn many at
-/// a time: the only indirect calls of a sweep are here, one for each batch.
+/// A source of proposals. theta is constant in a sweep, so proposals are drawn in batches: a sweep
+/// has one virtual call per batch.
 pub trait Proposals {
-    /// Puts `size` fresh proposals into `batch`.
+    /// Fills `batch` with `size` new proposals.
     fn fill(&mut self, size: usize, batch: &mut Batch, rng: &mut Rng) -> Outcome;
 
-    /// Puts `size` fresh proposals into `batch`, and into `bins` the bin of each in the place of
-    /// its statistic. Returns false, and has drawn none, where nothing but the statistics says
-    /// them.
+    /// Fills `batch` with `size` new proposals, and `bins` with their bins instead of the
+    /// statistics. Returns false, without a draw, if bins are available through the statistics
+    /// only.
     fn fill_binned(
         &mut self,
         size: usize,
@@ -74,7 +74,7 @@ pub trait Proposals {
         Ok(false)
     }
 
-    /// How many proposals are best drawn at a time.
+    /// The preferred batch size.
     fn batch_size(&self) -> usize {
         BATCH
     }
@@ -100,7 +100,7 @@ impl<'a> ModelProposals<'a> {
         let (records, statistics) = batch.parts_mut();
         let query = self.release.query();
         query.statistics(records, statistics)?;
-        // A weight that is NaN decides nothing: no proposal may have one.
+        // A NaN weight would make every comparison false: no proposal may have one.
         if statistics.iter().fold(false, |found, t| found | t.is_nan()) {
             return Err(not_a_number(query.as_ref(), records, statistics).into());
         }
@@ -134,9 +134,9 @@ impl Proposals for ModelProposals<'_> {
         if is_said && most as usize > k {
             return Err(Invalid::new(
                 "query",
-                format!("a {} query put a record into a bin that there is not", query.kind()),
+                format!("the bin of a record under a {} query is out of range", query.kind()),
                 format!("bin {most}"),
-                format!("bins from 0 to {}, and {k} for a record in none", k - 1),
+                format!("a bin from 0 to {}, or {k} for a record in no bin", k - 1),
             )
             .into());
         }
@@ -148,7 +148,7 @@ impl Proposals for ModelProposals<'_> {
     }
 }
 
-/// The error that one of `statistics` is NaN, with the record that it is of.
+/// The error for a NaN in `statistics`, with its record.
 #[cold]
 fn not_a_number(query: &dyn Query, records: &[f64], statistics: &[f64]) -> Invalid {
     let rows = statistics.chunks_exact(query.dim());
@@ -183,7 +183,7 @@ impl<'a> Batches<'a> {
         Batches { proposals, batch, size, done: 0, moves }
     }
 
-    /// Draws the next batch: its place among the moves, until all are made.
+    /// Draws the next batch and returns its range among the moves; `None` after the last.
     pub(crate) fn next(&mut self, rng: &mut Rng) -> Outcome<Option<Range<usize>>> {
         if self.done == self.moves {
             return Ok(None);
@@ -195,8 +195,8 @@ impl<'a> Batches<'a> {
         Ok(Some(start..self.done))
     }
 
-    /// The same for proposals with bins in the place of statistics, where that can be had: returned
-    /// is how many proposals there are, and whether their bins are in `bins`.
+    /// The same with bins instead of statistics, if available. Returns the number of proposals, and
+    /// whether their bins are in `bins`.
     pub(crate) fn next_binned(
         &mut self,
         bins: &mut Vec<u32>,
@@ -215,19 +215,19 @@ impl<'a> Batches<'a> {
         Ok(self.next(rng)?.map(|places| (places.len(), false)))
     }
 
-    /// How many proposals there are in all.
+    /// The total number of proposals.
     pub(crate) fn moves(&self) -> u64 {
         self.moves as u64
     }
 
-    /// The batch that was drawn last.
+    /// The last batch.
     #[inline(always)]
     pub(crate) fn batch(&self) -> &Batch {
         self.batch
     }
 }
 
-/// Calls `step` with each of `moves` proposals, which are drawn in batches.
+/// Calls `step` with each of `moves` proposals, drawn in batches.
 pub(crate) fn for_each_proposal(
     moves: usize,
     proposals: &mut dyn Proposals,
@@ -259,7 +259,7 @@ mod tests {
     use crate::release::query::{Query, Sensitivity};
     use crate::rng;
 
-    /// Two bins, and records that are said to be in bin number `.0`.
+    /// A query with two bins that puts every record into bin `.0`.
     #[derive(Debug)]
     struct Misplaced(u32);
 
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    /// A query of one's own that names a bin that there is not ends the sweep with an error.
+    /// A user's query that returns a bin out of range ends the sweep with an error.
     #[test]
     fn bins_that_there_are_not_are_refused() {
         for (bin, is_one) in [(0, true), (2, true), (3, false), (u32::MAX, false)] {
@@ -321,8 +321,9 @@ mod tests {
                 Err(error) => {
                     assert!(!is_one, "{error}");
                     let said = format!(
-                        "query: a misplaced query put a record into a bin that there is not \
-                         (given: bin {bin}). Allowed: bins from 0 to 1, and 2 for a record in none."
+                        "query: the bin of a record under a misplaced query is out of range \
+                         (given: bin {bin}). Allowed: a bin from 0 to 1, or 2 for a record in no \
+                         bin."
                     );
                     assert_eq!(error.to_string(), said);
                 }

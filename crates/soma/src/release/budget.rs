@@ -1,4 +1,4 @@
-//! What a privacy budget says of the scale of the noise, and the other way round.
+//! The noise scale from a privacy budget.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::query::{Query, Sensitivity};
 use crate::error::{Invalid, positive};
 use crate::numeric::normal::log_normal_cdf;
 
-/// Which data sets are neighbours: what the privacy guarantee compares.
+/// The neighbouring relation of the privacy guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
@@ -28,7 +28,7 @@ impl Neighbours {
         }
     }
 
-    /// How far neighbours can be apart in the sums of a query.
+    /// The sensitivity of the sums of a query under this relation.
     pub fn sensitivity(self, query: &dyn Query) -> Sensitivity {
         match self {
             Neighbours::Replace => query.sensitivity(),
@@ -37,7 +37,7 @@ impl Neighbours {
     }
 }
 
-/// How the standard deviation of Gaussian noise follows from epsilon and delta.
+/// The rule for the standard deviation of Gaussian noise from epsilon and delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GaussianRule {
@@ -48,15 +48,15 @@ pub enum GaussianRule {
     Analytic,
 }
 
-/// A privacy budget, from which a scale follows once the sensitivity is known.
+/// A privacy budget, which determines the scale given the sensitivity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Budget {
-    /// Pure differential privacy, for noise of Laplace's kind.
+    /// Pure differential privacy, for Laplace noise.
     Epsilon(f64),
-    /// Zero-concentrated differential privacy, for noise of Gauss's kind.
+    /// Zero-concentrated differential privacy, for Gaussian noise.
     Rho(f64),
-    /// Approximate differential privacy, for noise of Gauss's kind.
+    /// Approximate differential privacy, for Gaussian noise.
     EpsilonDelta {
         /// Epsilon.
         epsilon: f64,
@@ -68,7 +68,7 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// The scale of `noise` that spends this budget on sums of the given sensitivity.
+    /// The scale of `noise` for this budget and sensitivity.
     pub fn scale(self, noise: Noise, sensitivity: Sensitivity) -> Result<f64, Invalid> {
         match (noise.law().sensitivity_norm(), self) {
             (Norm::L1, Budget::Epsilon(epsilon)) => {
@@ -137,7 +137,7 @@ fn gaussian_delta(epsilon: f64, sigma: f64) -> f64 {
     -above.exp() * (below - above).exp_m1()
 }
 
-/// The scale at which the noise of a law has this variance. That of discrete noise is not its
+/// The scale at which the noise has this variance. The variance of discrete noise is not its
 /// parameter squared: they differ by 14% at a parameter of 0.5.
 pub fn scale_of_variance(noise: Noise, variance: f64) -> f64 {
     let law = noise.law();
@@ -149,7 +149,7 @@ pub fn scale_of_variance(noise: Noise, variance: f64) -> f64 {
 }
 
 /// The root of an increasing function of a positive number, by bisection from an interval that is
-/// made wider until it holds the root.
+/// widened until it contains the root.
 fn solve(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     while f(low) > 0.0 && low > 1e-300 {
         low *= 0.5;
@@ -201,7 +201,7 @@ mod tests {
                 assert!((found / variance - 1.0).abs() < 1e-9, "{noise:?} {variance}: {found}");
             }
         }
-        // 14% apart, as the design of the census files has it.
+        // 14% apart, as in the documentation of the census files.
         let ratio = scale_of_variance(Noise::DiscreteGaussian, 0.25).powi(2) / 0.25;
         assert!((ratio - 1.0).abs() > 0.05, "{ratio}");
     }

@@ -1,4 +1,4 @@
-//! The noise that was added to the query's answer.
+//! The noise added to the query's answer.
 
 pub use super::budget::{Budget, GaussianRule, Neighbours, scale_of_variance};
 pub use super::law::{Law, Noise, Publishing};
@@ -8,8 +8,8 @@ use super::{Aggregate, Query};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
 
-/// A family of noise with the scale of each coordinate, in the unit of the released values, and what
-/// was done to the noisy values before they were published.
+/// A noise distribution with the scale of each coordinate, in the unit of the released values, and
+/// the post-processing of the noisy values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mechanism {
     noise: Noise,
@@ -26,21 +26,21 @@ impl Mechanism {
         Ok(Mechanism { noise, scales, publishing: Publishing::default() })
     }
 
-    /// The same noise, with noisy values that were rounded, clamped or suppressed.
+    /// Adds post-processing: rounding, clamping or suppression of the noisy values.
     pub fn published_by(mut self, publishing: Publishing) -> Result<Self, Invalid> {
         publishing.check(self.noise)?;
         self.publishing = publishing;
         Ok(self)
     }
 
-    /// The same with all scales `factor` times as large.
+    /// Multiplies all scales by `factor`.
     pub(crate) fn widened(&self, factor: f64) -> Self {
         let scales = self.scales.iter().map(|scale| scale * factor).collect();
         Mechanism { scales, ..self.clone() }
     }
 
     /// Noise whose scale follows from a privacy budget and the query's sensitivity, or from
-    /// `sensitivity` (of the sum, between neighbours) where the curator used another.
+    /// `sensitivity` (of the sum, between neighbours) if the curator used another.
     pub fn with_budget(
         noise: Noise,
         budget: Budget,
@@ -71,7 +71,7 @@ impl Mechanism {
         Mechanism::new(noise, vec![scale / unit; query.dim()])
     }
 
-    /// The family.
+    /// The noise distribution.
     pub fn noise(&self) -> Noise {
         self.noise
     }
@@ -81,7 +81,7 @@ impl Mechanism {
         &self.scales
     }
 
-    /// What is done to the noisy values before they are published.
+    /// The post-processing of the noisy values.
     pub fn publishing(&self) -> &Publishing {
         &self.publishing
     }
@@ -112,7 +112,7 @@ impl Mechanism {
         self.scales.iter().map(|&scale| self.noise.sample(scale, rng)).collect()
     }
 
-    /// Whether this noise can have been added to answers of `query`.
+    /// Whether this noise is valid for answers of `query`.
     pub(super) fn check(
         &self,
         query: &dyn Query,

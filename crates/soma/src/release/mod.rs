@@ -1,4 +1,4 @@
-//! What was published: answers of queries on confidential records, with noise.
+//! A release: noisy answers of queries on confidential records.
 
 mod budget;
 pub mod law;
@@ -38,10 +38,10 @@ pub enum Aggregate {
 pub struct Release {
     parts: Vec<Part>,
     n: usize,
-    /// The statistics of all parts, one after the other.
+    /// The statistics of all parts, concatenated.
     query: Arc<dyn Query>,
     potential: Arc<Potential>,
-    /// Where the number of records is not public: then n is the number of slots.
+    /// The slots, if the number of records is unknown: then n is the number of slots.
     slotted: Option<Arc<Slotted>>,
 }
 
@@ -83,7 +83,7 @@ impl Release {
         Ok(Release { parts, n, query, potential, slotted: None })
     }
 
-    /// The same with other values, those of all parts one after the other: a simulated release.
+    /// The same release with other values, concatenated over parts: a simulated release.
     pub fn with_values(&self, values: &[f64]) -> Result<Self, Invalid> {
         let mut rest = values;
         let parts = self.parts.iter().map(|part| {
@@ -99,7 +99,7 @@ impl Release {
         Ok(Release { slotted, ..Release::of_parts(self.n, parts)? })
     }
 
-    /// The same with noise that is `factor` times as wide.
+    /// The same release with all noise scales multiplied by `factor`.
     pub(crate) fn widened(&self, factor: f64) -> Result<Self, Invalid> {
         let parts = self.parts.iter().map(|part| part.widened(factor)).collect();
         Ok(Release { slotted: self.slotted.clone(), ..Release::of_parts(self.n, parts)? })
@@ -110,35 +110,35 @@ impl Release {
         &self.parts
     }
 
-    /// The same release with another potential, as noise that no [`Mechanism`] has would give it.
+    /// The same release with another potential, for noise that no [`Mechanism`] has.
     #[cfg(test)]
     pub(crate) fn with_potential(self, potential: Potential) -> Self {
         Release { potential: Arc::new(potential), ..self }
     }
 
-    /// What the curator computed: the statistics of all parts, one after the other.
+    /// The statistics of all parts, concatenated.
     pub fn query(&self) -> &Arc<dyn Query> {
         &self.query
     }
 
-    /// Minus the log density of the release as a function of the residual: all that a kernel sees.
+    /// Minus the log density of the release as a function of the residual: all that a kernel needs.
     pub fn potential(&self) -> &Arc<Potential> {
         &self.potential
     }
 
-    /// The parts that were published, about records and not about slots for them.
+    /// The published parts, on records and not on slots.
     pub fn published_parts(&self) -> &[Part] {
         self.slotted().map_or(&self.parts, |slotted| slotted.likely().parts())
     }
 
-    /// The query that says most of what a record is: one that sorts records into cells, or that of
+    /// The query that determines most about a record: one that sorts records into cells, or that of
     /// the first part.
     pub fn record_query(&self) -> &Arc<dyn Query> {
         let queries = || self.published_parts().iter().map(Part::query);
         queries().find(|query| query.cells().is_some()).unwrap_or(self.published_parts()[0].query())
     }
 
-    /// What is known of the number of records: all of it, or a prior.
+    /// The number of records, or its prior.
     pub fn total(&self) -> Total {
         match &self.slotted {
             Some(slotted) => Total::Unknown(slotted.prior()),
@@ -146,28 +146,28 @@ impl Release {
         }
     }
 
-    /// The slots for records, where their number is not public.
+    /// The slots, if the number of records is unknown.
     pub fn slotted(&self) -> Option<&Slotted> {
         self.slotted.as_deref()
     }
 
-    /// The number of records; of slots for them, where it is not public.
+    /// The number of records; of slots if it is unknown.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// The noisy values, as published, those of all parts one after the other.
+    /// The noisy values as published, concatenated over parts.
     pub fn values(&self) -> Vec<f64> {
         self.parts.iter().flat_map(|part| part.values().iter().copied()).collect()
     }
 
-    /// For each statistic what residuals are relative to, in the unit of its part: the published
-    /// value where each statistic has one.
+    /// The origin of the residual of each statistic, in the unit of its part: the published value
+    /// if each statistic has one.
     pub(crate) fn answers(&self) -> Vec<f64> {
         self.parts.iter().flat_map(|part| part.answers(self.n)).collect()
     }
 
-    /// For each statistic what its sum has to be divided by to come in the unit of its part.
+    /// The divisor of the sum of each statistic that gives the unit of its part.
     pub fn sum_units(&self) -> Vec<f64> {
         let unit = |part: &Part| vec![part.unit(self.n); part.query().dim()];
         self.parts.iter().flat_map(unit).collect()
@@ -178,17 +178,17 @@ impl Release {
         self.parts.iter().flat_map(|part| part.scales(self.n)).collect()
     }
 
-    /// The released values as if sums had been released.
+    /// The released values converted to sums.
     pub fn sums(&self) -> Vec<f64> {
         self.answers().iter().zip(self.sum_units()).map(|(value, unit)| value * unit).collect()
     }
 
-    /// The noise scales as if sums had been released.
+    /// The noise scales converted to sums.
     pub fn sum_scales(&self) -> Vec<f64> {
         self.scales().iter().zip(self.sum_units()).map(|(scale, unit)| scale * unit).collect()
     }
 
-    /// The released means, each put into the range that a mean without noise has.
+    /// The released means, clamped to the range of a mean without noise.
     pub fn plausible_means(&self) -> Vec<f64> {
         let units = self.sum_units();
         let per_record = units.iter().map(|unit| unit / self.n as f64);
@@ -197,8 +197,8 @@ impl Release {
         means.zip(bounds).map(|(mean, (low, high))| mean.clamp(low, high)).collect()
     }
 
-    /// About how many records without noise would say as much as the release does: n where the
-    /// noise is small against the spread of a mean of n statistics, and less where it is not.
+    /// The number of records without noise that would be about as informative: n if the noise is
+    /// small compared with the standard deviation of a mean of n statistics, and less otherwise.
     pub fn worth(&self) -> f64 {
         let n = self.n as f64;
         let bounds = self.query.bounds();
@@ -216,7 +216,7 @@ impl Release {
     /// The normalised log density of the released values, given the residuals of all statistics in
     /// units of the noise.
     pub fn log_density(&self, residual: &[f64]) -> f64 {
-        // The prior of the number of records stands behind the parts that were published.
+        // The prior of the number of records is not part of the published density.
         let published = &self.parts[..self.published_parts().len()];
         let mut rest = residual;
         let densities = published.iter().map(|part| {
@@ -227,13 +227,13 @@ impl Release {
         densities.sum()
     }
 
-    /// The same of the sums of the published parts alone.
+    /// The same for the published parts only.
     pub(crate) fn publish_sums(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
         self.slotted().map_or(self, Slotted::likely).publish(sums, rng)
     }
 
-    /// Values that this release's laws publish of records whose statistics have these sums: what
-    /// [`with_values`](Release::with_values) takes. For simulation only.
+    /// Values published under this release for records with these sums, as
+    /// [`with_values`](Release::with_values) takes them. For simulation only.
     pub fn publish(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64> {
         let mut rest = sums;
         let values = self.parts.iter().flat_map(|part| {

@@ -1,4 +1,4 @@
-//! One query with its law and its published values.
+//! One query with its noise and its published values.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use super::{Aggregate, Query};
 use crate::error::{Invalid, finite, listed};
 use crate::rng::Rng;
 
-/// The law of a part in which published values are not one for each statistic, each with noise of
-/// its own: a ratio of two noisy sums, a sample variance, a quantile.
+/// The distribution of published values that do not correspond to the statistics one by one with
+/// independent noise: a ratio of two noisy sums, a sample variance, a quantile.
 pub trait JointLaw: Debug + Send + Sync {
     /// The name in a spec.
     fn name(&self) -> &'static str;
 
-    /// What was published, in words.
+    /// A description for users.
     fn describe(&self) -> String {
         self.name().to_string()
     }
 
-    /// How many values are published.
+    /// The number of published values.
     fn published(&self) -> usize;
 
-    /// Whether `values` can have been published, and statistics of `query` lie behind them.
+    /// Whether `values` can have been published from statistics of `query`.
     fn check(&self, query: &dyn Query, values: &[f64]) -> Result<(), Invalid>;
 
     /// The normalised log density of the published values, given the sums of the statistics.
@@ -32,31 +32,30 @@ pub trait JointLaw: Debug + Send + Sync {
     /// Published values for the true sums of the statistics, for simulation only.
     fn sample(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64>;
 
-    /// Sums of `n` statistics that explain the values well, about: where chains start, and what
-    /// residuals are relative to. Nothing else depends on it.
+    /// Approximate sums of `n` statistics given the values: the start of chains and the origin of
+    /// residuals. Nothing else depends on them.
     fn likely_sums(&self, values: &[f64], n: f64) -> Vec<f64>;
 
-    /// About how far each sum may be from the likely one: the unit of residuals.
+    /// The approximate uncertainty of each sum: the unit of residuals.
     fn scales(&self, values: &[f64], n: f64) -> Vec<f64>;
 
-    /// The potential, where more is known of it than the density: a law of one statistic that can be
-    /// bounded over an interval.
+    /// The potential, if more is known than the density: for one statistic, bounds over intervals.
     fn block(&self, values: &[f64]) -> Option<Block> {
         let _ = values;
         None
     }
 }
 
-/// The law of a part.
+/// The distribution of the published values of a part.
 #[derive(Debug, Clone)]
 pub enum PartLaw {
-    /// A value for each statistic, each with noise of its own.
+    /// A value for each statistic, with independent noise.
     Independent(Mechanism),
-    /// Any other.
+    /// Any other distribution.
     Joint(Arc<dyn JointLaw>),
 }
 
-/// What was published of one query.
+/// The published values of one query.
 #[derive(Debug, Clone)]
 pub struct Part {
     name: String,
@@ -66,8 +65,7 @@ pub struct Part {
     values: Vec<f64>,
 }
 
-/// How many values a release of `query` has, and of what. The labels of a query with very many are
-/// not made for a message.
+/// The expected number of values of `query`, with their labels unless there are very many.
 fn expected_values(query: &dyn Query) -> String {
     match query.dim() {
         dim if dim > 1_000_000 => format!("{dim} values"),
@@ -106,7 +104,7 @@ impl Part {
         Ok(Part { name: String::new(), query, law, aggregate, values })
     }
 
-    /// Values published under a law of all sums of `query` together.
+    /// Values published under a joint distribution given all sums of `query`.
     pub fn joint(
         query: Arc<dyn Query>,
         law: Arc<dyn JointLaw>,
@@ -126,13 +124,13 @@ impl Part {
         Ok(Part { name: String::new(), query, law, aggregate: Aggregate::Sum, values })
     }
 
-    /// The same with a name, which labels of a release of several parts begin with.
+    /// Sets the name, which prefixes the labels in a release of several parts.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// The same law, with other values: those of a simulated release.
+    /// The same part with other values: a simulated release.
     pub fn with_values(&self, values: Vec<f64>) -> Result<Self, Invalid> {
         let (query, name) = (self.query.clone(), self.name.clone());
         let part = match &self.law {
@@ -144,7 +142,7 @@ impl Part {
         Ok(part?.named(name))
     }
 
-    /// The same with noise that is `factor` times as wide, where each value has noise of its own.
+    /// Multiplies the noise scales by `factor`, if each value has independent noise.
     pub(super) fn widened(&self, factor: f64) -> Self {
         let law = match &self.law {
             PartLaw::Independent(mechanism) => PartLaw::Independent(mechanism.widened(factor)),
@@ -153,7 +151,7 @@ impl Part {
         Part { law, ..self.clone() }
     }
 
-    /// The same of another query that has the same statistics.
+    /// The same part for another query with the same statistics.
     pub(crate) fn on(&self, query: Arc<dyn Query>) -> Self {
         Part { query, ..self.clone() }
     }
@@ -163,17 +161,17 @@ impl Part {
         &self.name
     }
 
-    /// What the curator computed.
+    /// The query.
     pub fn query(&self) -> &Arc<dyn Query> {
         &self.query
     }
 
-    /// The law of the published values.
+    /// The distribution of the published values.
     pub fn law(&self) -> &PartLaw {
         &self.law
     }
 
-    /// The noise of each value, where each has its own.
+    /// The noise of each value, if it is independent.
     pub fn mechanism(&self) -> Option<&Mechanism> {
         match &self.law {
             PartLaw::Independent(mechanism) => Some(mechanism),
@@ -191,7 +189,7 @@ impl Part {
         &self.values
     }
 
-    /// What the sum has to be divided by to come in the unit of the values.
+    /// The divisor of the sum that gives the unit of the values.
     pub(super) fn unit(&self, n: usize) -> f64 {
         match self.aggregate {
             Aggregate::Sum => 1.0,
@@ -199,7 +197,7 @@ impl Part {
         }
     }
 
-    /// For each statistic, what residuals are relative to: the published value, or a likely sum.
+    /// The origin of the residual of each statistic: the published value, or an approximate sum.
     pub(super) fn answers(&self, n: usize) -> Vec<f64> {
         match &self.law {
             PartLaw::Independent(_) => self.values.clone(),
@@ -207,7 +205,7 @@ impl Part {
         }
     }
 
-    /// For each statistic the unit of residuals, in the unit of the values.
+    /// The unit of the residual of each statistic, in the unit of the values.
     pub(super) fn scales(&self, n: usize) -> Vec<f64> {
         match &self.law {
             PartLaw::Independent(mechanism) => mechanism.scales().to_vec(),
@@ -215,7 +213,7 @@ impl Part {
         }
     }
 
-    /// About the variance of the noise of each statistic, in the unit of the values.
+    /// The approximate noise variance of each statistic, in the unit of the values.
     pub(super) fn variances(&self, n: usize) -> Vec<f64> {
         let scales = self.scales(n);
         match &self.law {
@@ -278,13 +276,13 @@ fn finite_values(values: &[f64]) -> Result<(), Invalid> {
     })
 }
 
-/// What the true answers are at a residual.
+/// The true answers at a residual.
 fn truth(answers: &[f64], scales: &[f64], residual: &[f64]) -> Vec<f64> {
     let all = answers.iter().zip(scales).zip(residual);
     all.map(|((answer, scale), r)| answer - r * scale).collect()
 }
 
-/// Minus the log density of a joint law as a function of the residuals.
+/// Minus the log density of a joint distribution as a function of the residuals.
 #[derive(Debug)]
 struct JointCost {
     law: Arc<dyn JointLaw>,

@@ -1,9 +1,9 @@
-//! Minus the log density of the release as a function of the summed statistics: all that a kernel
-//! knows of the release.
+//! The potential: minus the log density of the release as a function of the sums of the statistics.
+//! It is all that a kernel needs to know of the release.
 //!
-//! It is a function of the residual, published minus true in units of the noise scale. What was
-//! published is known when the potential is made, so that a law whose density is not a function of
-//! the residual alone (clamped, censored, suppressed) fits as well.
+//! Its argument is the residual, published minus true value in units of the noise scale. The
+//! published values are constants of the potential, so that a density that does not depend on the
+//! residual alone (clamped, censored, suppressed) is possible too.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use std::sync::Arc;
 use crate::simd::cost::{self, Cost};
 use crate::simd::vector::Vector;
 
-/// The cost of a coordinate as a function of its residual, for laws that are neither L1 nor L2.
-/// It falls up to a mode and then rises, as it does where the law is log-concave in the true answer;
-/// a curve that does not says itself how it is bounded.
+/// The potential of one coordinate as a function of its residual, for noise that is neither L1 nor
+/// L2. By default it must be unimodal: decreasing up to the mode, then increasing, as for a density
+/// that is log-concave in the true answer. Other curves must override `bounds`.
 pub trait Curve: Debug + Send + Sync {
     /// Minus the log density, up to a constant.
     fn cost(&self, residual: f64) -> f64;
 
-    /// The residual at which the cost is least; it may be infinite.
+    /// The residual that minimises the cost; it may be infinite.
     fn mode(&self) -> f64 {
         0.0
     }
 
-    /// The least and the largest cost of residuals from `low` to `high`: it is least at the point
-    /// nearest to the mode, and largest at an end.
+    /// The minimum and the maximum of the cost over an interval: the minimum at the point nearest
+    /// to the mode, the maximum at an end.
     fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
         let mode = self.mode();
         let nearest = if mode > low { mode.min(high) } else { low };
@@ -32,7 +32,7 @@ pub trait Curve: Debug + Send + Sync {
     }
 }
 
-/// The cost of several coordinates together, of which nothing is known but its value.
+/// The joint potential of several coordinates, of which only the value is available.
 pub trait Joint: Debug + Send + Sync {
     /// Minus the log density, up to a constant.
     fn cost(&self, residual: &[f64]) -> f64;
@@ -45,7 +45,7 @@ pub enum Coordinate {
     L1,
     /// r^2 / 2: Gaussian, continuous or discrete.
     L2,
-    /// Any other log-concave law.
+    /// Any other log-concave noise.
     Curve(Arc<dyn Curve>),
 }
 
@@ -60,7 +60,7 @@ impl Coordinate {
         }
     }
 
-    /// The least and the largest cost of residuals from `low` to `high`.
+    /// The minimum and the maximum of the cost over residuals from `low` to `high`.
     #[inline]
     pub fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
         if let Coordinate::Curve(curve) = self {
@@ -71,26 +71,26 @@ impl Coordinate {
     }
 }
 
-/// A norm: what a sensitivity is measured in, and the potential of a family of laws.
+/// A norm: of a sensitivity, and of the potential of Laplace and Gaussian noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Norm {
-    /// Sum of absolute values: Laplace's family.
+    /// Sum of absolute values: Laplace.
     L1,
-    /// Euclidean: Gauss's family.
+    /// Euclidean: Gaussian.
     L2,
 }
 
-/// Some coordinates of the release, in order.
+/// Consecutive coordinates of the release.
 #[derive(Debug, Clone)]
 pub enum Block {
     /// One coordinate.
     Coordinate(Coordinate),
-    /// So many coordinates that are weighed together.
+    /// The given number of coordinates with a joint potential.
     Joint(usize, Arc<dyn Joint>),
 }
 
 impl Block {
-    /// The number of its coordinates.
+    /// The number of coordinates.
     fn len(&self) -> usize {
         match self {
             Block::Coordinate(_) => 1,
@@ -103,14 +103,14 @@ impl Block {
 #[derive(Debug, Clone)]
 pub struct Potential {
     blocks: Vec<Block>,
-    /// The block of each coordinate; empty where every block is one.
+    /// The block of each coordinate; empty if every block has one coordinate.
     block_of: Vec<usize>,
     norm: Option<Norm>,
     separable: bool,
 }
 
 impl Potential {
-    /// The potential made of these blocks, which stand one after the other.
+    /// The potential of consecutive blocks.
     pub fn new(blocks: Vec<Block>) -> Self {
         let all = |is: fn(&Block) -> bool| !blocks.is_empty() && blocks.iter().all(is);
         let norm = if all(|block| matches!(block, Block::Coordinate(Coordinate::L1))) {
@@ -137,8 +137,8 @@ impl Potential {
         Potential::new(vec![Block::Coordinate(coordinate); k])
     }
 
-    /// The norm that this is, if all coordinates have the same: then there are fast paths, and the
-    /// noise is a Gaussian or a scale mixture of them.
+    /// The norm, if it is the same in all coordinates: then there are fast paths, and the noise is
+    /// Gaussian or a scale mixture of Gaussians.
     pub fn norm(&self) -> Option<Norm> {
         self.norm
     }
@@ -148,7 +148,7 @@ impl Potential {
         self.separable
     }
 
-    /// The potential of coordinate c, where this is a sum over them and there is such a one.
+    /// The potential of coordinate c, if this is a sum over coordinates and c is in range.
     #[inline]
     pub fn coordinate(&self, c: usize) -> Option<&Coordinate> {
         match self.blocks.get(c) {
@@ -157,7 +157,7 @@ impl Potential {
         }
     }
 
-    /// The potential of coordinate c, unless it is weighed together with others.
+    /// The potential of coordinate c, unless it is part of a joint one.
     #[inline]
     pub(crate) fn separate(&self, c: usize) -> Option<&Coordinate> {
         let block = if self.separable { c } else { *self.block_of.get(c)? };
@@ -176,8 +176,8 @@ impl Potential {
         }
     }
 
-    /// The part of the cost that neither L1 nor L2 coordinates have: where the noise is not a scale
-    /// mixture of normals.
+    /// The part of the cost outside L1 and L2 coordinates: the noise that is not a scale mixture of
+    /// normals.
     pub(crate) fn cost_beyond_norms(&self, residual: &[f64]) -> f64 {
         let is_norm =
             |block: &Block| matches!(block, Block::Coordinate(Coordinate::L1 | Coordinate::L2));
@@ -233,14 +233,14 @@ impl Potential {
     }
 }
 
-/// A potential as an inner loop evaluates it: [`L1`](cost::L1) and [`L2`](cost::L2) in vectors V for
-/// statistics of a length K that the compiler knows (0 if it does not), and any other [`Potential`].
+/// A potential in an inner loop: [`L1`](cost::L1) and [`L2`](cost::L2) with vectors V for
+/// statistics of a length K known at compile time (0 if unknown), and any other [`Potential`].
 pub(crate) trait Evaluate {
     /// Whether the cost of a coordinate is |r|.
     const IS_L1: bool;
 
-    /// The cost of one coordinate, where the potential is a sum over them. Zero beyond the last one:
-    /// records that are in no bin cost nothing.
+    /// The cost of one coordinate, if the potential is a sum over coordinates. Zero beyond the last
+    /// one, for records in no bin.
     fn coordinate_cost(&self, c: usize, residual: f64) -> f64;
 
     /// The cost of a residual: -log w_0.
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// All ways to evaluate a potential agree, and blocks stand in their order.
+    /// All ways to evaluate a potential agree, with blocks in order.
     #[test]
     fn costs_agree() {
         let (old, new) = ([1.0, 0.0, 2.0], [0.0, 1.0, 0.5]);
@@ -359,7 +359,7 @@ mod tests {
         assert!((slow - expected).abs() < 1e-12);
     }
 
-    /// No residual of an interval costs less or more than its bounds, which are attained.
+    /// The bounds over an interval hold and are attained.
     #[test]
     fn bounds_hold_over_intervals() {
         for coordinate in [Coordinate::L1, Coordinate::L2, Coordinate::Curve(Arc::new(Slope))] {

@@ -1,30 +1,29 @@
-//! Whether any data could have led to a release.
+//! Whether the released values are possible under the stated noise.
 
 use super::Release;
 use super::query::CoordinateMap;
 use crate::error::{Invalid, listed};
 
-/// Noise as large as this or larger comes by chance less often than once in 10^12 releases.
+/// A probability below this, 1e-12, counts as impossible.
 const LEAST: f64 = 1e-12;
 
 impl Release {
-    /// An error if a released value lies so far outside of what the query can answer that noise
-    /// of the stated scale does not explain it: then the scale, the clamp, the number of records
-    /// or the unit of the values is not the one of the release.
+    /// An error if a released value is so far outside the range of the query's answers that the
+    /// stated noise does not explain it. Then the scale, the clamp, the number of records or the
+    /// unit of the values is wrong.
     ///
-    /// Without noise a sum of n statistics lies within n times the bounds of the statistic. A
-    /// value that lies outside by z noise scales has a noise of at least z: a probability of
-    /// exp(-z) / 2 for noise of Laplace's kind, and of erfc(z / sqrt 2) / 2 for Gauss's. The
-    /// smallest of these over the K values, times K, must not be less than 10^-12.
+    /// Without noise a sum of n statistics lies within n times the bounds of the statistic. A value
+    /// that lies outside by z noise scales has noise of at least z: a probability of exp(-z) / 2
+    /// for Laplace noise, and of erfc(z / sqrt 2) / 2 for Gaussian noise. The smallest of these
+    /// over the K values, times K, must not be less than 10^-12.
     pub fn check_reach(&self) -> Result<(), Invalid> {
         self.check_bounds(&self.query.bounds(), "no data could have come near", || {
             "see whether statistic, n, query and mechanism are those of the release".into()
         })
     }
 
-    /// The same for records that lie in `ranges`, one for each coordinate, as those of a `model`
-    /// do: its means may be out of reach where those of other records are not. Of other queries
-    /// than means nothing is known.
+    /// The same for records in `ranges`, one for each coordinate, as those of a `model`: its means
+    /// have a narrower range. Only for queries of means.
     pub fn check_reach_of(&self, model: &str, ranges: &[(f64, f64)]) -> Result<(), Invalid> {
         if self.query.coordinate_map() != Some(CoordinateMap::Identity) {
             return Ok(());

@@ -1,10 +1,10 @@
-//! A number of records that is not public.
+//! An unknown number of records.
 //!
-//! Let there be N slots, each holding a record or nothing, and let pi(n) be the prior of the number
-//! of records. Slots are exchangeable: given n, each choice of n of them is as likely. A proposal is
-//! a record with probability q and nothing otherwise, so that the state has the density
-//! pi(n) / (C(N, n) q^n (1 - q)^(N - n)) relative to N independent proposals. That is a potential
-//! of the number of records, beside those of the parts; nothing else of a kernel changes.
+//! There are N slots, each with a record or empty; pi(n) is the prior of the number of records.
+//! Slots are exchangeable: given n, all choices of n of them are equally likely. A proposal is a
+//! record with probability q and empty otherwise, so the state has the density pi(n) / (C(N, n) q^n
+//! (1 - q)^(N - n)) relative to N independent proposals. That is a potential of the number of
+//! records, beside those of the parts; nothing else of a kernel changes.
 
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
@@ -21,25 +21,25 @@ use super::{Aggregate, Part, Release, SizePrior, Total};
 use crate::error::Invalid;
 use crate::rng::Rng;
 
-/// What is known of the number of records, and the slots that hold them.
+/// The prior of the number of records, and the slots that hold them.
 #[derive(Debug, Clone)]
 pub struct Slotted {
     prior: SizePrior,
     slots: usize,
     /// The probability that a proposal is a record.
     share: f64,
-    /// The release as if the number of records were the likely one: where chains start.
+    /// The release with the likely number of records: where chains start.
     likely: Arc<Release>,
 }
 
-/// A number of records that has a smaller probability than this, relative to the likely one, is
-/// left out of a flat prior.
+/// Numbers of records with a smaller probability, relative to the likely number, are truncated from
+/// a flat prior.
 const LEFT_OUT: f64 = 1e-16;
 
-/// Slots beyond the likely number, at least.
+/// The smallest number of slots beyond the likely number.
 const LEAST_SPARE: f64 = 10.0;
 
-/// The most slots.
+/// The largest number of slots.
 const MOST_SLOTS: f64 = (1u64 << 50) as f64;
 
 impl Slotted {
@@ -58,7 +58,7 @@ impl Slotted {
         self.share
     }
 
-    /// The release as if the number of records were the likely one.
+    /// The release with the likely number of records.
     pub(crate) fn likely(&self) -> &Release {
         &self.likely
     }
@@ -92,10 +92,10 @@ impl Slotted {
 }
 
 impl Release {
-    /// A release about a number of records that is not public.
+    /// A release with an unknown number of records.
     ///
-    /// `slots` is how many records there may be at most, where the caller wants to say it; the
-    /// posterior does not depend on it as long as it is large enough.
+    /// `slots` is the largest possible number of records, if given. The posterior does not depend
+    /// on it as long as it is large enough.
     pub fn of_unknown_size(
         prior: SizePrior,
         parts: Vec<Part>,
@@ -106,7 +106,7 @@ impl Release {
         let (likely, spread) = likely_size(&parts, prior)?;
         let most = match prior {
             SizePrior::Uniform { high, .. } => high as f64,
-            // Beyond this a Poisson number has a probability of less than 10^-15.
+            // A Poisson variable exceeds this with probability below 10^-15.
             SizePrior::Poisson { mean } => (mean + 12.0 * mean.sqrt() + 40.0).ceil(),
             SizePrior::Flat | SizePrior::PoissonGamma { .. } => f64::INFINITY,
         };
@@ -141,7 +141,7 @@ impl Release {
     }
 }
 
-/// A part of means becomes one of the sums and of the number of records.
+/// Converts a part of means to one of the sums and the number of records.
 fn of_sums(part: Part) -> Result<Part, Invalid> {
     let Some(mechanism) = part.mechanism().filter(|_| part.aggregate() == Aggregate::Mean) else {
         return Ok(part);
@@ -153,15 +153,15 @@ fn of_sums(part: Part) -> Result<Part, Invalid> {
     Ok(Part::joint(query, law, part.values().to_vec())?.named(part.name()))
 }
 
-/// How far the number of records may be from the likely one.
+/// The uncertainty of the number of records.
 struct Spread {
-    /// About the standard deviation.
+    /// The approximate standard deviation.
     sd: f64,
-    /// Where one Laplace noise decides, the distance at which it has a probability of `LEFT_OUT`.
+    /// For Laplace noise, the distance of probability `LEFT_OUT`.
     tail: f64,
 }
 
-/// The number of records that the release speaks of most clearly, and how clearly.
+/// The number of records according to the part with the smallest uncertainty, and that uncertainty.
 fn likely_size(parts: &[Part], prior: SizePrior) -> Result<(f64, Spread), Invalid> {
     let spoken = parts.iter().filter(|part| part.query().counts_records()).map(|part| {
         let mechanism = part.mechanism();
@@ -184,7 +184,7 @@ fn likely_size(parts: &[Part], prior: SizePrior) -> Result<(f64, Spread), Invali
             let (low, high) = (low as f64, high as f64);
             Ok((0.5 * (low + high), Spread { sd: high, tail: high }))
         }
-        // The tail of a negative binomial falls by e^(-rate) or so at each step.
+        // The tail of a negative binomial decreases by about e^(-rate) per step.
         (None, SizePrior::PoissonGamma { shape, rate }) => {
             let sd = (shape * (1.0 + rate)).sqrt() / rate;
             Ok((shape / rate, Spread { sd, tail: -LEFT_OUT.ln() / rate.ln_1p() }))
@@ -202,7 +202,7 @@ fn likely_size(parts: &[Part], prior: SizePrior) -> Result<(f64, Spread), Invali
     }
 }
 
-/// The law of the number of records among the slots, of which nothing is published.
+/// The distribution of the number of records among the slots; it publishes nothing.
 #[derive(Debug)]
 struct SizeLaw(Slotted);
 
@@ -256,13 +256,13 @@ impl JointLaw for SizeLaw {
     }
 }
 
-/// The costs of so many numbers of records are kept; of more they are computed as they are asked for.
+/// Up to this number of costs are tabulated; beyond it they are computed when needed.
 const MOST_COSTS: usize = 1_000_000;
 
 /// The cost of each number of records. The residual is minus that number.
 struct SizeCost {
     law: SizeLaw,
-    /// Empty, where they are too many.
+    /// Empty if they are too many.
     costs: Vec<f64>,
 }
 
@@ -281,8 +281,8 @@ impl Curve for SizeCost {
         }
     }
 
-    /// The cost has no single valley: it is looked up at every number in the interval, of which
-    /// there are three for a replaced slot.
+    /// The cost need not be unimodal: all integers of the interval are evaluated, three for a
+    /// replaced slot.
     fn bounds(&self, low: f64, high: f64) -> (f64, f64) {
         let (from, to) = ((-high).round(), (-low).round());
         let mut bounds = (f64::INFINITY, f64::NEG_INFINITY);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Invalid, positive};
 use crate::numeric::ln_gamma_shift::ln_gamma_shift;
 
-/// What is known of n beside the published counts.
+/// The prior knowledge of n.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Total {
@@ -15,13 +15,13 @@ pub enum Total {
     Unknown(SizePrior),
 }
 
-/// A prior of n on the whole numbers from 0 up.
+/// A prior of n on the non-negative integers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizePrior {
-    /// All n alike: improper, so that every cell must be measured.
+    /// Uniform on all n: improper, so that every cell must be measured.
     Flat,
-    /// Every number from `low` to `high` is as likely.
+    /// Uniform from `low` to `high`.
     Uniform {
         /// The least number.
         low: u64,
@@ -33,9 +33,9 @@ pub enum SizePrior {
         /// The mean.
         mean: f64,
     },
-    /// Poisson with a mean that is Gamma(shape, rate), so that n is negative binomial. With
-    /// Dirichlet(alpha) shares and the shape sum(alpha), the cells are independent: each Poisson
-    /// with mean Gamma(alpha_i, rate).
+    /// Poisson with a Gamma(shape, rate) mean: n is negative binomial. With Dirichlet(alpha) shares
+    /// and shape sum(alpha), the cells are independent: each Poisson with mean Gamma(alpha_i,
+    /// rate).
     PoissonGamma {
         /// The shape of the mean's gamma prior.
         shape: f64,
@@ -69,7 +69,7 @@ impl Total {
         }
     }
 
-    /// n, where it is public.
+    /// n, if it is public.
     pub fn known(self) -> Option<i64> {
         match self {
             Total::Known(n) => Some(n),
@@ -77,7 +77,7 @@ impl Total {
         }
     }
 
-    /// The number of records nearest to `n` that can be.
+    /// The possible number of records nearest to `n`.
     pub(crate) fn nearest(self, n: f64) -> f64 {
         match self {
             Total::Known(known) => known as f64,
@@ -86,7 +86,7 @@ impl Total {
         }
     }
 
-    /// How the log prior of n changes from `n` to `n + by`.
+    /// The change of the log prior of n from `n` to `n + by`.
     pub(crate) fn change(self, n: i64, by: i64) -> f64 {
         let (n, by) = (n as f64, by as f64);
         match self {
@@ -111,7 +111,7 @@ impl Total {
 mod tests {
     use super::*;
 
-    /// The priors of n sum to one when they are built up from their first probability.
+    /// The priors of n, computed from their first probability, sum to one.
     #[test]
     fn priors_are_those_of_the_textbook() {
         let poisson = Total::Unknown(SizePrior::Poisson { mean: 3.0 });

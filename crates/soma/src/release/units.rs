@@ -2,16 +2,16 @@
 
 use super::Release;
 
-/// From statistics to noise units: (t - centre) / scale.
+/// Converts statistics to noise units: (t - centre) / scale.
 ///
-/// The residual is what is released less the sum of the statistics. Where they are far from zero
-/// beside their range, that is a small difference of large numbers, which loses the digits that
-/// matter: at 1e8 the sum of 1,000 statistics is known to 1e-5. So the middle of the range is
-/// subtracted from each of them, and n times that from the sum.
+/// The residual is the released value minus the sum of the statistics. If they are far from zero
+/// compared with their range, that is a small difference of large numbers, with cancellation: at
+/// 1e8 the sum of 1,000 statistics is known to 1e-5. So the middle of the range is subtracted from
+/// each of them, and n times the middle from the sum.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NoiseUnits {
     scales: Vec<f64>,
-    /// Empty where nothing has to be subtracted.
+    /// Empty if nothing is subtracted.
     centre: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ impl NoiseUnits {
         self.centre.get(k).copied().unwrap_or(0.0)
     }
 
-    /// What was released, as a sum in these units.
+    /// The released values as sums in these units.
     pub(crate) fn target(&self, release: &Release) -> Vec<f64> {
         let n = release.n() as f64;
         let sum = |(k, (value, unit)): (usize, (f64, f64))| {
@@ -54,7 +54,7 @@ impl NoiseUnits {
         }
     }
 
-    /// Brings rows of statistics into these units.
+    /// Converts rows of statistics to these units.
     pub(crate) fn convert(&self, statistics: &mut [f64]) {
         self.subtract_centre(statistics);
         if self.scales.iter().all(|&scale| scale == self.scales[0]) {
@@ -67,8 +67,8 @@ impl NoiseUnits {
     }
 }
 
-/// The middle of a range that is further from zero than it is wide; otherwise zero, with which
-/// nothing is lost.
+/// The middle of a range that is farther from zero than it is wide; otherwise zero, since there is
+/// no cancellation.
 fn centre((low, high): (f64, f64)) -> f64 {
     let middle = 0.5 * low + 0.5 * high;
     if middle.is_finite() && middle.abs() > high - low { middle } else { 0.0 }

@@ -1,21 +1,21 @@
-//! The L1 and L2 costs of a residual as types, so that a kernel's loop is compiled once for each.
+//! The L1 and L2 costs of a residual as types, for static dispatch in the inner loops.
 
 use super::vector::Vector;
 
 /// Minus the log density of one coordinate, up to a constant, in units of the noise scale.
 /// Even, convex, and increasing in the distance.
 pub trait Cost: Copy + Default + 'static {
-    /// The step in which distances are counted where costs are counted in [`COST_UNIT`]s.
+    /// The quantisation step of distances if costs are counted in [`COST_UNIT`]s.
     const STEP: f64;
 
-    /// Whether the cost is not linear in the distance, so that a step costs more the farther out.
+    /// Whether the cost is curved, so that a step costs more at larger distances.
     const IS_CURVED: bool;
 
     /// The cost of a residual.
     fn cost(residual: f64) -> f64;
 
-    /// The cost of a residual of `beyond + distance` less that of `beyond` alone, for two numbers
-    /// of the same sign, in single precision.
+    /// cost(`beyond + distance`) - cost(`beyond`) for two numbers of the same sign, in single
+    /// precision.
     fn cost_beyond(distance: f32, beyond: f32) -> f32;
 
     /// Quantised lower bound of cost(paid + distance) - cost(paid), in units; both in steps.
@@ -25,8 +25,8 @@ pub trait Cost: Copy + Default + 'static {
     fn units_above(distance: u16, paid: u16) -> u16;
 }
 
-/// Costs are counted in 1/128 of a factor 2 of the weight: then they are the bits of a 16-bit
-/// float, with 8 bits of exponent and 7 of mantissa.
+/// The unit of quantised costs: 1/128 of a factor 2 of the weight, so that they are the bits of a
+/// 16-bit float with 8 bits of exponent and 7 of mantissa.
 pub const COST_UNIT: f64 = std::f64::consts::LN_2 / 128.0;
 
 /// Laplace, continuous or discrete.
@@ -62,7 +62,7 @@ impl Cost for L1 {
     }
 }
 
-/// (p + d)^2 / 2 - p^2 / 2 = d (d + 2 p) / 2, of which the upper 16 bits are taken. `paid` is 2 p.
+/// (p + d)^2 / 2 - p^2 / 2 = d (d + 2 p) / 2; the upper 16 bits of the product. `paid` is 2 p.
 impl Cost for L2 {
     /// The square root of 2 units / 2^16.
     const STEP: f64 = 0.0004065208062293446;
@@ -92,15 +92,15 @@ impl Cost for L2 {
     }
 }
 
-/// The first K of a slice, or all of it where K is 0.
+/// The first K of a slice, or all of it if K is 0.
 #[inline(always)]
 pub fn known<const K: usize>(slice: &[f64]) -> &[f64] {
     if K == 0 { slice } else { &slice[..K] }
 }
 
-/// The sum over `len` coordinates of `one`, an expression in the coordinate `k`; `four` is the
-/// same for k, ..., k + 3. A macro, since the body of a closure would not be compiled for the
-/// vector instructions.
+/// The sum over `len` coordinates of `one`, an expression in the coordinate `k`; `four` is the same
+/// for k, ..., k + 3. A macro, since the body of a closure would not be compiled for the vector
+/// instructions.
 macro_rules! sum_over {
     ($vector:ty, $len:expr, $k:ident => $four:expr, $one:expr) => {{
         let len = $len;
@@ -124,8 +124,8 @@ macro_rules! sum_over {
 }
 pub(crate) use sum_over;
 
-/// The log weight of the residual as it stands, log w_0, up to the same constant as
-/// [`log_weight_with`], in the vectors V, for statistics of length K (0: of any length).
+/// The log weight of the current residual, log w_0, up to the same constant as [`log_weight_with`],
+/// with vectors V, for statistics of length K (0: any length).
 #[inline(always)]
 pub fn log_density_with<S: Cost, V: Vector, const K: usize>(residual: &[f64]) -> f64 {
     let r = known::<K>(residual);
@@ -157,7 +157,7 @@ pub fn cost_with<S: Cost, V: Vector, const K: usize>(apart: &[f64], old: &[f64])
     }, S::cost(apart[k] + old[k]))
 }
 
-/// The costs of the residuals `apart + old` of four.
+/// The costs of four residuals `apart + old`.
 #[inline(always)]
 pub fn costs_with<S: Cost, V: Vector, const K: usize>(apart: &[f64], old: [&[f64]; 4]) -> V::Four {
     let apart = known::<K>(apart);
@@ -192,7 +192,7 @@ mod tests {
         assert!((L2::STEP - (2.0 * COST_UNIT / 65536.0).sqrt()).abs() < 1e-18);
     }
 
-    /// Whole units stand below and above the cost, wherever they are not at their largest.
+    /// Quantised costs are lower and upper bounds, unless they saturate.
     #[test]
     fn units_stand_around_the_cost() {
         fn check<S: Cost>(distance: u16, paid: u16) {

@@ -1,5 +1,5 @@
-//! Inner loops in vectors: four doubles or sixteen cells at a time, in the instructions of the
-//! machine or in plain Rust, with the same results bit for bit.
+//! Vectorised inner loops: four doubles or sixteen cells at a time, with intrinsics or in portable
+//! Rust, with the same results bit for bit.
 
 pub(crate) mod cost;
 pub(crate) mod prefetch;

@@ -1,5 +1,5 @@
-//! One source, compiled for each cost, for the common lengths of a statistic, and
-//! for the vector instructions of the machine at hand.
+//! One source, compiled for each cost, for the common lengths of a statistic, and for the vector
+//! instructions of the CPU.
 
 #[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
@@ -13,20 +13,19 @@ use super::cost::Cost;
 use super::vector::Avx2;
 use super::vector::{Portable, Vector};
 
-/// Work that is worth being compiled for each case. `K` is the length of a statistic, or 0 where
-/// it is none of the common ones.
+/// Work that is specialised. `K` is the length of a statistic, or 0 if it is not a common one.
 ///
-/// `run` and whatever it calls in its inner loops must be `#[inline(always)]`: only then are they
-/// compiled for the vector instructions too.
+/// `run` and all that it calls in its inner loops must be `#[inline(always)]`: only then are they
+/// compiled for the vector instructions.
 pub(crate) trait Work {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Does the work.
     fn run<S: Cost, V: Vector, const K: usize>(self) -> Self::Output;
 }
 
-/// Work to be done with the instructions that the token stands for.
+/// Work with the instructions that the token proves available.
 #[cfg(target_arch = "x86_64")]
 struct Case<W, S, const K: usize> {
     work: W,
@@ -40,20 +39,20 @@ impl<W: Work, S: Cost, const K: usize> NullaryFnOnce for Case<W, S, K> {
 
     #[inline(always)]
     fn call(self) -> W::Output {
-        // The token says that the machine has AVX2: no other code outside `simd` can name the type.
+        // The token proves AVX2: no code outside `simd` can name the type.
         self.work.run::<S, Avx2, K>()
     }
 }
 
-/// Does `work` with the instructions of `machine`.
+/// Runs `work` with the instructions of `machine`.
 #[cfg(target_arch = "x86_64")]
 fn with_avx2<W: Work, S: Cost, const K: usize>(machine: V3, work: W) -> W::Output {
     machine.vectorize(Case::<W, S, K> { work, _machine: machine, cost: PhantomData })
 }
 
-/// Does `work` for the cost S and statistics of length `k`, on the machine `arch`.
+/// Runs `work` for the cost S and statistics of length `k`, on `arch`.
 ///
-/// The operations and their order are the same in every case, so that the results are too.
+/// The operations and their order are the same in every case, and so are the results.
 pub(crate) fn specialised<W: Work, S: Cost>(work: W, k: usize, arch: Arch) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Arch::V3(machine) = arch {
@@ -76,8 +75,7 @@ pub(crate) fn specialised<W: Work, S: Cost>(work: W, k: usize, arch: Arch) -> W:
     work.run::<S, Portable, 0>()
 }
 
-/// The same with only one length known to the compiler, 9, for work of which there is much to
-/// compile.
+/// The same with one specialised length, 9, to limit code size.
 pub(crate) fn specialised_little<W: Work, S: Cost>(work: W, k: usize, arch: Arch) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Arch::V3(machine) = arch {

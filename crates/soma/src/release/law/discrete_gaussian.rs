@@ -34,7 +34,7 @@ impl Law for DiscreteGaussian {
         scale * scale
     }
 
-    /// The scale squared, to all digits, unless that is small.
+    /// The scale squared, exact unless the scale is small.
     fn exact_variance(&self, scale: f64) -> f64 {
         if scale > 4.0 {
             return scale * scale;
@@ -68,8 +68,8 @@ pub(super) fn log_probability(scale: f64, residual: f64) -> f64 {
     -0.5 * z * z - log_normaliser(scale)
 }
 
-/// Up to this scale tails are summed; above it they are integrals, with the corrections of Euler and
-/// Maclaurin for sums at the middles of unit steps.
+/// Up to this scale tails are summed; above it they are integrals, with Euler-Maclaurin corrections
+/// for sums at the midpoints of unit steps.
 const SUMMED: f64 = 300.0;
 
 /// The log probability of m, m + 1, ..., for m > 0.
@@ -88,8 +88,8 @@ fn log_tail(scale: f64, m: f64) -> f64 {
     log_probability(scale, m) + sum.ln()
 }
 
-/// The log of sum over whole r of exp(-r^2 / (2 s^2)): summed directly for a small scale, and in
-/// its dual form (Poisson summation), which then converges as fast, for a large one.
+/// The log of the sum over integers r of exp(-r^2 / (2 s^2)): directly for a small scale, and by
+/// Poisson summation for a large one, which then converges as fast.
 fn log_normaliser(scale: f64) -> f64 {
     use std::f64::consts::PI;
     let theta = |rate: f64| {
@@ -108,7 +108,7 @@ pub(super) fn sample(scale: f64, rng: &mut Rng) -> f64 {
     let t = scale.floor() + 1.0;
     loop {
         let y = discrete_laplace::sample(t, rng);
-        // In units of the scale: the square of a tiny scale would be zero.
+        // In units of the scale: the square of a tiny scale would underflow.
         let excess = y.abs() / scale - scale / t;
         if rng.random::<f64>() < (-0.5 * excess * excess).exp() {
             return y;
@@ -122,7 +122,7 @@ mod tests {
     use crate::release::law::testing::{assert_frequencies, assert_sums_to_one};
     use crate::rng::stream;
 
-    /// On both sides of the change from the direct sum to its dual, and far from it.
+    /// On both sides of the change from the direct sum to Poisson summation, and far from it.
     #[test]
     fn probabilities_sum_to_one() {
         for scale in [1e-200, 1e-3, 0.1, 0.399999, 0.4, 0.41, 1.0, 7.3, 300.0] {

@@ -1,6 +1,6 @@
-//! The law of what was published, given the true answer: one file for each.
+//! The noise distributions: one file for each.
 //!
-//! A new law is a file here and a line in `laws!` below. Its potential is all that kernels see.
+//! A new one is a file here and a line in `laws!` below. Kernels use only its potential.
 
 mod discrete_gaussian;
 mod discrete_laplace;
@@ -34,7 +34,7 @@ pub trait Law: Debug + Sync {
     /// The name in a spec.
     fn name(&self) -> &'static str;
 
-    /// The normalised log density (log probability, where discrete) of a published value.
+    /// The normalised log density of a published value; log probability if discrete.
     fn log_density(&self, scale: f64, published: f64, truth: f64) -> f64;
 
     /// One published value, for simulation only: floating point noise does not protect anyone.
@@ -43,10 +43,10 @@ pub trait Law: Debug + Sync {
     /// The log probability that the noise is at most `bound`. The noise is symmetric.
     fn log_at_most(&self, scale: f64, bound: f64) -> f64;
 
-    /// About the variance of the noise.
+    /// The approximate variance of the noise.
     fn variance(&self, scale: f64) -> f64;
 
-    /// The variance of the noise, to all digits.
+    /// The exact variance of the noise.
     fn exact_variance(&self, scale: f64) -> f64 {
         self.variance(scale)
     }
@@ -73,10 +73,10 @@ pub trait Law: Debug + Sync {
     }
 }
 
-/// Declares the laws: a variant of [`Noise`] for each.
+/// Declares the noise distributions: a variant of [`Noise`] for each.
 macro_rules! laws {
     ($($(#[$doc:meta])* $variant:ident => $law:path,)*) => {
-        /// A law of the noise. Coordinates are independent, each with a scale of its own.
+        /// A noise distribution. Coordinates are independent, each with its own scale.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Noise {
@@ -84,10 +84,10 @@ macro_rules! laws {
         }
 
         impl Noise {
-            /// All laws, in the order in which they are listed to a user.
+            /// All of them, in the order in which they are listed to a user.
             pub const ALL: [Noise; [$(stringify!($variant)),*].len()] = [$(Noise::$variant),*];
 
-            /// The law itself.
+            /// The implementation.
             pub fn law(self) -> &'static dyn Law {
                 match self {
                     $(Noise::$variant => &$law,)*
@@ -121,12 +121,12 @@ impl Noise {
         self.law().is_discrete()
     }
 
-    /// The normalised log density (log probability, where discrete) of one residual.
+    /// The normalised log density of one residual; log probability if discrete.
     pub fn log_density(self, scale: f64, residual: f64) -> f64 {
         self.law().log_density(scale, residual, 0.0)
     }
 
-    /// About the variance: that of the continuous noise where discrete.
+    /// The approximate variance: if discrete, that of the continuous noise.
     pub(crate) fn variance(self, scale: f64) -> f64 {
         self.law().variance(scale)
     }

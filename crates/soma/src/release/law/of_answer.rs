@@ -1,5 +1,5 @@
-//! Noise added to an answer that is a function of several sums: a mean over records whose number is
-//! not public, the variance of a sample.
+//! Noise added to a function of several sums: a mean over an unknown number of records, a sample
+//! variance.
 
 use std::fmt::Debug;
 
@@ -14,17 +14,17 @@ pub trait Answer: Debug + Send + Sync {
     /// The name in a message.
     fn name(&self) -> &'static str;
 
-    /// The answers, given the sums.
+    /// The answers as a function of the sums.
     fn answers(&self, sums: &[f64]) -> Vec<f64>;
 
-    /// Sums of `n` statistics with about these answers.
+    /// Sums of `n` statistics with approximately these answers.
     fn likely_sums(&self, answers: &[f64], n: f64) -> Vec<f64>;
 
-    /// How far each of these sums moves, about, when the answers move by `scales`.
+    /// The approximate change of each of these sums for a change `scales` of the answers.
     fn sum_scales(&self, scales: &[f64], n: f64) -> Vec<f64>;
 }
 
-/// The law of noisy answers.
+/// The distribution of noisy answers.
 #[derive(Debug)]
 pub struct OfAnswer<A> {
     /// The answer.
@@ -89,7 +89,7 @@ impl Answer for Means {
 
     fn answers(&self, sums: &[f64]) -> Vec<f64> {
         let (n, sums) = sums.split_last().unwrap_or((&1.0, &[]));
-        // Of no records the mean is taken as zero.
+        // The mean of no records is defined as zero.
         sums.iter().map(|sum| sum / n.max(1.0)).collect()
     }
 
@@ -102,11 +102,11 @@ impl Answer for Means {
     }
 }
 
-/// The variance of a sample, (Q - S^2 / n) / (n - ddof), of the sums S of u, Q of u^2 and n of 1, u
-/// being the clamped value less the middle of its range.
+/// The sample variance, (Q - S^2 / n) / (n - ddof), of the sums S of u, Q of u^2 and n of 1, with u
+/// the clamped value minus the middle of its range.
 #[derive(Debug)]
 pub struct Variance {
-    /// What is subtracted from n in the divisor: 1, or 0.
+    /// The correction of the divisor n: 1, or 0.
     pub ddof: f64,
 }
 

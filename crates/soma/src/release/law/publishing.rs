@@ -1,4 +1,4 @@
-//! What a publisher does to a noisy answer: noise on a lattice, rounding, clamping, suppression.
+//! Post-processing of a noisy answer: noise on a lattice, rounding, clamping, suppression.
 
 use std::sync::Arc;
 
@@ -7,28 +7,29 @@ use crate::error::{Invalid, interval, positive};
 use crate::release::potential::{Block, Coordinate, Curve, Joint, Norm};
 use crate::rng::Rng;
 
-/// How a noisy answer became what was published: on a lattice, rounded, and then clamped.
+/// The post-processing from a noisy answer to the published value: lattice, rounding, then
+/// clamping.
 ///
-/// A value that is not shown because it is at most a threshold is a value clamped there from below:
-/// both say that the noisy answer is at most the threshold, and nothing else.
+/// A value suppressed because it is at most a threshold is equivalent to clamping from below at the
+/// threshold: in both cases the noisy answer is at most the threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Publishing {
-    /// The width g of the lattice of discrete noise, where that is not 1: what is published is
-    /// g (floor(x / g + 1/2) + Z), with whole noise Z of scale / g.
+    /// The width g of the lattice of discrete noise, if it is not 1: the published value is g
+    /// (floor(x / g + 1/2) + Z), with integer noise Z of scale / g.
     pub granularity: Option<f64>,
-    /// Continuous noise that is drawn until the noisy answer lies within these bounds, as noise on a
-    /// bounded domain is.
+    /// Bounds of continuous noise on a bounded domain: the noise is redrawn until the noisy answer
+    /// is within them.
     pub within: Option<(f64, f64)>,
     /// Rounded to the nearest multiple of this.
     pub rounding: Option<f64>,
-    /// Clamped from below; minus infinity if not.
+    /// The lower clamp; minus infinity if none.
     pub low: f64,
-    /// Clamped from above; infinity if not.
+    /// The upper clamp; infinity if none.
     pub high: f64,
 }
 
 impl Default for Publishing {
-    /// Published as it is.
+    /// No post-processing.
     fn default() -> Self {
         Publishing {
             granularity: None,
@@ -41,7 +42,7 @@ impl Default for Publishing {
 }
 
 impl Publishing {
-    /// Whether this can be done to `noise`.
+    /// Whether this is valid for `noise`.
     pub(crate) fn check(&self, noise: Noise) -> Result<(), Invalid> {
         if let Some(granularity) = self.granularity {
             positive("granularity", granularity)?;
@@ -89,12 +90,12 @@ impl Publishing {
         Ok(())
     }
 
-    /// Whether values are published as they are.
+    /// Whether there is no post-processing.
     pub fn is_plain(&self) -> bool {
         *self == Publishing::default()
     }
 
-    /// The normalised log density (log probability, where it is one) of `published`.
+    /// The normalised log density of `published`; log probability if it is discrete.
     pub(crate) fn log_density(&self, noise: Noise, scale: f64, published: f64, truth: f64) -> f64 {
         if published <= self.low {
             return self.log_below(noise, scale, self.low, truth);
@@ -120,19 +121,19 @@ impl Publishing {
         }
     }
 
-    /// log P(Y <= bound), of the answer before it was clamped.
+    /// log P(Y <= bound) of the answer before clamping.
     fn log_below(&self, noise: Noise, scale: f64, bound: f64, truth: f64) -> f64 {
         let law = noise.law();
         if noise.is_discrete() {
             let g = self.granularity.unwrap_or(1.0);
             return law.log_at_most(scale / g, (bound / g).floor() - on_lattice(truth, g));
         }
-        // What rounds to a multiple of w that is at most the bound is below it by half a step.
+        // A value that rounds to a multiple of w up to the bound is below it plus half a step.
         let edge = self.rounding.map_or(bound, |w| ((bound / w).floor() + 0.5) * w);
         law.log_at_most(scale, edge - truth)
     }
 
-    /// log P(Y >= bound): noise is symmetric, so that this is P(-Y <= -bound).
+    /// log P(Y >= bound): by symmetry of the noise, P(-Y <= -bound).
     fn log_above(&self, noise: Noise, scale: f64, bound: f64, truth: f64) -> f64 {
         let law = noise.law();
         if noise.is_discrete() {
@@ -143,11 +144,11 @@ impl Publishing {
         law.log_at_most(scale, truth - edge)
     }
 
-    /// What is published of the true answer `truth`, for simulation only.
+    /// The published value for the true answer `truth`, for simulation only.
     pub(crate) fn sample(&self, noise: Noise, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
         let law = noise.law();
         if let Some((low, high)) = self.within {
-            // The bounds hold the truth, or nearly: few tries are enough.
+            // The bounds contain the true value, or nearly: few tries are enough.
             let tries = (0..10_000).map(|_| law.sample(scale, truth, rng));
             let found = tries.into_iter().find(|noisy| (low..=high).contains(noisy));
             return found.unwrap_or(truth.clamp(low, high));
@@ -162,8 +163,8 @@ impl Publishing {
 
     /// The potential of one coordinate of which `published` was released, as a block.
     pub(crate) fn block(&self, noise: Noise, scale: f64, published: f64) -> Block {
-        // On a bounded domain the likeliest truth is not the published value, unless the noise is
-        // Laplace's: then nothing is known of the cost but its value.
+        // On a bounded domain the mode is not the published value, unless the noise is Laplace:
+        // only the value of the cost is available.
         if self.within.is_some() && noise.law().sensitivity_norm() == Norm::L2 {
             return Block::Joint(1, Arc::new(Processed::new(*self, noise, scale, published)));
         }
@@ -181,13 +182,13 @@ impl Publishing {
     }
 }
 
-/// The whole number of a value on a lattice of width g, or the nearest one: halves go up.
+/// The lattice point of a value, or the nearest one: halves round up.
 fn on_lattice(value: f64, g: f64) -> f64 {
     (value / g + 0.5).floor()
 }
 
-/// log P(a <= noise <= b) for a < b, of continuous noise. Both ends are taken to the side where
-/// probabilities are small, so that their difference keeps its digits.
+/// log P(a <= noise <= b) for a < b, of continuous noise. By symmetry both ends are mapped to the
+/// lower tail, to avoid cancellation.
 fn log_between(noise: Noise, scale: f64, a: f64, b: f64) -> f64 {
     let law = noise.law();
     let (a, b) = if a + b > 0.0 { (-b, -a) } else { (a, b) };
@@ -201,20 +202,20 @@ fn log_between(noise: Noise, scale: f64, a: f64, b: f64) -> f64 {
     above + (-(below - above).exp()).ln_1p()
 }
 
-/// Minus the log density as a function of the residual (published minus truth) / scale. It falls and
-/// then rises: the laws are log-concave, and a lattice or an end of the clamp keeps the order.
+/// Minus the log density as a function of the residual (published minus true value) / scale. It is
+/// unimodal: the noise is log-concave, and the lattice and the clamp preserve that.
 #[derive(Debug)]
 struct Processed {
     publishing: Publishing,
     noise: Noise,
     scale: f64,
     published: f64,
-    /// At an end of the clamp, of discrete noise: the costs at true answers that lie -T, ..., T steps
-    /// of the lattice from it, since the tail probabilities of some laws are long sums.
+    /// For discrete noise at an end of the clamp: the costs at true answers -T, ..., T lattice
+    /// steps away, since the tail probabilities of some distributions are long sums.
     costs: Vec<f64>,
 }
 
-/// The costs of so many steps to either side are kept at most.
+/// The largest number of tabulated steps to either side.
 const MOST_COSTS: f64 = 10_000.0;
 
 impl Processed {
@@ -294,8 +295,8 @@ mod tests {
         cases
     }
 
-    /// Frequencies of published values against their probabilities. Continuous values that are
-    /// neither rounded nor clamped to an end are compared through the ends alone.
+    /// Frequencies of published values compared with their probabilities. Continuous values that
+    /// are neither rounded nor clamped are compared at the ends only.
     #[test]
     fn draws_have_the_probabilities() {
         const DRAWS: usize = 40_000;
@@ -328,7 +329,7 @@ mod tests {
         }
     }
 
-    /// The probabilities of all that can be published sum to one.
+    /// The probabilities of all publishable values sum to one.
     #[test]
     fn probabilities_sum_to_one() {
         for (noise, publishing) in all() {
@@ -348,7 +349,7 @@ mod tests {
         }
     }
 
-    /// Bounds over an interval need a cost that falls and then rises.
+    /// The cost is unimodal, which the bounds over an interval require.
     #[test]
     fn costs_have_one_valley() {
         for (noise, publishing) in all() {
@@ -374,8 +375,7 @@ mod tests {
         }
     }
 
-    /// Noise that is drawn until the answer lies within bounds: the density integrates to one over
-    /// them, and draws follow it.
+    /// Noise on a bounded domain: the density integrates to one, and draws follow it.
     #[test]
     fn noise_on_a_bounded_domain() {
         let publishing = Publishing { within: Some((0.0, 4.0)), ..Publishing::default() };

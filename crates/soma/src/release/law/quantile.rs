@@ -10,30 +10,31 @@ use crate::release::part::JointLaw;
 use crate::release::query::{Below, Query};
 use crate::rng::Rng;
 
-/// How a candidate is chosen by its score.
+/// The mechanism that selects a candidate by its score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// With probability proportional to exp(-score / scale).
     Exponential,
-    /// Candidates are looked at in a random order, and each is taken with probability
-    /// exp(-(score - least score) / scale) (McKenna and Sheldon 2020).
+    /// Candidates are visited in a random order, and each is accepted with probability exp(-(score
+    /// - smallest score) / scale) (McKenna and Sheldon 2020).
     PermuteAndFlip,
 }
 
-/// The law of a chosen candidate. The statistics are, for each candidate c, whether the record is
-/// below it and whether it is above; the score is |(1 - alpha) #(x < c) - alpha #(x > c)|.
+/// The distribution of the selected candidate. The statistics are, for each candidate c, whether
+/// the record is below it and whether it is above; the score is |(1 - alpha) #(x < c) - alpha #(x >
+/// c)|.
 #[derive(Debug)]
 pub struct Quantile {
     candidates: Vec<f64>,
     alpha: f64,
     choice: Choice,
     scale: f64,
-    /// Nodes and weights with which a polynomial as long as the candidates is integrated over
-    /// (0, 1) exactly.
+    /// Gauss-Legendre nodes and weights on (0, 1), exact for polynomials of the degree of the
+    /// number of candidates.
     rule: Vec<(f64, f64)>,
 }
 
-/// More nodes than this are not needed for a smooth polynomial.
+/// The largest number of nodes: enough for a smooth polynomial.
 const MOST_NODES: usize = 64;
 
 impl Quantile {
@@ -53,12 +54,12 @@ impl Quantile {
         Ok(Quantile { candidates, alpha, choice, scale, rule })
     }
 
-    /// The query that it is a law of.
+    /// The query of its statistics.
     pub fn query(&self) -> Result<Arc<dyn Query>, Invalid> {
         Ok(Arc::new(Below::new(self.candidates.clone())?))
     }
 
-    /// exp(-(score - least score) / scale) of each candidate.
+    /// exp(-(score - smallest score) / scale) of each candidate.
     fn chances(&self, sums: &[f64]) -> Vec<f64> {
         let scores: Vec<f64> = sums
             .chunks_exact(2)
@@ -155,7 +156,7 @@ impl JointLaw for Quantile {
     }
 }
 
-/// Nodes and weights of Gauss and Legendre's rule on (0, 1), by Newton's method.
+/// Gauss-Legendre nodes and weights on (0, 1), by Newton's method.
 fn gauss_legendre(count: usize) -> Vec<(f64, f64)> {
     let node = |i: usize| {
         let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (count as f64 + 0.5)).cos();
@@ -198,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Probabilities sum to one, and draws have them.
+    /// Probabilities sum to one, and agree with frequencies.
     #[test]
     fn candidates_are_chosen_with_their_probabilities() {
         const DRAWS: usize = 20_000;

@@ -1,5 +1,5 @@
-//! A noisy sum divided by a noisy count, of which the ratio alone was published, as averages of
-//! several libraries are: middle + (sum of (t - middle) + A) / (n + B).
+//! A noisy sum divided by a noisy count, of which only the ratio is published, as in the averages
+//! of several libraries: middle + (sum of (t - middle) + A) / (n + B).
 
 use super::Noise;
 use crate::error::{Invalid, finite, positive};
@@ -8,12 +8,12 @@ use crate::release::potential::Coordinate;
 use crate::release::query::Query;
 use crate::rng::Rng;
 
-/// The law of ratios with one noisy count as their denominator: given the sums S_k of the centred
-/// statistics and the number of records n,
+/// The distribution of ratios with one noisy count as their denominator: given the sums S_k of the
+/// centred statistics and the number of records n,
 ///
 /// > p(y) = sum over B of P(B given n) prod_k |B| f((y_k - middle_k) B - S_k),
 ///
-/// f being the density of the noise of a sum. The statistics are those of a query, and then 1 for
+/// with f the density of the noise of a sum. The statistics are those of a query, and then 1 for
 /// every record.
 #[derive(Debug, Clone)]
 pub struct Ratio {
@@ -21,23 +21,23 @@ pub struct Ratio {
     denominator: (Noise, f64),
     middle: Vec<f64>,
     least: Option<f64>,
-    /// The noise of the count with its probability, as far as it matters.
+    /// The noise of the count with its probability, truncated at negligible values.
     counts: Vec<(f64, f64)>,
-    /// Minus the log density of the noise of a sum, less the largest one.
+    /// Minus the log density of the noise of a sum, relative to its maximum.
     potential: Coordinate,
     top: f64,
 }
 
-/// Noise beyond so many scales is left out of the sum over noisy counts.
+/// Noise beyond this many scales is truncated in the sum over noisy counts.
 const REACH: f64 = 30.0;
 
-/// The widest noise of a count.
+/// The largest noise scale of a count.
 const MOST_SCALE: f64 = 10_000.0;
 
 impl Ratio {
-    /// Ratios of sums, whose noise is continuous, and a count, whose noise is whole numbers; each
-    /// noise with its scale. `middle` is subtracted from each statistic before it is summed, and
-    /// added to the ratio; a noisy count below `least` is put up to it.
+    /// Ratios of sums with continuous noise and a count with discrete noise, each with its scale.
+    /// `middle` is subtracted from each statistic before summation and added to the ratio; a noisy
+    /// count below `least` is raised to it.
     pub fn new(
         numerator: (Noise, f64),
         denominator: (Noise, f64),
@@ -126,7 +126,7 @@ impl JointLaw for Ratio {
         let ((above, scale), (below, count_scale)) = (self.numerator, self.denominator);
         let denominator = self.denominator(n + below.sample(count_scale, rng));
         let ratio = |(sum, middle): (f64, &f64)| {
-            // A ratio with nothing below it is published as its middle.
+            // A ratio with a zero denominator is published as its middle.
             let ratio = (sum + above.sample(scale, rng)) / denominator;
             if ratio.is_finite() { middle + ratio } else { *middle }
         };
@@ -156,7 +156,8 @@ mod tests {
     fn density_integrates_to_one_and_draws_follow_it() {
         let law = ratio(Some(1.0), Noise::DiscreteLaplace).unwrap();
         let density = |y: f64| law.log_density(&[y], &[9.0, 12.0]).exp();
-        // The density has a kink for every noisy count, which Simpson's rule pays for.
+        // The density has a kink for every noisy count, which limits the accuracy of Simpson's
+        // rule.
         let below = |y: f64| integral(-20.0, y.max(-20.0), density);
         assert!((below(20.0) - 1.0).abs() < 1e-3, "{}", below(20.0));
         let mut rng = stream(3, 0);

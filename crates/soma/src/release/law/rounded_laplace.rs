@@ -75,10 +75,10 @@ fn sample(scale: f64, rng: &mut Rng) -> f64 {
     if rng.random() { noise } else { -noise }
 }
 
-/// Minus the log probability of a residual in units of the scale, less that of zero; linear between
-/// whole numbers, so that rounding errors of the residual do not matter. With h = 1/2b the first
-/// step costs h + log 2 - log(1 + e^(-h)), which is at most the 2h of every further step: the cost
-/// is convex.
+/// Minus the log probability of a residual in units of the scale, relative to zero; linear between
+/// integers, so that rounding errors of the residual do not matter. With h = 1/2b the first step
+/// costs h + log 2 - log(1 + e^(-h)), which is at most the 2h of every further step: the cost is
+/// convex.
 #[derive(Debug)]
 struct RoundedCost {
     /// A step of one whole number, in units of the scale.

@@ -1,4 +1,4 @@
-//! What the tests of discrete noise have in common.
+//! Shared by the tests of discrete noise.
 
 use crate::model::testing::assert_mean;
 use crate::rng::Rng;
@@ -22,7 +22,7 @@ pub fn assert_frequencies(
     for r in -3..=3 {
         let hits: Vec<f64> = draws.iter().map(|&y| (y == r as f64) as u8 as f64).collect();
         let expected = log_probability(scale, r as f64).exp();
-        // Too rare a number leaves all batches without a hit.
+        // A rarer number may have no hit in any batch.
         if expected > 1e-3 {
             assert_mean(&format!("scale {scale}, number {r}"), &hits, expected);
         }

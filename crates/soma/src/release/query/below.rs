@@ -1,4 +1,4 @@
-//! How many records are below and above each of some candidates: what quantiles are chosen by.
+//! The number of records below and above each candidate: the statistics of a quantile.
 
 use super::{Query, Sensitivity};
 use crate::error::{Invalid, Outcome, finite};
@@ -59,7 +59,7 @@ impl Query for Below {
         vec![(0.0, 1.0); self.dim()]
     }
 
-    /// A record that goes from one end to the other changes both numbers of every candidate.
+    /// A record that moves from one end to the other changes both counts of every candidate.
     fn sensitivity(&self) -> Sensitivity {
         Sensitivity { l1: self.dim() as f64, l2: (self.dim() as f64).sqrt() }
     }

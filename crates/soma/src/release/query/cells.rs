@@ -2,39 +2,38 @@
 
 use super::table::joined;
 
-/// One way of sorting records: the levels of a factor, or the bins of a coordinate.
+/// One classification of records: the levels of a factor, or the bins of a coordinate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// The label of each level.
     pub labels: Vec<String>,
-    /// Where the line is cut, in increasing order, if the levels are the bins of a coordinate: one
-    /// cut fewer than levels, a record at a cut in the level above it. Without it a record is the
-    /// number of its cell.
+    /// The cut points in increasing order, if the levels are the bins of a coordinate: one cut
+    /// fewer than levels; a record at a cut belongs to the level above it. `None` if a record is
+    /// the index of its cell.
     pub cuts: Option<Vec<f64>>,
 }
 
-/// A table whose cells hold all that the query sees of a record, and the sums of it that are
-/// released.
+/// A table whose cells determine the statistic of a record, and its released margin.
 ///
-/// The cells are all combinations of the levels, the last axis running fastest. The released
-/// numbers are the margin over the axes `kept`: all of them give the cells themselves, none the
-/// number of records.
+/// The cells are all combinations of the levels, the last axis varying fastest. The released
+/// numbers are the margin over the axes `kept`: all axes give the cells themselves, none the number
+/// of records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
     /// The axes of the table.
     pub axes: Vec<Axis>,
-    /// Which of them the released numbers keep, in their order in the release.
+    /// The axes of the released margin, in their order in the release.
     pub kept: Vec<usize>,
 }
 
 impl Cells {
-    /// A table of which every cell is released.
+    /// A table with every cell released.
     pub fn all(axes: Vec<Axis>) -> Self {
         let kept = (0..axes.len()).collect();
         Cells { axes, kept }
     }
 
-    /// Whether a record is the number of its cell, and not a point that lies in it.
+    /// Whether a record is the index of its cell, and not a point in it.
     pub fn is_of_levels(&self) -> bool {
         self.axes.iter().all(|axis| axis.cuts.is_none())
     }
@@ -61,7 +60,7 @@ impl Cells {
         record.first().map_or(0, |x| (x.round() as usize).min(self.count() - 1))
     }
 
-    /// The number of each released sum that a cell is counted in.
+    /// The index of the released sum that contains a cell.
     pub fn sum_of(&self, cell: usize) -> usize {
         let level = |axis: usize| {
             let stride: usize = self.axes[axis + 1..].iter().map(|a| a.labels.len()).product();

@@ -1,10 +1,10 @@
-//! The sums behind the variance of a sample.
+//! The sums of a sample variance.
 
 use super::{Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval};
 
-/// u, u^2 and 1 of a record of one number, u being the number clamped to a range, less the middle of
-/// it. The variance of a sample is a function of their sums.
+/// u, u^2 and 1 of a record of one number, with u the number clamped to a range, minus the middle
+/// of the range. The sample variance is a function of their sums.
 #[derive(Debug, Clone)]
 pub struct CentredSquares {
     clamp: (f64, f64),

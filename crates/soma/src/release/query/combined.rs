@@ -1,21 +1,21 @@
-//! Several queries about the same records, side by side.
+//! Several queries on the same records.
 
 use std::sync::Arc;
 
 use super::{BATCH, ClampedMoments, Moments, Query, Sensitivity};
 use crate::error::{Invalid, Outcome};
 
-/// The statistics of several queries, one after the other.
+/// The statistics of several queries, concatenated.
 #[derive(Debug, Clone)]
 pub(crate) struct Combined {
     queries: Vec<Arc<dyn Query>>,
-    /// The parts' names, which stand before the labels of their statistics.
+    /// The names of the parts, which prefix the labels of their statistics.
     names: Vec<String>,
     dim: usize,
 }
 
 impl Combined {
-    /// The queries of parts with these names. All must be about records of the same length.
+    /// The queries of parts with these names. All must have records of the same length.
     pub(crate) fn new(queries: Vec<Arc<dyn Query>>, names: Vec<String>) -> Result<Self, Invalid> {
         let (first, rest) = (&queries[0], &queries[1..]);
         let d = first.record_dim();
@@ -31,7 +31,7 @@ impl Combined {
         Ok(Combined { queries, names, dim })
     }
 
-    /// Each query with the place of its first statistic.
+    /// Each query with the offset of its first statistic.
     fn places(&self) -> impl Iterator<Item = (usize, &Arc<dyn Query>)> {
         self.queries.iter().scan(0, |next, query| {
             let at = *next;
@@ -121,7 +121,7 @@ impl Query for Combined {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// What the part says that knows most.
+    /// The moments from the part that determines most.
     fn moments(&self, means: &[f64]) -> Option<Moments> {
         let said: Vec<Moments> = self
             .places()
@@ -132,7 +132,7 @@ impl Query for Combined {
     }
 }
 
-/// The sensitivity of several statistics that one record moves all together.
+/// The joint sensitivity of several statistics of one record.
 fn together(all: impl Iterator<Item = Sensitivity>) -> Sensitivity {
     let (l1, squares) =
         all.fold((0.0, 0.0), |(l1, squares), own| (l1 + own.l1, squares + own.l2 * own.l2));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Query, Sensitivity};
 use crate::error::Outcome;
 
-/// The number of records itself: a statistic that is 1 for every record of length `d`.
+/// The number of records: a statistic that is 1 for every record of length `d`.
 #[derive(Debug, Clone)]
 pub struct Count {
     d: usize,
@@ -40,7 +40,7 @@ impl Query for Count {
         vec![(1.0, 1.0)]
     }
 
-    /// A replaced record changes nothing.
+    /// Replacing a record changes nothing.
     fn sensitivity(&self) -> Sensitivity {
         Sensitivity { l1: 0.0, l2: 0.0 }
     }

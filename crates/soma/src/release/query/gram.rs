@@ -76,7 +76,7 @@ impl Gram {
         self.centre.len() - 1
     }
 
-    /// With `p` known where it is called, the compiler unrolls the inner loops.
+    /// If `p` is known at the call, the compiler unrolls the inner loops.
     #[inline(always)]
     fn rows(&self, p: usize, records: &[f64], out: &mut [f64]) {
         let (centre, factor) = (&self.centre[..=p], &self.per_half_width[..=p]);
@@ -190,7 +190,7 @@ impl Query for Gram {
     }
 }
 
-/// Where the product of predictors i <= j stands.
+/// The index of the product of predictors i <= j.
 fn product(p: usize, i: usize, j: usize) -> usize {
     2 * p + 2 + i * p - i * (i + 1) / 2 + j
 }
@@ -243,7 +243,7 @@ mod tests {
         (gaps.iter().sum(), gaps.iter().map(|gap| gap * gap).sum::<f64>().sqrt())
     }
 
-    /// Coordinate search from random pairs of records: how far apart statistics can be.
+    /// Coordinate search from random pairs of records for the largest distance of their statistics.
     fn search(query: &Gram, objective: impl Fn(&[f64], &[f64]) -> f64, rng: &mut Rng) -> f64 {
         let d = query.record_dim();
         let mut best: f64 = 0.0;

@@ -9,13 +9,12 @@ use super::{
 };
 use crate::error::{Invalid, Outcome, finite, interval};
 
-/// The number of records in each cell of a grid: along each coordinate of a record the line is cut
-/// into bins, and the K cells are all combinations of them, the last coordinate's bin changing
-/// fastest.
+/// The number of records in each cell of a grid: each coordinate of a record is divided into bins,
+/// and the K cells are all combinations of them, the last coordinate varying fastest.
 ///
-/// Bin i holds edge i <= x < edge i + 1; what lies outside the outer edges goes to the nearest
-/// bin. A replaced record takes one from a count and adds one to another: the sensitivity is 2 in
-/// the sum of absolute values and sqrt(2) in the Euclidean norm.
+/// Bin i holds edge i <= x < edge i + 1; values outside the outer edges belong to the nearest bin.
+/// Replacing a record lowers one count by one and raises another: the sensitivity is 2 in the sum
+/// of absolute values and sqrt(2) in the Euclidean norm.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     axes: Vec<Axis>,
@@ -28,7 +27,7 @@ struct Axis {
     bins_per_unit: f64,
 }
 
-/// More cells than this are taken for a mistake.
+/// The largest number of cells.
 const MOST_CELLS: usize = 1_000_000;
 
 impl Histogram {
@@ -72,7 +71,7 @@ impl Histogram {
         Ok(Histogram { axes: edges.into_iter().map(axis).collect(), cells })
     }
 
-    /// A query with bins of equal width: for each coordinate its range and how many.
+    /// A query with bins of equal width: the range and the number of bins of each coordinate.
     pub fn with_equal_bins(axes: &[((f64, f64), usize)]) -> Result<Self, Invalid> {
         let mut edges = Vec::new();
         for (c, &(range, bins)) in axes.iter().enumerate() {
@@ -104,7 +103,7 @@ impl Histogram {
 }
 
 impl Axis {
-    /// A guess as if bins were equally wide, mended by the edges.
+    /// Starts from the bin of an equally spaced grid, and corrects it by the edges.
     #[inline]
     fn bin(&self, x: f64) -> usize {
         let last = self.edges.len() - 2;
@@ -193,7 +192,7 @@ impl Query for Histogram {
         Some(Cells::all(self.axes.iter().map(axis).collect()))
     }
 
-    /// The moments of records in the middle of their bins.
+    /// The moments of records at the midpoints of their bins.
     fn moments(&self, means: &[f64]) -> Option<Moments> {
         let total: f64 = means.iter().map(|share| share.max(0.0)).sum();
         if total <= 0.0 {

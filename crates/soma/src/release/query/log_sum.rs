@@ -4,15 +4,15 @@ use super::{CoordinateMap, Moments, Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval, positive};
 use crate::numeric::log::log_clamped;
 
-/// The logarithm of each share of a composition, the share clamped to \[low, high\] first:
-/// sums of these are what a Dirichlet model needs to know of its records.
+/// The logarithm of each share of a composition, clamped to \[low, high\] first: the sufficient
+/// statistics of a Dirichlet model.
 ///
 /// # Sensitivity
 ///
 /// D log(high / low) in the sum of absolute values and sqrt(D) log(high / low) in the Euclidean
-/// norm: each logarithm stays in \[log low, log high\]. It is the paper's, -D log(low), at
-/// high = 1, and holds for any D numbers. Shares that sum to one cannot all be at one end and then
-/// all at the other, so that they move the sum somewhat less: at D = 3 and low = 0.0007 by 6% less.
+/// norm: each logarithm is in \[log low, log high\]. It is the paper's, -D log(low), at high = 1,
+/// and holds for any D numbers. Shares that sum to one cannot all move from one end to the other,
+/// so that their sensitivity is somewhat smaller: at D = 3 and low = 0.0007 by 6%.
 #[derive(Debug, Clone)]
 pub struct LogSum {
     dim: usize,
@@ -71,7 +71,7 @@ impl Query for LogSum {
         (1..=self.dim).map(|k| format!("log x{k}")).collect()
     }
 
-    /// The geometric means, as if they were means.
+    /// The geometric means, used as means.
     fn moments(&self, means: &[f64]) -> Option<Moments> {
         Some(Moments { mean: means.iter().map(|mean| mean.exp()).collect(), covariance: None })
     }

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::error::{Invalid, Outcome, interval};
 
-/// The sum or mean of the records, each coordinate clamped to a range of its own.
+/// The sum or mean of the records, each coordinate clamped to its own range.
 #[derive(Debug, Clone)]
 pub struct Mean {
     clamp: Vec<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! What a curator computes: a statistic of each record, summed over the records.
+//! Queries: a statistic of each record, summed over the records.
 
 mod below;
 mod categories;
@@ -37,16 +37,16 @@ use nalgebra::DMatrix;
 
 use crate::error::Outcome;
 
-/// How many records are handed to a model or a query at a time, unless it asks for more: few
-/// enough that they stay in the first-level cache.
+/// The number of records passed to a model or a query at a time, unless it requests more: few
+/// enough to stay in the first-level cache.
 pub(crate) const BATCH: usize = 64;
 
-/// How far the sum of the statistics can move when one record is replaced by another.
+/// The largest change of the sum of the statistics when one record is replaced by another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sensitivity {
-    /// In the sum of absolute values, which Laplace noise is scaled to.
+    /// In the sum of absolute values, for Laplace noise.
     pub l1: f64,
-    /// In the Euclidean norm, which Gaussian noise is scaled to.
+    /// In the Euclidean norm, for Gaussian noise.
     pub l2: f64,
 }
 
@@ -61,7 +61,7 @@ pub trait Query: Debug + Send + Sync {
     /// K, the length of the statistic.
     fn dim(&self) -> usize;
 
-    /// The statistics of the records in `records` (row after row), into `out` (row after row).
+    /// Computes the statistics of the records in `records` into `out`, both row by row.
     fn statistics(&self, records: &[f64], out: &mut [f64]) -> Outcome;
 
     /// The smallest and largest value of each coordinate of the statistic.
@@ -70,9 +70,8 @@ pub trait Query: Debug + Send + Sync {
     /// The sensitivity of the sum when one record is replaced.
     fn sensitivity(&self) -> Sensitivity;
 
-    /// The sensitivity of the sum when a record is added or removed: how large a statistic can be.
-    /// That of a statistic whose coordinates range freely over the bounds, unless the query knows
-    /// better.
+    /// The sensitivity of the sum when a record is added or removed: the largest norm of a
+    /// statistic. The default is for coordinates that vary independently within the bounds.
     fn sensitivity_to_presence(&self) -> Sensitivity {
         let most = |(low, high): (f64, f64)| low.abs().max(high.abs());
         let most: Vec<f64> = self.bounds().into_iter().map(most).collect();
@@ -85,80 +84,82 @@ pub trait Query: Debug + Send + Sync {
     /// A name for each coordinate of the statistic.
     fn labels(&self) -> Vec<String>;
 
-    /// Whether statistics are whole numbers, so that discrete noise can be added to their sum.
+    /// Whether statistics are integers, so that discrete noise can be added to their sum.
     fn is_integer(&self) -> bool {
         false
     }
 
-    /// How many records [`statistics`](Query::statistics) is best given at a time: many, where a
-    /// call costs much, as it does in an interpreted language.
+    /// The preferred number of records per call of [`statistics`](Query::statistics): many if a
+    /// call is expensive, as in an interpreted language.
     fn batch_size(&self) -> usize {
         BATCH
     }
 
-    /// The number of different statistics, where a statistic is one of a few: the bins of a
-    /// histogram, the categories of a count. Then the statistic is the indicator of the bin.
+    /// The number of bins, if the statistic is the indicator of a bin: of a histogram, or the
+    /// categories of a count.
     fn bins(&self) -> Option<usize> {
         None
     }
 
-    /// The bins of the records in `records`, where a statistic is the indicator of one, into `out`:
-    /// from 0 up to, and not including, K, and K for a record that is in none. Returns false, and leaves `out` alone, where nothing but the statistics says them.
+    /// Writes the bins of the records in `records` to `out`, if a statistic is the indicator of
+    /// one: 0 to K
+    /// - 1, and K for a record in no bin. Returns false, and leaves `out` unchanged, if bins are
+    ///   available through the statistics only.
     fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
         let _ = (records, out);
         false
     }
 
-    /// The number of categories, where a record is the number of a category and the statistic counts
-    /// them all.
+    /// The number of categories, if a record is the index of a category and the statistic counts
+    /// all of them.
     fn categories(&self) -> Option<usize> {
         None
     }
 
-    /// Whether the statistics of every record add up to 1, so that all of them together count the
+    /// Whether the statistics of every record sum to 1, so that their total is the number of
     /// records.
     fn counts_records(&self) -> bool {
         false
     }
 
-    /// The same query on records of length `d`, where it does not look at what is in them.
+    /// The same query on records of length `d`, if it does not depend on their content.
     fn for_any_record(&self, d: usize) -> Option<Arc<dyn Query>> {
         let _ = d;
         None
     }
 
-    /// The table of cells that the statistic is a count or a margin of, where it is one: then the
-    /// release depends on a record only through its cell.
+    /// The table of cells of which the statistic is a count or a margin, if any: then the release
+    /// depends on a record only through its cell.
     fn cells(&self) -> Option<Cells> {
         None
     }
 
-    /// What coordinate k of the statistic is of coordinate k of the record, once that is clamped,
-    /// where it is a function of it alone.
+    /// Coordinate k of the statistic as a function of the clamped coordinate k of the record, if it
+    /// is one.
     fn coordinate_map(&self) -> Option<CoordinateMap> {
         None
     }
 
-    /// The statistics as moments of clamped coordinates, where that is what they are: then their
-    /// sums and the derivatives of these can be had quickly.
+    /// The statistics as moments of clamped coordinates, if they are: then their sums and
+    /// derivatives have a fast path.
     fn clamped_moments(&self) -> Option<ClampedMoments> {
         None
     }
 
-    /// The statistics as they were understood, where they were written as text.
+    /// The parsed statistics, if they were written as text.
     fn describe(&self) -> Option<String> {
         None
     }
 
-    /// Roughly the moments of a record that the means `means` of the statistic speak of, as far
-    /// as they do: where chains start depends on it, and nothing else.
+    /// Approximate moments of a record, as far as the means `means` of the statistic determine
+    /// them. Only the start of chains depends on them.
     fn moments(&self, means: &[f64]) -> Option<Moments> {
         let _ = means;
         None
     }
 }
 
-/// What a statistic is of a clamped coordinate of the record.
+/// A statistic as a function of a clamped coordinate of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CoordinateMap {
     /// The coordinate itself.
@@ -190,7 +191,7 @@ pub struct MomentTerm {
     pub factor: f64,
 }
 
-/// The mean of a record, and its covariance where that is known.
+/// The mean of a record, and its covariance if known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     /// The mean of each coordinate.
@@ -199,7 +200,7 @@ pub struct Moments {
     pub covariance: Option<DMatrix<f64>>,
 }
 
-/// The sensitivity of a statistic whose coordinates range freely over `bounds`.
+/// The sensitivity of a statistic whose coordinates vary independently within `bounds`.
 pub fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
     let widths = bounds.iter().map(|(low, high)| high - low);
     Sensitivity {
@@ -208,23 +209,23 @@ pub fn box_sensitivity(bounds: &[(f64, f64)]) -> Sensitivity {
     }
 }
 
-/// The sensitivity of counts in bins: a replaced record leaves one and enters another.
+/// The sensitivity of counts in bins: a replaced record leaves one bin and enters another.
 fn bin_sensitivity() -> Sensitivity {
     Sensitivity { l1: 2.0, l2: std::f64::consts::SQRT_2 }
 }
 
-/// The sensitivity of counts in bins to a record that is added or removed: it is in one bin.
+/// The sensitivity of counts in bins to the addition or removal of a record, which is in one bin.
 fn bin_sensitivity_to_presence() -> Sensitivity {
     Sensitivity { l1: 1.0, l2: 1.0 }
 }
 
-/// Writes each bin in turn. Returns true: they are said.
+/// Writes each bin in turn. Returns true: bins are available.
 fn write_bins(bins: impl Iterator<Item = usize>, out: &mut [u32]) -> bool {
     out.iter_mut().zip(bins).for_each(|(to, bin)| *to = bin as u32);
     true
 }
 
-/// Writes for each bin in turn a row of zeros with a one in its place.
+/// Writes the indicator of each bin in turn.
 fn write_indicators(count: usize, bins: impl Iterator<Item = usize>, out: &mut [f64]) {
     out.fill(0.0);
     for (row, bin) in out.chunks_exact_mut(count).zip(bins) {

@@ -5,22 +5,22 @@ use nalgebra::DMatrix;
 use super::{Moments, Query, Sensitivity, box_sensitivity};
 use crate::error::{Invalid, Outcome, interval};
 
-/// The products x1^a1 x2^a2 ... of the variables of a record, each clamped to a range of its own, for
-/// a list of powers. The Gram matrix is the case of degree 2 of variables scaled to \[-1, 1\].
+/// The products x1^a1 x2^a2 ... of the variables of a record, each clamped to its own range, for a
+/// list of powers. The Gram matrix is the case of degree 2 with variables scaled to \[-1, 1\].
 #[derive(Debug, Clone)]
 pub struct MomentSums {
     clamp: Vec<(f64, f64)>,
     powers: Vec<Vec<u32>>,
 }
 
-/// The largest power.
+/// The largest degree.
 const MOST_DEGREE: u32 = 8;
 
-/// The most statistics.
+/// The largest number of statistics.
 const MOST_TERMS: usize = 10_000;
 
 impl MomentSums {
-    /// A query with a list of powers: one for each variable in each of them.
+    /// A query with a list of exponent vectors, one exponent per variable.
     pub fn new(clamp: Vec<(f64, f64)>, powers: Vec<Vec<u32>>) -> Result<Self, Invalid> {
         if clamp.is_empty() {
             let allowed = "[low, high] for each variable";
@@ -80,7 +80,7 @@ impl MomentSums {
     }
 }
 
-/// All powers of the variables from `at` on that sum to `total`, the first variable's largest first.
+/// All exponents of the variables from `at` on that sum to `total`, in decreasing order.
 fn with_total(powers: &mut Vec<u32>, at: usize, total: u32, all: &mut Vec<Vec<u32>>) {
     if all.len() > MOST_TERMS {
         return;

@@ -1,12 +1,12 @@
-//! A query on slots, each of which holds a record or nothing.
+//! A query on slots, each with a record or empty.
 
 use std::sync::Arc;
 
 use super::{BATCH, Query, Sensitivity};
 use crate::error::Outcome;
 
-/// A query on slots: the first number of a slot is 1 if it holds a record, and 0 if not; the others
-/// are the record. The statistic of a slot that holds nothing is zero.
+/// A query on slots: the first number of a slot is 1 if it holds a record, and 0 if it is empty;
+/// the others are the record. The statistic of an empty slot is zero.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots {
     inner: Arc<dyn Query>,
@@ -53,7 +53,7 @@ impl Query for Slots {
         self.inner.bounds().into_iter().map(with_zero).collect()
     }
 
-    /// A slot may change from one record to another, or from a record to nothing.
+    /// A slot may change from one record to another, or from a record to empty.
     fn sensitivity(&self) -> Sensitivity {
         let (replaced, present) = (self.inner.sensitivity(), self.inner.sensitivity_to_presence());
         Sensitivity { l1: replaced.l1.max(present.l1), l2: replaced.l2.max(present.l2) }

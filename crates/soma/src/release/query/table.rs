@@ -9,20 +9,20 @@ use crate::error::{Invalid, Outcome, shortened};
 /// The number of records for each combination of the levels of some factors: the cells of a
 /// cross-table, a margin of it, or the number of all records.
 ///
-/// A record is one number, that of its cell among all combinations of the levels of all factors,
-/// the last one running fastest. A replaced record takes one from a count and adds one to another:
-/// the sensitivity is 2 in the sum of absolute values and sqrt(2) in the Euclidean norm. The
-/// number of all records does not change when one is replaced: its sensitivity is 0.
+/// A record is the index of its cell among all combinations of the levels of all factors, the last
+/// one varying fastest. Replacing a record lowers one count by one and raises another: the
+/// sensitivity is 2 in the sum of absolute values and sqrt(2) in the Euclidean norm. The number of
+/// all records does not change: its sensitivity is 0.
 #[derive(Debug, Clone)]
 pub struct CrossTable {
     cells: Cells,
-    /// The released sum that each cell is counted in.
+    /// The released sum that contains each cell.
     sums: Vec<u32>,
     labels: Vec<String>,
 }
 
 impl CrossTable {
-    /// More cells than this are taken for a mistake.
+    /// The largest number of cells.
     pub const MOST: usize = 1 << 20;
 
     /// The margin over the factors `kept` of the table with these levels of each factor.
@@ -86,7 +86,7 @@ impl Query for CrossTable {
         "table"
     }
 
-    /// Where the release has every cell, in the order of the cells.
+    /// If the release has every cell, in the order of the cells.
     fn categories(&self) -> Option<usize> {
         let in_order = self.cells.kept.windows(2).all(|pair| pair[0] < pair[1]);
         (self.is_whole() && in_order).then_some(self.labels.len())
@@ -158,7 +158,7 @@ mod tests {
         counts.iter().enumerate().map(names).collect()
     }
 
-    /// Every record is counted in the sum that has its levels.
+    /// Every record is counted in the sum of its levels.
     #[test]
     fn margins_count_by_level() {
         for kept in [vec![], vec![1], vec![2, 0], vec![0, 1, 2], vec![1, 0, 2]] {

@@ -8,8 +8,8 @@ use super::{ClampedMoments, MomentTerm, Query, Sensitivity};
 use crate::error::Outcome;
 use crate::numeric::workspace;
 
-/// Expressions of the variables of a record that is described by text (`docs/language.md`). Their
-/// bounds and sensitivity follow from the text by interval arithmetic.
+/// Expressions of the variables of a record, in the language of models (`docs/language.md`). Their
+/// bounds and sensitivity follow by interval arithmetic.
 pub struct Text {
     text: Statistics,
 }

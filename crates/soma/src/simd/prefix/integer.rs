@@ -1,4 +1,4 @@
-//! Prefix sums of whole numbers: exact, and found by comparing eight at a time.
+//! Integer prefix sums: exact, and searched by comparing eight at a time.
 
 use rand::Rng as _;
 
@@ -6,65 +6,64 @@ use crate::numeric::aligned::Aligned;
 use crate::rng::Rng;
 use crate::simd::vector::{Spans, Vector};
 
-/// Masses side by side on a line, on which a point is drawn: sums of whole numbers are exact, and a
-/// mass that is zero is never drawn. Their number is a multiple of eight, and of these a power of 2.
+/// Integer masses, from which an index is drawn. Integer sums are exact, and a mass of zero is
+/// never drawn. The number of masses is eight times a power of 2.
 ///
-/// They stand in rows of eight; the line is made of the first of each row, then of the second, and so
-/// on.
+/// They are stored in rows of eight. The total order is column by column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IntegerPrefix {
-    /// Eight zeros, and then the masses, each with those above it in its column.
+    /// Eight zeros, then the cumulative masses of each column.
     sums: Aligned<u32>,
     spans: Spans,
 }
 
-/// The mass that a point falls to.
+/// The mass at a point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Which mass.
+    /// The index of the mass.
     pub(crate) index: usize,
-    /// How far into the mass the point is.
+    /// The position of the point within the mass.
     pub(crate) into: u32,
-    /// How large the mass is.
+    /// The mass.
     pub(crate) mass: u32,
 }
 
 impl IntegerPrefix {
-    /// Room for `count` masses.
+    /// Resizes to `count` masses.
     pub(crate) fn resize(&mut self, count: usize) {
         self.sums.fill_with(8 + count, 0);
     }
 
-    /// Where the masses go, each with those above it.
+    /// The cumulative masses, to be filled.
     #[inline(always)]
     pub(crate) fn sums_mut(&mut self) -> &mut [u32] {
         &mut self.sums[8..]
     }
 
-    /// Takes where the columns stand.
+    /// Sets the spans of the columns.
     #[inline(always)]
     pub(crate) fn set_spans(&mut self, spans: Spans) {
         self.spans = spans;
     }
 
-    /// All masses together.
+    /// The total mass.
     #[inline(always)]
     pub(crate) fn total(&self) -> u32 {
         self.spans.total
     }
 
-    /// How large a mass is.
+    /// The mass at an index.
     #[inline(always)]
     pub(crate) fn mass(&self, index: usize) -> u32 {
         self.sums[8 + index] - self.sums[index]
     }
 
-    /// The mass that a point of the line, which is below the total, falls to.
+    /// The mass at a point below the total.
     #[inline(always)]
     pub(crate) fn find<V: Vector>(&self, point: u32) -> Hit {
         let sums = &self.sums[8..];
         let rows = sums.len() / 8;
-        // Of the columns before the one that is wanted all sums are passed, of those after it none.
+        // All sums of earlier columns are passed, and none of later ones.
         let [passed] = V::count_up_to(sums, &self.spans.starts, [point]);
         let (column, row) = (passed >> rows.trailing_zeros() & 7, passed & (rows - 1));
         let index = 8 * row + column;
@@ -72,7 +71,7 @@ impl IntegerPrefix {
         Hit { index, into: point - self.spans.starts[column] - before, mass: sums[index] - before }
     }
 
-    /// The mass that a point drawn uniformly falls to, and how far into it.
+    /// The mass at a uniform point, and the position within it.
     #[inline(always)]
     pub(crate) fn draw<V: Vector>(&self, rng: &mut Rng) -> (Hit, f64) {
         let product = u128::from(rng.next_u64()) * u128::from(self.total());
@@ -81,7 +80,7 @@ impl IntegerPrefix {
         (hit, f64::from(hit.into) + rest)
     }
 
-    /// The masses that four points drawn uniformly fall to, and how far into them.
+    /// The masses at four uniform points, and the positions within them.
     #[inline(always)]
     pub(crate) fn draw_four<V: Vector>(&self, rng: &mut Rng) -> ([u32; 4], V::Four) {
         let words = [rng.next_u64(), rng.next_u64(), rng.next_u64(), rng.next_u64()];
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
     use crate::simd::vector::Portable;
 
-    /// Every point falls to its mass.
+    /// Every point selects its mass.
     #[test]
     fn points_fall_to_their_masses() {
         for count in [16, 32, 128] {

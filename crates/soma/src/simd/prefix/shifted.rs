@@ -6,14 +6,14 @@ use crate::simd::vector::Vector;
 /// large masses are still in them.
 const FALL: f64 = 1.0 / 1024.0;
 
-/// Prefix sums of masses of which two change at a time. An update adds to all sums after the mass, in
-/// vectors and without branches: O(count / 4). An index is drawn by counting the sums that are not
-/// above a uniform point.
+/// Prefix sums of masses of which two change at a time. An update adds to all later sums,
+/// vectorised and without branches: O(count / 4). An index is drawn by counting the sums that are
+/// not above a uniform point.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShiftedPrefix {
-    /// 0, and the sums, as many as fill vectors: those beyond the last mass are all there is.
+    /// 0, then the prefix sums, padded with the total to full vectors.
     rungs: Vec<f64>,
-    /// Zeros and then ones, as many as there are sums. A part of it says which sums are above.
+    /// Zeros, then ones, as many as sums: a window of it is the mask of an update.
     steps: Vec<f64>,
     /// The largest total since the sums were rebuilt.
     peak: f64,
@@ -38,14 +38,14 @@ impl ShiftedPrefix {
         self.peak = sum;
     }
 
-    /// All masses together.
+    /// The total mass.
     #[inline(always)]
     pub(crate) fn height(&self) -> f64 {
         self.rungs[self.rungs.len() - 1]
     }
 
-    /// The mass that lies at `left`, which is below the height, and how far into it. Rounding may
-    /// lead to one that is zero, though hardly ever.
+    /// The index at position `left`, which is below the total, and the position within its mass.
+    /// Rounding may, rarely, select a mass of zero.
     #[inline(always)]
     pub(crate) fn at<V: Vector>(&self, left: f64) -> (usize, f64) {
         let lefts = V::join([left; 4]);
@@ -57,7 +57,7 @@ impl ShiftedPrefix {
         (index, left - self.rungs[index])
     }
 
-    /// Two masses change, one after the other. Returns whether the sums have to be rebuilt.
+    /// Changes two masses. Returns whether the sums must be rebuilt.
     #[inline(always)]
     pub(crate) fn shift<V: Vector>(&mut self, first: (usize, f64), second: (usize, f64)) -> bool {
         let rungs = &mut self.rungs[1..];
@@ -85,8 +85,7 @@ mod tests {
     use crate::rng;
     use crate::simd::vector::Portable;
 
-    /// Sums that are shifted many times are those of the masses, and the mass at a height is the
-    /// one that is there.
+    /// After many updates the sums agree with the masses, and a position selects its mass.
     #[test]
     fn the_ladder_follows_its_masses() {
         let mut rng = rng::stream(3, 0);

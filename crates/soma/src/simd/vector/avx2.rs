@@ -1,7 +1,7 @@
-//! Vectors in the instructions of x86-64 with AVX2.
+//! Vectors with the intrinsics of x86-64 with AVX2.
 //!
-//! The type [`Avx2`] cannot be named outside `simd`, and inside it only `specialise` does, with pulp's
-//! token for a machine that has these instructions in hand: so no safe code can reach them elsewhere.
+//! The type [`Avx2`] cannot be named outside `simd`, and inside it only `specialise` names it, with
+//! pulp's token for a CPU with AVX2. So safe code cannot reach the intrinsics without the feature.
 
 mod masses;
 mod prefix;
@@ -12,12 +12,12 @@ use super::{LANES, Points, Spans, Stepping, Vector, Weighing};
 use crate::numeric::exp::{HIGH_BITS, HIGH_RANGE};
 use crate::simd::cost::Cost;
 
-/// Runs on a machine with AVX2.
+/// For a CPU with AVX2.
 #[derive(Clone, Copy)]
 pub(in crate::simd) struct Avx2;
 
-/// All bits of one of eight lanes. From memory, since a mask that the compiler sees through becomes
-/// a masked store, which is slow.
+/// Masks of one of eight lanes. Loaded from memory, since a mask known at compile time becomes a
+/// masked store, which is slow.
 static LANE: [[u32; 8]; 8] = {
     let mut masks = [[0; 8]; 8];
     let mut lane = 0;
@@ -28,7 +28,7 @@ static LANE: [[u32; 8]; 8] = {
     masks
 };
 
-/// The same of sixteen.
+/// The same for sixteen lanes.
 static STEP_LANE: [[u16; 16]; 16] = {
     let mut masks = [[0; 16]; 16];
     let mut lane = 0;
@@ -39,8 +39,8 @@ static STEP_LANE: [[u16; 16]; 16] = {
     masks
 };
 
-// SAFETY of all blocks: the machine has AVX2 (see above), and pointers come from slices whose
-// length has been checked.
+// SAFETY of all blocks: the CPU has AVX2 (see above), and pointers come from slices whose length
+// was checked.
 impl Vector for Avx2 {
     type Four = __m256d;
 
@@ -127,7 +127,7 @@ impl Vector for Avx2 {
             for j in 0..8 {
                 whole[j] = _mm256_cvtpd_epi32(rows[j]);
             }
-            // Rows j and j + 4, then pairs and fours of one column beside each other.
+            // Transposes: rows j and j + 4, then pairs and fours of one column side by side.
             let mut two = [_mm_setzero_si128(); 4];
             for j in 0..4 {
                 two[j] = _mm_packs_epi32(whole[j], whole[j + 4]);

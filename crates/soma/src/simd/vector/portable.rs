@@ -1,10 +1,10 @@
-//! Vectors in plain Rust.
+//! Vectors in portable Rust.
 
 use super::{BITS, LANES, MASS_BITS, Points, SMALLEST, Spans, Stepping, Vector, Weighing, lane};
 use crate::numeric::exp::exp_above;
 use crate::simd::cost::Cost;
 
-/// Runs anywhere.
+/// For any CPU.
 #[derive(Clone, Copy)]
 pub struct Portable;
 

@@ -1,7 +1,7 @@
 //! The masses of records and of cells.
 //!
-//! SAFETY of all blocks: the machine has AVX2, as the callers promise, and pointers come from slices whose
-//! length has been checked.
+//! SAFETY of all blocks: the CPU has AVX2, as the callers guarantee, and pointers come from slices
+//! whose length was checked.
 
 use std::arch::x86_64::*;
 
@@ -25,7 +25,7 @@ pub(super) unsafe fn weigh_points<S: Cost, const K: usize>(points: Points) -> [f
         let mut part = _mm256_setzero_pd();
         for block in 0..blocks {
             let columns = columns.as_ptr().add(block * k * LANES);
-            // Two sums each, which need not wait for each other.
+            // Two independent sums each, to hide latency.
             let (mut these, mut others) = ([_mm256_setzero_ps(); 2], [_mm256_setzero_ps(); 2]);
             for c in 0..k {
                 let apart = _mm256_set1_ps(apart[c]);
@@ -77,7 +77,7 @@ pub(super) unsafe fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8
     let columns = &columns[..blocks * k * LANES];
     let sums = &mut sums[..blocks * LANES];
     unsafe {
-        // Held in registers, where their number is known.
+        // In registers, if their number is known.
         let mut aims = [_mm256_setzero_si256(); K];
         for c in 0..K {
             aims[c] = _mm256_set1_epi16(aim[c]);
@@ -99,7 +99,7 @@ pub(super) unsafe fn weigh_steps<const K: usize>(stepping: Stepping) -> ([u32; 8
             for (h, half) in halves.into_iter().enumerate() {
                 let mass = _mm256_castsi256_ps(_mm256_srli_epi32::<1>(half));
                 let mass = _mm256_cvttps_epi32(mass);
-                // One more: the sum less -1.
+                // Plus one: subtracts -1.
                 sum = _mm256_add_epi32(sum, _mm256_sub_epi32(mass, _mm256_set1_epi32(-1)));
                 let to = sums.as_mut_ptr().add(block * LANES + h * 8);
                 _mm256_storeu_si256(to.cast(), sum);
@@ -124,7 +124,7 @@ pub(super) unsafe fn weigh<S: Cost, const K: usize>(weighing: Weighing) -> (Span
     let (low, high) = (&low[..blocks * k * LANES], &high[..blocks * k * LANES]);
     let (counts, shrink) = (&counts[..blocks * LANES], &shrink[..blocks * LANES]);
     unsafe {
-        // Held in registers, where their number is known.
+        // In registers, if their number is known.
         let mut aims = [_mm256_setzero_si256(); K];
         for c in 0..K {
             aims[c] = _mm256_set1_epi16(aim[c] as i16);
@@ -160,7 +160,7 @@ pub(super) unsafe fn weigh<S: Cost, const K: usize>(weighing: Weighing) -> (Span
                 let shrink = _mm256_loadu_ps(shrink.as_ptr().add(at));
                 let shrunk = _mm256_mul_ps(_mm256_cvtepi32_ps(mass), shrink);
                 second = _mm256_add_epi32(second, _mm256_cvttps_epi32(shrunk));
-                // One more: the sum less -1.
+                // Plus one: subtracts -1.
                 let above = _mm256_sub_epi32(mass, _mm256_set1_epi32(-1));
                 sum = _mm256_add_epi32(sum, above);
                 _mm256_storeu_si256(sums.as_mut_ptr().add(at).cast(), sum);

@@ -1,16 +1,16 @@
-//! Prefix sums of whole numbers: their ends, and the masses that points fall to.
+//! Integer prefix sums: their totals, and the masses at given points.
 //!
-//! SAFETY of all blocks: the machine has AVX2, as the callers promise, and pointers come from slices whose
-//! length has been checked.
+//! SAFETY of all blocks: the CPU has AVX2, as the callers guarantee, and pointers come from slices
+//! whose length was checked.
 
 use std::arch::x86_64::*;
 
 use crate::simd::vector::Spans;
 
-/// Eight numbers, each with those before it.
+/// The inclusive prefix sums of eight numbers.
 ///
 /// # Safety
-/// The machine has AVX2.
+/// The CPU has AVX2.
 #[inline(always)]
 unsafe fn with_those_before(of: __m256i) -> __m256i {
     unsafe {
@@ -21,10 +21,10 @@ unsafe fn with_those_before(of: __m256i) -> __m256i {
     }
 }
 
-/// The same, one by one.
+/// The same as an array.
 ///
 /// # Safety
-/// The machine has AVX2.
+/// The CPU has AVX2.
 #[inline(always)]
 pub(super) unsafe fn ends(of: __m256i) -> [u32; 8] {
     let mut ends = [0; 8];
@@ -32,10 +32,10 @@ pub(super) unsafe fn ends(of: __m256i) -> [u32; 8] {
     ends
 }
 
-/// Spans of masses that have these sums.
+/// The spans of columns with these sums.
 ///
 /// # Safety
-/// The machine has AVX2.
+/// The CPU has AVX2.
 #[inline(always)]
 pub(super) unsafe fn spans(sums: __m256i) -> Spans {
     let mut starts = [0; 8];
@@ -58,12 +58,12 @@ pub(super) unsafe fn count_up_to<const N: usize>(
 ) -> [usize; N] {
     unsafe {
         let starts = _mm256_loadu_si256(starts.as_ptr().cast());
-        // Loops and no closures: those may end up where there are no such instructions.
+        // Loops instead of closures: a closure may be compiled without AVX2.
         let mut left = [starts; N];
         for j in 0..N {
             left[j] = _mm256_sub_epi32(_mm256_set1_epi32(points[j] as i32), starts);
         }
-        // Less one for each that is above.
+        // Compare masks are -1: subtract one for each sum above.
         let mut counts = [_mm256_setzero_si256(); N];
         for row in sums.chunks_exact(8) {
             let row = _mm256_loadu_si256(row.as_ptr().cast());
@@ -96,17 +96,17 @@ pub(super) unsafe fn find_four(sums: &[u32], spans: Spans, words: [u64; 4]) -> (
         let total = _mm256_set1_epi64x(i64::from(spans.total));
         let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(words, total));
         let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(words), total);
-        // The whole numbers, and then the rests.
+        // The integer parts, then the remainders.
         let parts = _mm256_setr_epi32(1, 3, 5, 7, 0, 2, 4, 6);
         let places = _mm256_permutevar8x32_epi32(_mm256_add_epi64(low, high), parts);
         let starts = _mm256_loadu_si256(spans.starts.as_ptr().cast());
-        // Loops and no closures: those may end up where there are no such instructions.
+        // Loops instead of closures: a closure may be compiled without AVX2.
         let mut left = [starts; 4];
         for (j, left) in left.iter_mut().enumerate() {
             let point = _mm256_permutevar8x32_epi32(places, _mm256_set1_epi32(j as i32));
             *left = _mm256_sub_epi32(point, starts);
         }
-        // Less one for each that is above.
+        // Compare masks are -1: subtract one for each sum above.
         let mut counts = [_mm256_setzero_si256(); 4];
         for row in sums.chunks_exact(8).skip(1) {
             let row = _mm256_loadu_si256(row.as_ptr().cast());
@@ -120,7 +120,7 @@ pub(super) unsafe fn find_four(sums: &[u32], spans: Spans, words: [u64; 4]) -> (
         let above =
             _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
         let passed = _mm_add_epi32(above, _mm_set1_epi32(8 * rows as i32));
-        // Whatever the sums are, the place that is looked at is among them.
+        // The index is in range for any values of the sums.
         let shift = _mm_cvtsi32_si128(rows.trailing_zeros() as i32);
         let column = _mm_and_si128(_mm_srl_epi32(passed, shift), _mm_set1_epi32(7));
         let row = _mm_and_si128(passed, _mm_set1_epi32(rows as i32 - 1));
