@@ -1,6 +1,6 @@
-//! What can go wrong, said so that it can be mended.
+//! Errors.
 
-/// An input that cannot be used: which field, what was given, what is allowed.
+/// An invalid input: the field, the given value and the allowed values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{field}: {problem} (given: {given}). Allowed: {allowed}{}", full_stop(.allowed))]
 pub struct Invalid {
@@ -10,11 +10,11 @@ pub struct Invalid {
     pub problem: String,
     /// What was given.
     pub given: String,
-    /// What would be right, and so how to mend it.
+    /// What is allowed, and so how to fix it.
     pub allowed: String,
 }
 
-/// What ends a sentence that may be a question.
+/// The punctuation after a sentence that may be a question.
 fn full_stop(sentence: &str) -> &'static str {
     if sentence.ends_with('?') { "" } else { "." }
 }
@@ -35,7 +35,7 @@ impl Invalid {
         }
     }
 
-    /// The same error, its field put below `parent`: `epsilon` becomes `release.epsilon`.
+    /// The same error with its field below `parent`: `epsilon` becomes `release.epsilon`.
     pub fn under(mut self, parent: &str) -> Self {
         self.field = if self.field.is_empty() {
             parent.to_string()
@@ -46,13 +46,13 @@ impl Invalid {
     }
 }
 
-/// The most names in a message.
+/// The largest number of names in a message.
 pub const MOST_NAMES: usize = 10;
 
-/// How many characters of a name, or of what was given, a message shows.
+/// The largest number of characters of a name or a given value in a message.
 const SHOWN: usize = 60;
 
-/// Names as a message lists them: the first ten, each cut where it is long, and how many there are.
+/// A list of names for a message: the first ten, each truncated if long, and their number.
 ///
 /// ```
 /// assert_eq!(soma::error::listed(&["a", "b"]), "a, b");
@@ -69,7 +69,7 @@ pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
     shown.join(", ") + &rest
 }
 
-/// The beginning of a text, with dots where it was cut.
+/// The beginning of a text, with an ellipsis if it is truncated.
 pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => text.to_string(),
@@ -77,10 +77,10 @@ pub fn shortened(text: &str) -> String {
     }
 }
 
-/// Why a run could not go on, such as an exception in a user's own model.
+/// The reason why a run failed, such as an exception in a user's model.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The result of a step that may fail in code that is not ours.
+/// The result of a step that may fail, possibly in a user's code.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 /// `value` if it is finite and positive, and otherwise an error that names `field`.

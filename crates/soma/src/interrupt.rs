@@ -1,12 +1,12 @@
-//! Stopping in the middle of an iteration.
+//! Interrupts within an iteration.
 //!
-//! An iteration over many records, or of a model with many parameters, may take minutes. Whoever
-//! runs chains is asked before each iteration whether to stop; beside that, long loops call
-//! [`check`], which fails once a stop has been asked for and the iteration has had its time to end.
-//! The iteration is then lost, and nothing else: what was drawn before it stays.
+//! An iteration over many records, or of a model with many parameters, may take minutes. The caller
+//! is asked before each iteration whether to stop. In addition, long loops call [`check`], which
+//! fails after a stop was requested and a grace period has passed. Only that iteration is lost:
+//! earlier draws are kept.
 //!
-//! The flag is kept per thread, since a model's methods have no argument that could carry it.
-//! Results do not depend on it: a run that is stopped has the first draws of one that is not.
+//! The flag is thread-local, since the methods of a model have no argument for it. Results do not
+//! depend on it: a stopped run has the first draws of a complete one.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-/// How often a stop is looked for.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long an iteration may go on after a stop was asked for: most end by themselves, and then
-/// nothing is lost.
+/// The grace period of an iteration after a stop was requested: most end by then, and nothing is
+/// lost.
 const GRACE: Duration = Duration::from_millis(500);
 
 thread_local! {
     static HALT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// The work was broken off because somebody asked for it.
+/// The work was interrupted by request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("stopped in the middle of an iteration")]
 pub struct Interrupted;
 
-/// Fails if the work of this thread is to be broken off. For loops that may take long, once for
-/// every few milliseconds of work; a model of your own may call it too.
+/// Fails if the work of this thread is to be interrupted. For long loops, every few milliseconds of
+/// work; a user's model may call it too.
 #[inline]
 pub fn check() -> Result<(), Interrupted> {
     let halted =
@@ -39,12 +39,12 @@ pub fn check() -> Result<(), Interrupted> {
     if halted { Err(Interrupted) } else { Ok(()) }
 }
 
-/// What breaks off the work of threads.
+/// A handle that interrupts the work of threads.
 #[derive(Debug)]
 pub struct Halt(Arc<AtomicBool>);
 
 impl Halt {
-    /// Does `work` on this thread, in which [`check`] fails once the time has come.
+    /// Runs `work` on this thread; [`check`] fails in it after an interrupt.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = HALT.replace(Some(self.0.clone()));
         let _restored = OnDrop(move || HALT.set(before.clone()));
@@ -52,7 +52,7 @@ impl Halt {
     }
 }
 
-/// Does `work` while another thread looks whether to `stop`.
+/// Runs `work` while another thread polls `stop`.
 pub fn watched<T>(stop: &(dyn Fn() -> bool + Sync), work: impl FnOnce(&Halt) -> T) -> T {
     let halt = Halt(Arc::default());
     let over = AtomicBool::new(false);
@@ -71,7 +71,7 @@ pub fn watched<T>(stop: &(dyn Fn() -> bool + Sync), work: impl FnOnce(&Halt) -> 
     };
     std::thread::scope(|scope| {
         let watcher: Thread = scope.spawn(watch).thread().clone();
-        // Also where the work panics: the scope waits for the watch.
+        // Also on a panic: the scope waits for the watching thread.
         let _ended = OnDrop(|| {
             over.store(true, Ordering::Relaxed);
             watcher.unpark();
@@ -92,7 +92,7 @@ impl<F: Fn()> Drop for OnDrop<F> {
 mod tests {
     use super::*;
 
-    /// Work that never ends is broken off; work of other threads, and later work, is not.
+    /// Endless work is interrupted; work of other threads, and later work, is not.
     #[test]
     fn endless_work_is_broken_off() {
         let asked = AtomicBool::new(false);

@@ -1,13 +1,13 @@
 //! Bayesian inference from differentially private releases.
 //!
-//! A [`Release`](release::Release) says what was published: a query, the noise mechanism, the
-//! number of records and the noisy values. A [`Model`](model::Model) says how a record is drawn
-//! given parameters theta, and what was believed of theta before. A chain imputes the
-//! confidential records with a [kernel] and draws theta, and its draws are the posterior of theta
-//! with the privacy noise accounted for.
+//! A [`Release`](release::Release) is what was published: a query, the noise mechanism, the number
+//! of records and the noisy values. A [`Model`](model::Model) is the distribution of a record given
+//! parameters theta, and the prior of theta. A chain imputes the confidential records with a
+//! [kernel] and updates theta; its draws are from the posterior of theta, which accounts for the
+//! privacy noise.
 //!
-//! The library is pure: it prints nothing, reads no file and no clock, and all randomness is
-//! passed in.
+//! The library is pure: it prints nothing, reads no file and no clock, and all randomness is passed
+//! in.
 
 pub mod calibration;
 pub mod chain;

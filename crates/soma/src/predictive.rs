@@ -1,21 +1,21 @@
-//! Posterior predictive releases: what would be published of new records.
+//! Posterior predictive releases: releases of new records.
 
 use crate::chain::Problem;
 use crate::error::Outcome;
 use crate::interrupt;
 use crate::rng::{Rng, stream};
 
-/// As many records are drawn at a time.
+/// Records per batch.
 const ROWS: usize = 4096;
 
 /// A release of new records at each theta: theta from the posterior, n records from the model and
-/// the noise of the mechanism. Where theta is fixed it is that theta, whatever is given.
+/// the noise of the mechanism. If theta is fixed, its fixed value is used.
 ///
-/// A published value in the tails of these is one that the model does not explain (Rubin 1984).
-/// Costs n records for each theta.
+/// A published value in the tails of these is not explained by the model (Rubin 1984). Costs n
+/// records for each theta.
 pub fn releases(problem: &Problem, thetas: &[Vec<f64>], seed: u64) -> Outcome<Vec<Vec<f64>>> {
     let mut rng = stream(seed, PREDICTIVE);
-    // A draw holds theta first, and then what is computed from it.
+    // A draw begins with theta; derived quantities follow.
     let p = problem.model().parameters().len();
     let at = |draw: &Vec<f64>| {
         let theta = draw.get(..p).unwrap_or(draw);
@@ -24,7 +24,7 @@ pub fn releases(problem: &Problem, thetas: &[Vec<f64>], seed: u64) -> Outcome<Ve
     thetas.iter().map(at).collect()
 }
 
-/// The number of the random stream: apart from those of chains.
+/// The index of the random stream, disjoint from those of chains.
 const PREDICTIVE: u64 = u64::MAX / 2;
 
 fn release(problem: &Problem, theta: &[f64], rng: &mut Rng) -> Outcome<Vec<f64>> {

@@ -1,13 +1,13 @@
-//! The random stream of the project.
+//! Random number streams.
 //!
-//! Every chain has a stream of its own, named by the seed and the number of the chain, so that
-//! draws do not depend on the number of threads, and a stream can be stored and taken up again at
-//! the exact place where it was left.
+//! Every chain has its own stream, determined by the seed and the index of the chain, so that draws
+//! do not depend on the number of threads. The state of a stream can be stored and restored
+//! exactly.
 
 use rand::{Rng as _, SeedableRng};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The generator that everything in the project draws from.
+/// The generator used throughout.
 pub type Rng = rand::rngs::ChaCha8Rng;
 
 /// The generator of stream number `stream` under `seed`. Different streams are independent.
@@ -23,7 +23,7 @@ pub fn stream(seed: u64, stream: u64) -> Rng {
     rng
 }
 
-/// A second generator at the same place of the same stream.
+/// A copy of a generator in the same state.
 pub fn copy(rng: &Rng) -> Rng {
     at(rng.get_seed(), rng.get_stream(), rng.get_word_pos())
 }
@@ -35,8 +35,8 @@ fn at(seed: [u8; 32], stream: u64, position: u128) -> Rng {
     rng
 }
 
-/// A uniform number from 0 up to, and not including, 1, the same that `rng.random()` would give: for
-/// inner loops, into which that one may not be inlined.
+/// A uniform number in [0, 1), the same as `rng.random()`: for inner loops, into which that may not
+/// be inlined.
 #[inline(always)]
 pub(crate) fn uniform(rng: &mut Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// The stream is part of what a seed promises: a change of it must be noticed.
+    /// The stream is part of the meaning of a seed: a change must be noticed.
     #[test]
     fn stream_is_pinned() {
         let mut rng = stream(1, 2);

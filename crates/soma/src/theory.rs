@@ -1,19 +1,19 @@
 //! The paper's bounds as functions of the number of records and of epsilon.
 //!
-//! They hold for noise that is epsilon-DP with respect to the replacement of one record: then
-//! any two of the weights w_0, w_1, ..., w_n of a move lie within a factor e^epsilon of each
-//! other. [`epsilon`] tells the epsilon of a release. All are computed from e^-epsilon, so that a
-//! large epsilon does not overflow, and convergence rates are kept as their distance from 1, which
-//! would be lost in rounding.
+//! They hold for noise that is epsilon-DP with respect to the replacement of one record: then any
+//! two of the weights w_0, w_1, ..., w_n of a move are within a factor e^epsilon of each other.
+//! [`epsilon`] computes the epsilon of a release. All bounds are computed from e^-epsilon, so that
+//! a large epsilon does not overflow, and convergence rates are represented by their distance from
+//! 1, which rounding would lose.
 //!
 //! Four things differ from the paper's text:
-//! - the bound on expansion printed in the Lemma does not hold for all n and d:
-//!   [`soma_expansion`] is a right one, [`soma_expansion_published`] the printed one;
-//! - both Lemmas on the coupled kernel take it that the residual indices are laid out with the
-//!   places where the chains differ first; in another order the two chains may draw one index
-//!   where they differ and one where they agree although they need not, and the Lemmas fail;
+//! - the bound on expansion printed in the Lemma does not hold for all n and d: [`soma_expansion`]
+//!   is a correct one, [`soma_expansion_published`] the printed one;
+//! - both Lemmas on the coupled kernel assume that the residual indices are ordered with the places
+//!   where the chains differ first; in another order the two chains may draw one index where they
+//!   differ and one where they agree although they need not, and the Lemmas fail;
 //! - the Lemma on contraction prints M for e^epsilon;
-//! - the lower bound on the total variation distance holds as printed where pi has no atom; see
+//! - the lower bound on the total variation distance holds as printed if pi has no atom; see
 //!   [`tv_lower_bound`].
 
 #[cfg(test)]
@@ -22,8 +22,8 @@ mod tests;
 use crate::release::potential::Norm;
 use crate::release::{Part, Release};
 
-/// The epsilon of a release, with respect to the replacement of one record, if its noise has one:
-/// the largest change of the log density of the noise. `None` for noise of Gauss's kind.
+/// The epsilon of a release, with respect to the replacement of one record: the largest change of
+/// the log density of the noise. `None` for Gaussian noise.
 pub fn epsilon(release: &Release) -> Option<f64> {
     let is_l1 = |part: &Part| {
         part.mechanism()
@@ -40,20 +40,19 @@ pub fn epsilon(release: &Release) -> Option<f64> {
     Some(by_coordinate.min(release.query().sensitivity().l1 / smallest))
 }
 
-/// A lower bound on the probability that SOMA takes a proposal, from any state:
-/// n / (n + e^epsilon - 1).
+/// A lower bound on SOMA's acceptance probability from any state: n / (n + e^epsilon - 1).
 pub fn soma_acceptance(n: usize, epsilon: f64) -> f64 {
     let (n, q) = (n as f64, (-epsilon).exp());
     n * q / (n * q + (1.0 - q))
 }
 
-/// A lower bound on the probability that Ran-IMwG, or Sys-IMwG at any place, takes a proposal from
-/// any state: e^-epsilon.
+/// A lower bound on the acceptance probability of Ran-IMwG, and of Sys-IMwG at any place, from any
+/// state: e^-epsilon.
 pub fn imwg_acceptance(epsilon: f64) -> f64 {
     (-epsilon).exp()
 }
 
-/// A geometric convergence rate r, kept as the gap 1 - r.
+/// A geometric convergence rate r, represented by the gap 1 - r.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate {
     /// 1 - r.
@@ -97,15 +96,15 @@ pub fn ran_rate(epsilon: f64) -> Rate {
     Rate::of_larger_root(0.5 * q * q, 1.5 - q, 0.25 + q - q * q)
 }
 
-/// The paper's bound on the convergence rate of Sys-IMwG for n = 2, per move: two moves bring any
-/// two chains together with probability e^(-2 epsilon) or more.
+/// The paper's bound on the convergence rate of Sys-IMwG for n = 2, per move: after two moves any
+/// two chains meet with probability at least e^(-2 epsilon).
 pub fn sys_rate(epsilon: f64) -> Rate {
     let q = (-epsilon).exp();
     Rate { gap: q * q / (1.0 + (1.0 - q * q).sqrt()) }
 }
 
-/// A lower bound on the probability that one coupled SOMA move brings chains that differ in `d` of
-/// `n` records to differ in d - 1.
+/// A lower bound on the probability that one coupled SOMA move reduces the distance of chains that
+/// differ in `d` of `n` records to d - 1.
 pub fn soma_contraction(n: usize, d: usize, epsilon: f64) -> f64 {
     let d = d.min(n);
     if d == 0 {
@@ -122,20 +121,20 @@ pub fn ran_contraction(n: usize, d: usize, epsilon: f64) -> f64 {
     imwg_acceptance(epsilon) * d as f64 / n as f64
 }
 
-/// An upper bound on the probability that one coupled SOMA move brings chains that differ in `d`
-/// of `n` records to differ in d + 1.
+/// An upper bound on the probability that one coupled SOMA move increases the distance of chains
+/// that differ in `d` of `n` records to d + 1.
 ///
 /// The paper's proof arrives at B - c U, where B is the larger of the two chains' probabilities of
-/// choosing a place where they agree, U the probability that both choose the same such place, and
-/// c the bound on acceptance. It then takes the largest B and what it holds to be the smallest U.
-/// But U is a sum of minima, and is smaller where one chain's weights are low at some of the
+/// selecting a place where they agree, U the probability that both select the same such place, and
+/// c the bound on acceptance. It then takes the largest B and a value of U that it takes to be the
+/// smallest. But U is a sum of minima, and is smaller if one chain's weights are low at some of the
 /// places and the other's at the rest. B - c U is convex in each chain's normalised weights, hence
-/// largest where each weight is 1 or e^epsilon; moving one weight at a time shows that it is
-/// largest where the chain's weights are e^epsilon and the other's 1 at places where they differ,
-/// and where they agree, one of them is 1 and the other e^epsilon, at j places this way around.
-/// What is left is the largest value over j, which j = 0, the paper's, is not always. With
-/// n = 20 and d = 1 at epsilon = log 5 there are states where the probability is 0.62, and the
-/// printed bound is 0.33.
+/// largest where each weight is 1 or e^epsilon. Moving one weight at a time shows that at the
+/// maximum this chain's weights are e^epsilon and the other's 1 at places where they differ, and
+/// where they agree, one of them is 1 and the other e^epsilon, with j places this way around. The
+/// bound is the maximum over j, which is not always attained at j = 0, the paper's. With n = 20 and
+/// d = 1 at epsilon = log 5 there are states where the probability is 0.62, and the printed bound
+/// is 0.33.
 pub fn soma_expansion(n: usize, d: usize, epsilon: f64) -> f64 {
     let d = d.min(n);
     if d == 0 || d == n {
@@ -144,7 +143,7 @@ pub fn soma_expansion(n: usize, d: usize, epsilon: f64) -> f64 {
     (0..=n - d).map(|j| expansion_with(n, d, j, epsilon)).fold(0.0, f64::max)
 }
 
-/// The bound on expansion as the paper prints it: not safe where n - d is d + 2 or more.
+/// The bound on expansion as printed in the paper: not valid if n - d is d + 2 or more.
 pub fn soma_expansion_published(n: usize, d: usize, epsilon: f64) -> f64 {
     let d = d.min(n);
     if d == 0 || d == n {
@@ -153,8 +152,8 @@ pub fn soma_expansion_published(n: usize, d: usize, epsilon: f64) -> f64 {
     expansion_with(n, d, 0, epsilon)
 }
 
-/// B - c U for weights that are crosswise 1 and e^epsilon, the larger ones this chain's at `j` of
-/// the places where the chains agree.
+/// B - c U for weights that are 1 in one chain and e^epsilon in the other; this chain has the
+/// larger ones at `j` of the places where the chains agree.
 fn expansion_with(n: usize, d: usize, j: usize, epsilon: f64) -> f64 {
     let q = (-epsilon).exp();
     let c = soma_acceptance(n, epsilon);
@@ -170,8 +169,8 @@ pub fn soma_expansion_of_two(epsilon: f64) -> f64 {
     -(-epsilon).exp_m1() / ((1.0 + q) * (1.0 + q))
 }
 
-/// An upper bound on the same for Ran-IMwG: a place where the chains agree is chosen, and one
-/// takes the proposal.
+/// An upper bound on the same for Ran-IMwG: a place where the chains agree is selected, and one
+/// chain accepts.
 pub fn ran_expansion(n: usize, d: usize, epsilon: f64) -> f64 {
     let d = d.min(n);
     if d == 0 {
@@ -190,10 +189,10 @@ pub fn ran_variance(n: usize, soma_variance: f64, variance: f64) -> f64 {
     n as f64 * soma_variance + (n as f64 - 1.0) * variance
 }
 
-/// A lower bound on the total variation distance from pi after `t` moves from a state where an
-/// proposal is taken with probability `acceptance`: the chain has not moved with probability
-/// (1 - acceptance)^t, and `mass` is the probability of the state under pi, which is 0 for
-/// continuous records, and which the paper takes for 0.
+/// A lower bound on the total variation distance from pi after `t` moves from a state with
+/// acceptance probability `acceptance`: the chain has not moved with probability (1 -
+/// acceptance)^t. `mass` is the probability of the state under pi: 0 for continuous records, and
+/// assumed 0 in the paper.
 pub fn tv_lower_bound(acceptance: f64, t: u64, mass: f64) -> f64 {
     let stayed = (t as f64 * (-acceptance).ln_1p()).exp();
     (stayed - mass).max(0.0)

@@ -1,18 +1,17 @@
-//! Simulation-based calibration: is what comes out the posterior?
+//! Simulation-based calibration: a test that the chains sample the posterior.
 //!
 //! Draw theta from the prior, records from the model at theta, and a release of them with the
-//! mechanism's noise; then run a chain on that release. theta and the records are themselves a
-//! draw of the posterior that the chain samples, so that the rank of any function of them among L
-//! independent draws of the chain is uniform on 0, ..., L (Talts et al. 2018). An error in a
-//! model, in a kernel, in a move of theta or in the noise shows as ranks that are not.
+//! mechanism's noise; then run a chain on that release. theta and the records are a draw from the
+//! posterior that the chain samples, so the rank of any function of them among L independent draws
+//! of the chain is uniform on 0, ..., L (Talts et al. 2018). An error in a model, a kernel, a theta
+//! update or the noise makes the ranks non-uniform.
 //!
-//! Beside the draw (theta, or summaries of the records where theta is fixed) the log density of
-//! the release given the records is ranked: a function of the release too, it sees errors of the
-//! noise and of the imputation that theta hardly feels (Modrák et al. 2023).
+//! In addition to the outputs (theta, or summaries of the records if theta is fixed) the log
+//! density of the release given the records is ranked. It depends on the release too, and detects
+//! errors of the noise and of the imputation that theta hardly shows (Modrák et al. 2023).
 //!
-//! The chain must have forgotten its start after warm-up, and must be thinned until its draws are
-//! nearly independent: correlated draws give ranks that pile up at the ends although nothing is
-//! wrong.
+//! The chain must have converged after warm-up, and must be thinned until its draws are nearly
+//! independent: correlated draws give ranks that pile up at the ends although nothing is wrong.
 
 mod uniformity;
 
@@ -33,22 +32,22 @@ use crate::kernel::{KernelChoice, Records};
 use crate::release::{Release, SizePrior, Total};
 use crate::rng::{Rng, stream};
 
-/// How a calibration is made.
+/// Settings of a calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// How records are imputed.
+    /// The kernel of the records.
     pub kernel: KernelChoice,
-    /// How theta is moved.
+    /// The theta updates.
     pub moves: MovesChoice,
-    /// How many releases are simulated, with a chain for each.
+    /// The number of simulated releases, with one chain each.
     pub replications: u64,
     /// Iterations of a chain before the first draw.
     pub warmup: u64,
     /// Draws of a chain, L. Ranks run from 0 to L: 15 or 19 make good bins.
     pub draws: u64,
-    /// Iterations from one draw to the next.
+    /// The thinning interval.
     pub thin: u64,
-    /// Names the random streams: the same seed gives the same ranks.
+    /// Determines the random streams: the same seed gives the same ranks.
     pub seed: u64,
 }
 
@@ -60,7 +59,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Whether `template` can be calibrated so.
+    /// Whether the settings are valid for `template`.
     pub fn check(&self, template: &Problem) -> Result<(), Invalid> {
         for (field, value) in
             [("replications", self.replications), ("draws", self.draws), ("thin", self.thin)]
@@ -87,20 +86,20 @@ impl Plan {
     }
 }
 
-/// What a calibration reports to, and is told by, from the threads that it runs on.
+/// The callbacks of a calibration, called from its threads.
 pub trait Observer: Sync {
-    /// So many replications are done.
+    /// Called with the number of completed replications.
     fn done(&self, replications: u64) {
         let _ = replications;
     }
 
-    /// Whether to stop now. Asked before each replication.
+    /// Whether to stop now. Called before each replication.
     fn stop(&self) -> bool {
         false
     }
 }
 
-/// An observer that neither looks nor stops.
+/// An observer that does nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Unobserved;
 
@@ -111,13 +110,13 @@ impl Observer for Unobserved {}
 pub struct Ranks {
     /// The name of the quantity: a parameter, a summary of the records, or `log_density`.
     pub name: String,
-    /// The rank of the truth in each replication that was made.
+    /// The rank of the truth in each replication.
     pub ranks: Vec<u64>,
     /// The tests of uniformity.
     pub uniformity: Uniformity,
 }
 
-/// What a calibration found.
+/// The results of a calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Draws of a chain: ranks run from 0 to this.
@@ -127,7 +126,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// From what [`replicate`] returned for replications of `plan` on `template`, in any order.
+    /// The results from rows of [`replicate`] for `plan` on `template`, in any order.
     pub fn of(template: &Problem, plan: &Plan, rows: &[Vec<u64>]) -> Self {
         let mut names = template.outputs();
         names.push("log_density".into());
@@ -147,9 +146,9 @@ impl Calibration {
     }
 }
 
-/// Calibrates the chains of `plan` on releases like the one of `template`, whose values do not
-/// matter. The releases are simulated with the laws of `truth`, a release of the same queries, or else
-/// with those of the template, which are the ones that the chains assume.
+/// Calibrates the chains of `plan` on releases like that of `template`, whose values do not matter.
+/// The releases are simulated with the noise of `truth`, a release of the same queries, or by
+/// default with that of the template, which the chains assume.
 ///
 /// ```
 /// use std::{num::NonZeroUsize, sync::Arc};
@@ -215,8 +214,8 @@ pub fn calibrate(
     Ok(Calibration::of(template, plan, &rows))
 }
 
-/// One simulated release and its chain: the rank of each quantity. It depends on the number of the
-/// replication and on nothing else, so that replications can be made anywhere.
+/// One simulated release and its chain: the rank of each quantity. It depends on the index of the
+/// replication only, so replications can be run on any machine.
 pub fn replicate(
     template: &Problem,
     truth: Option<&Release>,
@@ -249,12 +248,12 @@ pub fn replicate(
             equal[k] += u64::from(drawn == truth);
         }
     }
-    // Among equal values, as there are of discrete records, any order is as likely as another.
+    // Ties, as with discrete records, are broken at random.
     Ok(below.iter().zip(&equal).map(|(b, &e)| b + rng.random_range(0..=e)).collect())
 }
 
-/// theta from the prior (or as it is fixed), records from the model, and a release of them; with
-/// what is ranked of the truth.
+/// theta from the prior (or its fixed value), records from the model, and a release of them; with
+/// the true values of the ranked quantities.
 fn simulate(
     template: &Problem,
     truth: Option<&Release>,
@@ -280,7 +279,7 @@ fn simulate(
     Ok((problem, ranked))
 }
 
-/// The same with counts in the place of records.
+/// The same with counts instead of records.
 fn simulate_counts(
     template: &Problem,
     truth: Option<&Release>,

@@ -1,28 +1,29 @@
-//! Are ranks uniform?
+//! Tests of uniform ranks.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use statrs::function::erf::erfc;
 
-/// Tests of whether ranks are uniform on 0, ..., L: p-values, small where they are not.
+/// Tests of whether ranks are uniform on 0, ..., L: p-values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Uniformity {
     /// Pearson's chi-squared test over equal bins of ranks: any departure.
     pub chi_squared: f64,
     /// The mean rank: draws that lie too high or too low.
     pub location: f64,
-    /// The mean squared distance of the ranks from their middle: draws that spread too far or not
-    /// far enough.
+    /// The mean squared distance of the ranks from their middle: draws that are over- or
+    /// underdispersed.
     pub spread: f64,
 }
 
 impl Uniformity {
-    /// The tests on `ranks` from 0 to `draws`. Without ranks nothing is found wrong.
+    /// The tests on `ranks` from 0 to `draws`. Without ranks all p-values are 1.
     pub fn of(ranks: &[u64], draws: u64) -> Self {
         let size = draws as f64 + 1.0;
         let centred: Vec<f64> =
             ranks.iter().map(|&rank| rank as f64 - 0.5 * draws as f64).collect();
-        // The second and fourth central moments of the discrete uniform law on `size` points.
+        // The second and fourth central moments of the discrete uniform distribution on `size`
+        // points.
         let second = (size * size - 1.0) / 12.0;
         let fourth = (size * size - 1.0) * (3.0 * size * size - 7.0) / 240.0;
         let squares: Vec<f64> = centred.iter().map(|x| x * x).collect();
@@ -39,7 +40,7 @@ impl Uniformity {
     }
 }
 
-/// The p-value of the mean of `values`, which have this mean and variance if all is well.
+/// The two-sided p-value of the mean of `values`, with this mean and variance under the null.
 fn two_sided(values: &[f64], mean: f64, variance: f64) -> f64 {
     if values.is_empty() || variance <= 0.0 {
         return 1.0;
@@ -49,7 +50,7 @@ fn two_sided(values: &[f64], mean: f64, variance: f64) -> f64 {
     erfc(z.abs() / std::f64::consts::SQRT_2)
 }
 
-/// As many bins, of equally many ranks each, as leave 8 ranks expected in each, and at most 20.
+/// Bins of equally many ranks, with at least 8 expected in each, and at most 20 bins.
 fn chi_squared(ranks: &[u64], draws: u64) -> f64 {
     let fits =
         |bins: &u64| (draws + 1).is_multiple_of(*bins) && ranks.len() as f64 >= 8.0 * *bins as f64;
@@ -67,8 +68,8 @@ mod tests {
     use crate::rng::stream;
     use rand::RngExt;
 
-    /// Under the null the p-values are uniform: at level 5% each test rejects 5%, and the whole
-    /// at most that.
+    /// Under the null the p-values are uniform: at level 5% each test rejects 5%, and the combined
+    /// test at most that.
     #[test]
     fn levels_are_kept() {
         let mut rng = stream(41, 0);

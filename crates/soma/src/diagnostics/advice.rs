@@ -1,10 +1,10 @@
-//! What to try where draws cannot be trusted, in numbers.
+//! Suggested settings if draws cannot be trusted.
 
 use serde::Serialize;
 
 use super::{Reason, Verdict};
 
-/// Settings for another run, where a longer one may help; nothing, where it will not.
+/// Settings for another run, if a longer one may help; empty otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Advice {
     /// The number of chains.
@@ -19,9 +19,9 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// After a run of so many chains, with so much warm-up and so many draws of each. The draws that
-    /// are missing for the effective draws that are wanted, with a fifth to spare; four times as long
-    /// where the chains disagree or may be in pieces of the posterior that they do not leave.
+    /// The advice after a run with these numbers of chains, warm-up iterations and draws per chain:
+    /// enough draws for the required effective sample size plus a fifth; four times as many if the
+    /// chains disagree or may not cross between separate modes.
     pub fn of(verdict: &Verdict, chains: usize, warmup: u64, draws: u64) -> Self {
         let mut advice = Advice::default();
         for reason in &verdict.reasons {
@@ -46,14 +46,14 @@ impl Advice {
         advice
     }
 
-    /// What is to be changed, by name.
+    /// The settings to change, by name.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let all = [("chains", self.chains), ("warmup", self.warmup), ("draws", self.draws)];
         all.into_iter().filter_map(|(name, value)| Some((name, value?)))
     }
 }
 
-/// A round number that is no less.
+/// Rounds up to a round number.
 fn round(x: f64) -> u64 {
     let power = 10f64.powf(x.max(1.0).log10().floor());
     let steps = [1.0, 2.0, 3.0, 5.0, 10.0];
@@ -78,7 +78,7 @@ mod tests {
         let rough = |ess| Reason::Rough { parameter: "a".into(), ess, wanted: 400.0 };
         let of = |reasons| Advice::of(&Verdict { reasons, rhat: 1.0, ess: 90.0 }, 1, 100, 1000);
         assert_eq!(of(vec![]), Advice::default());
-        // 1000 draws are 100 effective ones, and 400 are wanted.
+        // 1000 draws have an effective size of 100, and 400 are required.
         assert_eq!(of(vec![rough(100.0)]), Advice { draws: Some(5000), ..Advice::default() });
         let disagree = Reason::Disagree { parameter: "a".into(), rhat: 1.3 };
         let given: Vec<_> = of(vec![disagree, rough(10.0), Reason::OneChain]).given().collect();

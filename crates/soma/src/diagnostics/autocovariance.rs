@@ -3,11 +3,10 @@
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-/// The autocovariances (divisor: the length) of chains of one length, averaged over the chains.
+/// The autocovariances (divisor: the length) of chains of equal length, averaged over the chains.
 ///
-/// By Fourier transform, so that a chain that has hardly moved, whose autocovariances are needed
-/// at nearly all lags, costs no more than another. Two chains share one transform, as its real and
-/// its imaginary part.
+/// By FFT, so that a slowly mixing chain, whose autocovariances are needed at nearly all lags,
+/// costs no more than another. Two chains share one transform, as its real and imaginary part.
 pub(super) fn mean_autocovariance(chains: &[Vec<f64>]) -> Vec<f64> {
     let length = chains[0].len();
     let size = (2 * length).next_power_of_two();
@@ -25,7 +24,7 @@ pub(super) fn mean_autocovariance(chains: &[Vec<f64>]) -> Vec<f64> {
             buffer.iter_mut().zip(second).for_each(|(z, x)| z.im = x - middle);
         }
         forward.process(&mut buffer);
-        // The power of both parts together: |X(f)|^2 + |Y(f)|^2 is the even part of |Z(f)|^2.
+        // The power of both parts: |X(f)|^2 + |Y(f)|^2 is the even part of |Z(f)|^2.
         for f in 0..size {
             power[f] += 0.5 * (buffer[f].norm_sqr() + buffer[(size - f) % size].norm_sqr());
         }

@@ -1,10 +1,9 @@
 //! Chains of one parameter, checked and split.
 
-/// The fewest draws of a chain that a diagnostic takes.
+/// The smallest number of draws per chain for a diagnostic.
 pub const MIN_DRAWS: usize = 4;
 
-/// The chains, cut to the length of the shortest; `None` where a diagnostic cannot be told from
-/// them.
+/// The chains, truncated to the length of the shortest; `None` if a diagnostic is undefined.
 pub(super) fn checked<C: AsRef<[f64]>>(chains: &[C], min_chains: usize) -> Option<Vec<&[f64]>> {
     let length = chains.iter().map(|chain| chain.as_ref().len()).min()?;
     let cut: Vec<&[f64]> = chains.iter().map(|chain| &chain.as_ref()[..length]).collect();
@@ -20,15 +19,15 @@ pub(super) fn split(chains: &[&[f64]]) -> Vec<Vec<f64>> {
     first.chain(second).collect()
 }
 
-/// All draws in one row, sorted.
+/// All draws, sorted.
 pub(super) fn sorted(chains: &[&[f64]]) -> Vec<f64> {
     let mut all = chains.concat();
     all.sort_unstable_by(f64::total_cmp);
     all
 }
 
-/// The mean. Distances from the first value are summed: they lose no digits where all values are
-/// far from zero, and the mean of equal values is that value.
+/// The mean, from distances to the first value: no cancellation far from zero, and the mean of
+/// equal values is exact.
 pub(super) fn mean(values: &[f64]) -> f64 {
     let first = values.first().copied().filter(|x| x.is_finite()).unwrap_or(0.0);
     first + values.iter().map(|x| x - first).sum::<f64>() / values.len() as f64

@@ -1,8 +1,8 @@
-//! What a verdict looks at of the draws of one parameter.
+//! The figures of one parameter for a verdict.
 
 use super::Summary;
 
-/// One parameter: the summary of its draws, and how often they moved.
+/// One parameter: the summary of its draws, and how often they changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// The name of the parameter.
@@ -15,13 +15,13 @@ pub struct Column {
     pub changes: Vec<usize>,
     /// Whether all draws of all chains are equal.
     pub is_constant: bool,
-    /// Whether it is a count of records: `count[...]` or `n`, and whole. A sharp release may leave
-    /// no doubt of it, so that it need not move.
+    /// Whether it is a count of records: `count[...]` or `n`, and integer. A sharp release may
+    /// determine it, so it may be constant.
     pub is_count: bool,
 }
 
 impl Column {
-    /// Of the chains of a parameter.
+    /// The figures of the chains of a parameter.
     pub fn of<C: AsRef<[f64]>>(name: &str, chains: &[C]) -> Self {
         let changed =
             |chain: &C| chain.as_ref().windows(2).filter(|pair| pair[0] != pair[1]).count();

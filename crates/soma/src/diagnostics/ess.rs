@@ -1,4 +1,4 @@
-//! The effective sample size: how many independent draws would do as well.
+//! The effective sample size: the equivalent number of independent draws.
 
 use super::autocovariance::mean_autocovariance;
 use super::chains::{all_equal, checked, mean, sorted, split, variance};
@@ -11,15 +11,15 @@ pub fn ess_mean<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     effective(&split(&chains))
 }
 
-/// The effective sample size of the rank-normalised draws: for the bulk of the distribution, and
-/// well defined without moments.
+/// The effective sample size of the rank-normalised draws: for the bulk of the distribution;
+/// defined without moments.
 pub fn ess_bulk<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     let Some(chains) = checked(chains, 1) else { return f64::NAN };
     effective(&normal_scores(split(&chains)))
 }
 
-/// The effective sample size for the quantile at probability `p`, that is of the indicator of
-/// lying below it.
+/// The effective sample size for the quantile at probability `p`: that of the indicator of being
+/// below it.
 pub fn ess_quantile<C: AsRef<[f64]>>(chains: &[C], p: f64) -> f64 {
     let Some(chains) = checked(chains, 1) else { return f64::NAN };
     of_quantile(&chains, &sorted(&chains), p)
@@ -32,20 +32,19 @@ pub fn ess_tail<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     of_quantile(&chains, &sorted, 0.05).min(of_quantile(&chains, &sorted, 0.95))
 }
 
-/// [`ess_quantile`], with all draws at hand in sorted order too.
+/// [`ess_quantile`], with the sorted draws given.
 pub(super) fn of_quantile(chains: &[&[f64]], sorted: &[f64], p: f64) -> f64 {
     let level = quantile(sorted, p);
     let mut halves = split(chains);
     halves.iter_mut().flatten().for_each(|x| *x = f64::from(*x <= level));
-    // Of a discrete parameter it may be that no draw is above the quantile.
+    // For a discrete parameter no draw may be above the quantile.
     if sorted[0] < sorted[sorted.len() - 1] && all_equal(halves.iter().flatten().copied()) {
         return halves.iter().map(Vec::len).sum::<usize>() as f64;
     }
     effective(&halves)
 }
 
-/// The number of draws over the integrated autocorrelation time; NaN where they are all equal:
-/// what never moved has no effective draws.
+/// The number of draws over the integrated autocorrelation time; NaN if they are all equal.
 fn effective(chains: &[Vec<f64>]) -> f64 {
     let total = (chains.len() * chains[0].len()) as f64;
     if all_equal(chains.iter().flatten().copied()) {
@@ -56,8 +55,7 @@ fn effective(chains: &[Vec<f64>]) -> f64 {
         return f64::NAN;
     }
     let time = autocorrelation_time(&rho);
-    // Antithetic chains may do better than independent draws, but no estimate is trusted beyond
-    // this.
+    // Antithetic chains may exceed the number of draws; the estimate is bounded here.
     total / time.max(1.0 / total.log10())
 }
 
@@ -71,9 +69,9 @@ fn autocorrelations(chains: &[Vec<f64>]) -> Vec<f64> {
     covariances.iter().map(|covariance| 1.0 - (within - covariance) / total).collect()
 }
 
-/// The integrated autocorrelation time, by Geyer's (1992) initial monotone sequence: sums of
-/// neighbouring pairs are positive and decreasing for a reversible chain, so that the first
-/// negative one ends the sum, and one above its predecessor is noise.
+/// The integrated autocorrelation time, by Geyer's (1992) initial monotone sequence: for a
+/// reversible chain sums of adjacent pairs are positive and decreasing, so the sum ends at the
+/// first negative one, and an increase is noise.
 fn autocorrelation_time(rho: &[f64]) -> f64 {
     let mut pairs = vec![1.0 + rho[1]];
     let (mut even, mut odd) = (1.0, rho[1]);
@@ -83,7 +81,7 @@ fn autocorrelation_time(rho: &[f64]) -> f64 {
         pairs.push(even + odd);
         t += 2;
     }
-    // The last pair read is not summed, only its first half, unless that made the pair negative.
+    // Of the last pair only the first half is added, unless it made the pair negative.
     pairs.pop();
     let last = if even > 0.0 || even + odd >= 0.0 { even } else { 0.0 };
     for k in 1..pairs.len() {

@@ -1,13 +1,13 @@
-//! What a verdict looks at of a run beside the draws of its parameters.
+//! The figures of a run for a verdict, beside the draws of its parameters.
 
-/// Figures of a run; the default is of one of which nothing is known.
+/// Figures of a run; the default has none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFigures {
-    /// The acceptance rate of each chain, NaN where it is not known; empty, where none is.
+    /// The acceptance rate of each chain, NaN if unknown; empty if all are.
     pub acceptance: Vec<f64>,
-    /// How each chain crosses between the pieces of its posterior; empty, where it is not known.
+    /// How each chain crosses between separate modes; empty if unknown.
     pub crossings: Vec<Crossing>,
-    /// R-hat of the log density of the release; NaN, where it cannot be told.
+    /// R-hat of the log density of the release; NaN if undefined.
     pub log_density_rhat: f64,
 }
 
@@ -17,13 +17,13 @@ impl Default for RunFigures {
     }
 }
 
-/// How a chain crosses between the pieces that its posterior may be in.
+/// How a chain crosses between separate modes of its posterior.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Crossing {
-    /// The posterior is in one piece, as far as is known.
+    /// The posterior is connected, as far as is known.
     NotNeeded,
-    /// The posterior may be in pieces, and the chain has no ladder to cross between them by.
+    /// The posterior may have separate modes, and the chain has no ladder of tempered chains.
     None,
-    /// By a ladder of chains, which accepts this share of swaps at its weakest step.
+    /// By a ladder of tempered chains; the acceptance rate of its weakest link.
     Swaps(f64),
 }

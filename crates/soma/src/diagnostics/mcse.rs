@@ -13,9 +13,9 @@ pub fn mcse_mean<C: AsRef<[f64]>>(chains: &[C]) -> f64 {
     (variance / ess_mean(&chains)).sqrt()
 }
 
-/// The Monte Carlo standard error of the quantile at probability `p`: half the distance between
-/// the draws at the ends of an interval for the probability, which would hold 68% of a beta
-/// distribution with as many draws as are effective. NaN unless `p` is between 0 and 1.
+/// The Monte Carlo standard error of the quantile at probability `p`: half the distance between the
+/// draws at the ends of a 68% interval of the probability, from a beta distribution with the
+/// effective sample size. NaN unless `p` is between 0 and 1.
 pub fn mcse_quantile<C: AsRef<[f64]>>(chains: &[C], p: f64) -> f64 {
     let Some(chains) = checked(chains, 1) else { return f64::NAN };
     let sorted = sorted(&chains);

@@ -1,13 +1,13 @@
-//! Whether draws can be trusted.
+//! Convergence diagnostics.
 //!
-//! The chain diagnostics are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner,
-//! "Rank-normalization, folding, and localization: an improved R-hat" (Bayesian Analysis 2021).
-//! They take the chains of one parameter, and their numbers are ArviZ's.
+//! They are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding,
+//! and localization: an improved R-hat" (Bayesian Analysis 2021). They take the chains of one
+//! parameter, and agree with ArviZ.
 //!
-//! Chains are cut to the length of the shortest. A diagnostic is NaN where it cannot be told: a
-//! draw is NaN, a chain has fewer than [`MIN_DRAWS`] draws, there is no chain (for
-//! [`rhat`], fewer than two), or all draws are equal, so that there is no variance to compare
-//! (ArviZ then takes all draws for effective). A NaN never means that all is well.
+//! Chains are truncated to the length of the shortest. A diagnostic is NaN if it is undefined: a
+//! draw is NaN, a chain has fewer than [`MIN_DRAWS`] draws, there is no chain (for [`rhat`], fewer
+//! than two), or all draws are equal, so that there is no variance to compare (ArviZ then counts
+//! all draws as effective). NaN never means that the draws are good.
 
 mod advice;
 mod autocovariance;

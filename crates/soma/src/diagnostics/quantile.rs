@@ -1,8 +1,8 @@
 //! The sample quantile.
 
 /// The quantile of `sorted` at probability `p`, by linear interpolation between order statistics
-/// (type 7 of Hyndman and Fan 1996, the default of R and NumPy). NaN for an empty sample and
-/// for one with a NaN, which `f64::total_cmp` puts at an end.
+/// (type 7 of Hyndman and Fan 1996, the default of R and NumPy). NaN for an empty sample and for
+/// one with a NaN, which `f64::total_cmp` sorts to an end.
 ///
 /// ```
 /// assert_eq!(soma::diagnostics::quantile(&[1.0, 2.0, 4.0], 0.75), 3.0);

@@ -4,8 +4,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::quantile::quantile;
 
-/// Each draw replaced by the normal quantile of its rank among all draws (Blom's offset 3/8; ties
-/// share the mean of their ranks). In place, beside which it takes 16 bytes for a draw.
+/// Replaces each draw by the normal quantile of its rank among all draws (Blom's offset 3/8; ties
+/// share the mean of their ranks). In place, with 16 bytes per draw of further memory.
 pub(super) fn normal_scores(mut chains: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let mut order: Vec<(f64, u32, u32)> = Vec::with_capacity(chains.iter().map(Vec::len).sum());
     for (c, chain) in chains.iter().enumerate() {
@@ -26,8 +26,8 @@ pub(super) fn normal_scores(mut chains: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     chains
 }
 
-/// The distance of each draw from the median of all: chains that differ in spread only then
-/// differ in location.
+/// The distance of each draw from the median of all: chains that differ in scale then differ in
+/// location.
 pub(super) fn folded(mut chains: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let mut all = chains.concat();
     all.sort_unstable_by(f64::total_cmp);

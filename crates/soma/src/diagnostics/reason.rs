@@ -1,4 +1,4 @@
-//! What speaks against draws.
+//! Reasons not to trust draws.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,9 +10,9 @@ use super::verdict::RHAT;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reason {
-    /// There are too few draws in each chain to tell anything.
+    /// Too few draws per chain for any diagnostic.
     TooFewDraws {
-        /// How many there are.
+        /// The number of draws.
         draws: usize,
     },
     /// Some draw of a parameter is not a number.
@@ -25,18 +25,18 @@ pub enum Reason {
         /// The parameter.
         parameter: String,
     },
-    /// In some chain a parameter took only a few values, one after the other.
+    /// In some chain a parameter changed only a few times.
     HardlyMoved {
         /// The parameter.
         parameter: String,
         /// The chain.
         chain: usize,
-        /// How often the parameter took a new value.
+        /// The number of changes.
         changes: usize,
-        /// In how many draws.
+        /// The number of draws.
         draws: usize,
     },
-    /// In some chain hardly any proposed record was accepted.
+    /// In some chain almost no proposed record was accepted.
     Refused {
         /// The chain.
         chain: usize,
@@ -50,28 +50,28 @@ pub enum Reason {
         /// That R-hat.
         rhat: f64,
     },
-    /// Some estimates are rough.
+    /// Some estimates are imprecise.
     Rough {
         /// The parameter with the fewest effective draws.
         parameter: String,
-        /// How many it has.
+        /// Its effective sample size.
         ess: f64,
-        /// How many it should have.
+        /// The required effective sample size.
         wanted: f64,
     },
-    /// There is one chain, which cannot disagree with another.
+    /// There is only one chain, so that R-hat is undefined.
     OneChain,
-    /// The release is sharp and of few records, so that the posterior may be in pieces, and the
-    /// chains had no ladder to go from one to another by.
+    /// The release is sharp and has few records, so the posterior may have separate modes, and the
+    /// chains had no ladder of tempered chains to cross between them.
     NoLadder,
-    /// As before, and the ladder of some chain hardly led anywhere.
+    /// As before, and the ladder of some chain rarely swapped.
     FewSwaps {
         /// The chain.
         chain: usize,
-        /// The share of swaps accepted between the two rungs that swap least.
+        /// The acceptance rate of swaps of its weakest link.
         rate: f64,
     },
-    /// The chains agree on the parameters, but match the release by different amounts.
+    /// The chains agree on the parameters, but differ in the log density of the release.
     Apart {
         /// R-hat of the log density of the release.
         rhat: f64,
@@ -79,7 +79,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether it speaks against the draws only in that it cannot be known whether they are good.
+    /// Whether it leaves open whether the draws are good, rather than speaking against them.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Reason::NoLadder | Reason::FewSwaps { .. } | Reason::Apart { .. })
     }
@@ -89,20 +89,20 @@ impl Reason {
         match self {
             Reason::TooFewDraws { .. } | Reason::Rough { .. } => "Raise the number of draws.",
             Reason::NotANumber { .. } => {
-                "See whether the prior lets parameters grow without limit."
+                "Check whether the prior allows parameters to grow without limit."
             }
             Reason::Constant { .. } | Reason::HardlyMoved { .. } | Reason::Refused { .. } => {
-                "See whether the release is stated rightly: its noise may be far smaller than the \
+                "Check the release in the spec: its noise may be far smaller than the \
                  records can follow. Otherwise raise the warm-up and the number of draws."
             }
             Reason::Disagree { .. } => "Raise the number of draws and the warm-up.",
             Reason::OneChain => "Run several chains.",
             Reason::NoLadder => {
-                "Take the moves \"auto\" and a warm-up of 1000; where that says the same, the noise \
-                 has no ladder: run many chains and look whether all agree."
+                "Use moves = \"auto\" and a warm-up of 1000. If this remains, the noise has no \
+                 ladder: run many chains and check that all agree."
             }
             Reason::FewSwaps { .. } | Reason::Apart { .. } => {
-                "Raise the warm-up and the number of draws, run more chains, and look whether all \
+                "Raise the warm-up and the number of draws, run more chains, and check that all \
                  agree."
             }
         }
@@ -147,7 +147,7 @@ impl Display for Reason {
             Reason::NoLadder => write!(
                 f,
                 "the release is sharp and of few records, so that its posterior may be in pieces, \
-                 and the chains had no ladder to go from one to another by"
+                 and the chains had no ladder to cross between them"
             ),
             Reason::FewSwaps { chain, rate } => write!(
                 f,

@@ -1,4 +1,4 @@
-//! R-hat: do the chains agree with each other, and the halves of each chain?
+//! R-hat: the agreement of the chains, and of the halves of each chain.
 
 use super::chains::{checked, mean, split, variance};
 use super::rank::{folded, normal_scores};

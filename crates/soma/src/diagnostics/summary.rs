@@ -1,11 +1,11 @@
-//! One row of the table of posterior draws.
+//! The summary of one parameter.
 
 use serde::{Deserialize, Serialize};
 
 use super::chains::{mean, variance};
 use super::{ess_bulk, ess_tail, mcse_mean, quantile, rhat};
 
-/// What is reported of one parameter.
+/// The summary of one parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The mean of all draws.
@@ -29,15 +29,15 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of the chains of one parameter, in memory of at most 45 bytes for each draw, beside the draws
-    /// themselves. Location and spread use all draws, of chains of any length.
+    /// The summary of the chains of one parameter, with at most 45 bytes per draw of further
+    /// memory. Location and scale use all draws, of chains of any length.
     pub fn of<C: AsRef<[f64]>>(chains: &[C]) -> Self {
         let mut all: Vec<f64> =
             chains.iter().flat_map(|chain| chain.as_ref().iter().copied()).collect();
         all.sort_unstable_by(f64::total_cmp);
         let (mean, sd) = (mean(&all), variance(&all).sqrt());
         let [q5, q50, q95] = [0.05, 0.5, 0.95].map(|p| quantile(&all, p));
-        // Before the diagnostics take their memory.
+        // Freed before the diagnostics allocate.
         drop(all);
         Summary {
             mean,

@@ -1,4 +1,4 @@
-//! Whether draws can be trusted, and every reason why they cannot.
+//! The verdict whether draws can be trusted, with all reasons against it.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,49 +6,49 @@ use serde::{Serialize, Serializer};
 
 use super::{Column, Crossing, MIN_DRAWS, Reason, RunFigures};
 
-/// Chains whose R-hat is not below this disagree.
+/// Chains disagree if R-hat is not below this.
 pub const RHAT: f64 = 1.01;
 
-/// How many effective draws are enough, for each chain, in the bulk and in the tails.
+/// The required effective sample size per chain, in the bulk and in the tails.
 pub const ESS_PER_CHAIN: f64 = 100.0;
 
-/// A parameter that takes a new value less often than this in a chain (or than in one of five
-/// draws, where there are few) has hardly moved.
+/// A parameter that changes less often than this in a chain (or than in one of five draws, if there
+/// are few) has hardly moved.
 pub const MIN_CHANGES: usize = 20;
 
-/// Below this acceptance rate the records of a chain hardly move, and the parameters, which may
-/// be drawn given the records in every iteration, do not show it.
+/// Below this acceptance rate the records of a chain hardly move. The parameters may not show it,
+/// since they are drawn given the records in every iteration.
 pub const MIN_ACCEPTANCE: f64 = 1e-3;
 
-/// Below this share of swaps at the weakest step of its ladder a chain hardly crosses between the
-/// pieces that its posterior may be in.
+/// Below this acceptance rate of swaps at the weakest link of its ladder, a chain rarely crosses
+/// between separate modes.
 pub const MIN_SWAPS: f64 = 0.01;
 
 /// Chains whose R-hat of the log density of the release is not below this may be in different
-/// pieces of the posterior. It is no parameter that anybody asks for, so that it need not be known
-/// as well as one: chains in different pieces have far larger ones.
+/// modes. The threshold is looser than for a parameter, since chains in different modes have far
+/// larger values.
 pub const APART: f64 = 1.1;
 
 /// A verdict on the draws of several parameters: trusted, unless there is a reason against it.
 ///
-/// R-hat and effective draws have the thresholds of Vehtari, Gelman, Simpson, Carpenter and
-/// Bürkner (2021). They tell nothing of chains that do not move, so that those are looked for
-/// first. Serialised it is `{"trusted", "unknown", "reasons": [{"kind", ..., "message"}]}`.
+/// R-hat and the effective sample size have the thresholds of Vehtari, Gelman, Simpson, Carpenter
+/// and Bürkner (2021). They do not detect chains that do not move, so these are checked first.
+/// Serialised it is `{"trusted", "unknown", "reasons": [{"kind", ..., "message"}]}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// What speaks against the draws, the gravest first; at most one of a kind, for the parameter
-    /// or chain that is worst.
+    /// The reasons against the draws, the most serious first; at most one of each kind, for the
+    /// worst parameter or chain.
     pub reasons: Vec<Reason>,
     /// The largest R-hat of a parameter.
     pub rhat: f64,
-    /// The fewest effective draws of a parameter, in the bulk or in the tails.
+    /// The smallest effective sample size of a parameter, in the bulk or in the tails.
     pub ess: f64,
 }
 
 impl Verdict {
-    /// On the draws of some parameters, of a run of which this is known besides.
+    /// The verdict on the draws of some parameters, with further figures of the run.
     pub fn of(columns: &[Column], run: &RunFigures) -> Self {
-        // Counts that a sharp release leaves no doubt of say nothing of the chains.
+        // Counts that a sharp release determines are not informative about the chains.
         let in_doubt = |column: &&Column| !(column.is_count && column.is_constant);
         let in_doubt: Vec<Column> = columns.iter().filter(in_doubt).cloned().collect();
         let columns = if in_doubt.is_empty() { columns } else { &in_doubt };
@@ -66,7 +66,7 @@ impl Verdict {
         reasons.extend(not_a_number(columns));
         reasons.extend(unmoved(columns, draws));
         reasons.extend(refused(&run.acceptance));
-        // Where nothing moved there is nothing to compare.
+        // If a parameter is constant, R-hat is undefined.
         let told = !reasons.iter().any(|reason| matches!(reason, Reason::Constant { .. }));
         if chains > 1 && (rhat >= RHAT || (rhat.is_nan() && told)) {
             reasons.push(Reason::Disagree { parameter: least_agreed, rhat });
@@ -84,7 +84,7 @@ impl Verdict {
         Verdict { reasons, rhat, ess }
     }
 
-    /// Whether nothing speaks against the draws but that it cannot be known whether they are good.
+    /// Whether all reasons leave open whether the draws are good.
     pub fn is_unknown(&self) -> bool {
         !self.is_trusted() && self.reasons.iter().all(Reason::is_unknown)
     }
@@ -95,8 +95,7 @@ impl Verdict {
     }
 }
 
-/// The parameter for which `of` is largest, and how large; one for which it cannot be told is
-/// worse than any other.
+/// The parameter with the largest value of `of`, and the value; NaN counts as the largest.
 fn worst(columns: &[Column], of: impl Fn(&Column) -> f64) -> (String, f64) {
     let rank = |column: &Column| match of(column) {
         x if x.is_nan() => f64::INFINITY,
@@ -111,8 +110,7 @@ fn not_a_number(columns: &[Column]) -> Option<Reason> {
     Some(Reason::NotANumber { parameter: column.name.clone() })
 }
 
-/// A parameter that never moved; or else the one that moved least in a chain, where that is
-/// hardly at all.
+/// A constant parameter; or else the one that changed least in a chain, if it hardly moved.
 fn unmoved(columns: &[Column], draws: usize) -> Option<Reason> {
     let constant = |column: &&Column| column.is_constant;
     if let Some(column) = columns.iter().find(constant) {
@@ -131,14 +129,14 @@ fn unmoved(columns: &[Column], draws: usize) -> Option<Reason> {
     })
 }
 
-/// The chain with the lowest acceptance rate, where that is nearly nothing.
+/// The chain with the lowest acceptance rate, if it is below [`MIN_ACCEPTANCE`].
 fn refused(acceptance: &[f64]) -> Option<Reason> {
     let known = acceptance.iter().copied().enumerate().filter(|(_, rate)| !rate.is_nan());
     let (chain, rate) = known.min_by(|a, b| a.1.total_cmp(&b.1))?;
     (rate < MIN_ACCEPTANCE).then_some(Reason::Refused { chain, rate })
 }
 
-/// A chain without the ladder that it should have, or else the one whose ladder leads least far.
+/// A chain without the ladder that it needs, or else the one with the weakest ladder.
 fn uncrossed(crossings: &[Crossing]) -> Option<Reason> {
     if crossings.contains(&Crossing::None) {
         return Some(Reason::NoLadder);
@@ -207,7 +205,8 @@ mod tests {
         RunFigures { acceptance: rates.to_vec(), ..RunFigures::default() }
     }
 
-    /// A parameter that moves in each of so many chains, with this R-hat and these effective draws.
+    /// A parameter that moves in each of `chains` chains, with this R-hat and effective sample
+    /// size.
     fn column(name: &str, chains: usize, rhat: f64, ess: f64) -> Column {
         let moving: Vec<Vec<f64>> =
             (0..chains).map(|c| (0..1000).map(|t| ((t * 7 + c) % 101) as f64).collect()).collect();
@@ -230,11 +229,11 @@ mod tests {
         assert_eq!(of(&[column("a", 4, 1.001, 90.0), column("b", 4, 1.0, 900.0)]), [rough]);
     }
 
-    /// Each thing that R-hat and effective draws do not see, by itself.
+    /// Each failure that R-hat and the effective sample size do not detect, by itself.
     #[test]
     fn chains_that_do_not_move_are_seen() {
         let good = || column("b", 4, 1.0, 2000.0);
-        // Equal draws whose mean is not computed exactly.
+        // Equal draws whose mean is not exact.
         let still = Column::of("a", &vec![vec![0.1; 1000]; 4]);
         assert_eq!(still.summary.sd, 0.0);
         assert!(still.summary.ess_bulk.is_nan() && still.summary.mcse_mean.is_nan());
@@ -263,8 +262,8 @@ mod tests {
         );
     }
 
-    /// Where chains may not have left the piece that they began in, that is said; and that it is
-    /// not known, where nothing else speaks against them.
+    /// Chains that may not cross between modes are reported, as unknown if there is no other
+    /// reason.
     #[test]
     fn pieces_that_are_not_crossed_are_said() {
         let good = || column("b", 4, 1.0, 2000.0);
@@ -292,8 +291,7 @@ mod tests {
         assert!(!bad.is_unknown() && bad.to_string().starts_with("Do not trust this"));
     }
 
-    /// A count that a sharp release leaves no doubt of need not move; one on which the chains
-    /// differ is no such count.
+    /// A count that a sharp release determines may be constant, but not if the chains differ.
     #[test]
     fn counts_may_be_known() {
         let good = || column("p[a]", 4, 1.0, 2000.0);

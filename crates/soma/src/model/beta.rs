@@ -17,19 +17,19 @@ use crate::release::Release;
 use crate::release::query::Axis;
 use crate::rng::Rng;
 
-/// x ~ Beta(a, b), with density proportional to x^(a - 1) (1 - x)^(b - 1); a and b have
-/// independent gamma priors, or are held fixed.
+/// x ~ Beta(a, b), with density proportional to x^(a - 1) (1 - x)^(b - 1); a and b have independent
+/// gamma priors, or are fixed.
 ///
-/// A record closer to 0 or to 1 than a number can be is stored by the logarithm of its distance
-/// from the edge, as a number just outside [0, 1] (see `beta/stored.rs`): that distance tells how
-/// small a or b is.
+/// A record closer to 0 or to 1 than floating point can represent is stored by the logarithm of its
+/// distance from the edge, as a number just outside [0, 1] (see `beta/stored.rs`): that distance
+/// determines how small a or b is.
 #[derive(Debug, Clone)]
 pub struct Beta {
     priors: [GammaPrior; 2],
 }
 
-/// From this b on 1 - x is below the spacing of numbers at 1 once in 10^16 draws, and x alone is
-/// enough.
+/// From this b on, 1 - x is below the floating point spacing at 1 with probability 1e-16, and x is
+/// stored as it is.
 const PLAIN_SHAPE: f64 = 1.0;
 
 impl Beta {
@@ -40,7 +40,7 @@ impl Beta {
 }
 
 impl Beta {
-    /// The density of theta given records, whose logarithms have these sums.
+    /// The conditional of theta given records with these sums of logarithms.
     fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> DirichletConditional<'a> {
         DirichletConditional { priors: &self.priors, n: records.len() as f64, log_sums }
     }
@@ -110,7 +110,7 @@ impl Model for Beta {
         Ok((theta[0] - 1.0) * log_x + (theta[1] - 1.0) * log_rest - ln_beta(theta[0], theta[1]))
     }
 
-    /// Where the priors of a and b are within what the distribution function is computed for.
+    /// If the priors of a and b are within the range of the computed distribution function.
     fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
         let priors = self.priors.map(|GammaPrior { shape, rate }| (shape, rate));
         let cells = BetaCells::new(super::only_cuts(axes)?, priors).ok()?;
@@ -122,7 +122,7 @@ impl Model for Beta {
     }
 
     /// A draw from the normal approximation given a quarter of the records that the release is
-    /// worth, with the mean logarithms that its moments suggest.
+    /// worth, with mean logarithms from its moments.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let Some(moments) = release.query().moments(&release.plausible_means()) else {
             return self.sample_prior(theta, rng);
@@ -151,7 +151,7 @@ impl Model for Beta {
     }
 }
 
-/// x is the beta quantile of Phi(e); theta is free as (log a, log b).
+/// x is the beta quantile of Phi(e); the unconstrained theta is (log a, log b).
 impl Transport for Beta {
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
         free.iter_mut().zip(theta).for_each(|(free, shape)| *free = shape.ln());
@@ -259,7 +259,7 @@ mod tests {
         assert_jacobian(&model(), &[vec![2.5, 4.0], vec![0.3, 8.0]]);
     }
 
-    /// Also where most records are nearer to 0 or 1 than numbers are.
+    /// Also if most records are nearer to 0 or 1 than floating point resolves.
     #[test]
     fn small_shapes_have_their_transport() {
         let mut rng = stream(4, 0);
@@ -268,8 +268,8 @@ mod tests {
         }
     }
 
-    /// Theta of the prior, records given theta, theta given records: that is theta of the prior
-    /// again. A small b is told from a smaller one by log(1 - x) alone, as a small a by log x.
+    /// Geweke's test: theta from the prior, records given theta, theta given records has the prior
+    /// distribution. Small values of b are distinguished by log(1 - x) only, as small a by log x.
     #[test]
     fn records_keep_what_tells_small_shapes_apart() {
         let mut rng = stream(5, 0);

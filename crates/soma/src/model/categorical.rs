@@ -13,8 +13,8 @@ use crate::release::Release;
 use crate::release::query::Axis;
 use crate::rng::Rng;
 
-/// A record is one of the numbers 0 to C - 1, category c with probability p_c; theta is
-/// (p_0, ..., p_C-1), with a Dirichlet prior, which is conjugate.
+/// A record is an index from 0 to C - 1, category c with probability p_c; theta is (p_0, ...,
+/// p_C-1), with a conjugate Dirichlet prior.
 #[derive(Debug, Clone)]
 pub struct Categorical {
     prior: Vec<f64>,
@@ -39,8 +39,8 @@ impl Categorical {
         Ok(Categorical { prior, names })
     }
 
-    /// The model with the label of each category in the names of its parameters: `p[label]`, but
-    /// for a category whose label is its number.
+    /// Adds the label of each category to the names of the parameters: `p[label]`, unless the label
+    /// is the index.
     pub fn labelled(mut self, labels: Vec<String>) -> Self {
         for (c, (name, label)) in self.names.iter_mut().zip(labels).enumerate() {
             if label != c.to_string() {
@@ -50,8 +50,8 @@ impl Categorical {
         self
     }
 
-    /// The parameters of the Dirichlet that theta follows given records: what
-    /// [`update`](Model::update) draws from.
+    /// The parameters of the Dirichlet conditional of theta given records, from which
+    /// [`update`](Model::update) draws.
     pub fn posterior(&self, records: &[f64]) -> Vec<f64> {
         let mut counts = self.prior.clone();
         let last = counts.len() - 1;
@@ -161,7 +161,7 @@ impl Model for Categorical {
 
     /// A draw given a quarter of the records that the release is worth, in its own proportions.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
-        // The statistics of all parts stand one after the other.
+        // The statistics of all parts are concatenated.
         let parts = release.published_parts();
         let counted = parts.iter().position(|part| part.query().categories().is_some());
         let before = parts.iter().map(|part| part.query().dim()).take(counted.unwrap_or(0)).sum();

@@ -17,17 +17,17 @@ use crate::release::Release;
 use crate::release::query::CoordinateMap;
 use crate::rng::Rng;
 
-/// A record is a composition x1 + ... + xD = 1 with density proportional to
-/// prod x_k^(alpha_k - 1), the alpha_k having independent gamma priors.
+/// A record is a composition x1 + ... + xD = 1 with density proportional to prod x_k^(alpha_k - 1);
+/// the alpha_k have independent gamma priors.
 ///
-/// Shares are kept at or above the smallest positive number, which an alpha below about 0.02
-/// would pass under.
+/// Shares are bounded below by the smallest positive number; with an alpha below about 0.02 they
+/// would underflow.
 #[derive(Debug, Clone)]
 pub struct Dirichlet {
     priors: Vec<GammaPrior>,
 }
 
-/// Below this shape a gamma is drawn by its logarithm, which cannot underflow.
+/// Below this shape the logarithm of a gamma is drawn, which cannot underflow.
 pub(super) const SMALL_SHAPE: f64 = 0.1;
 
 impl Dirichlet {
@@ -44,7 +44,7 @@ impl Dirichlet {
         Ok(Dirichlet { priors })
     }
 
-    /// The stages of stick-breaking: share k, of what shares 1 to k - 1 have left, is
+    /// The stages of stick-breaking: share k as a fraction of the rest after shares 1 to k - 1 is
     /// Beta(alpha_k, alpha_k+1 + ... + alpha_D).
     fn stages(theta: &[f64]) -> Vec<BetaQuantile> {
         let mut rest = 0.0;
@@ -53,7 +53,7 @@ impl Dirichlet {
             rest += alpha;
             stage
         });
-        // The last share is what is left.
+        // The last share is the rest.
         let mut stages: Vec<_> =
             stages.skip(1).map(|(alpha, rest)| BetaQuantile::new(alpha, rest)).collect();
         stages.reverse();
@@ -61,7 +61,7 @@ impl Dirichlet {
     }
 }
 
-/// Draws as many compositions as `records` holds from the Dirichlet with parameters `alpha`.
+/// Fills `records` with compositions from the Dirichlet with parameters `alpha`.
 pub(super) fn sample_shares(alpha: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
     if alpha.iter().any(|&shape| shape < SMALL_SHAPE) {
         for record in records.chunks_exact_mut(alpha.len()) {
@@ -88,13 +88,13 @@ pub(super) fn sample_shares(alpha: &[f64], records: &mut [f64], rng: &mut Rng) -
     Ok(())
 }
 
-/// The logarithm of a gamma of a small shape: that of shape + 1 times U^(1 / shape).
+/// The logarithm of a gamma of small shape: a gamma of shape + 1, times U^(1 / shape).
 pub(super) fn log_small_gamma(shape: f64, rng: &mut Rng) -> Outcome<f64> {
     let size: f64 = rng.sample(rand_distr::Exp1);
     Ok(Gamma::new(shape + 1.0, 1.0)?.sample(rng).ln() - size / shape)
 }
 
-/// Gammas over their sum.
+/// Divides gammas by their sum.
 fn normalise(record: &mut [f64]) {
     let total: f64 = record.iter().sum();
     record.iter_mut().for_each(|x| *x = (*x / total).max(f64::MIN_POSITIVE));
@@ -106,7 +106,7 @@ impl Dirichlet {
         (0..d).map(|k| log_sum(records.iter().skip(k).step_by(d).copied())).collect()
     }
 
-    /// The density of theta given records, whose logarithms have these sums.
+    /// The conditional of theta given records with these sums of logarithms.
     fn given<'a>(&'a self, records: &[f64], log_sums: &'a [f64]) -> DirichletConditional<'a> {
         let n = (records.len() / self.priors.len()) as f64;
         DirichletConditional { priors: &self.priors, n, log_sums }
@@ -176,7 +176,7 @@ impl Model for Dirichlet {
     }
 
     /// A draw from the normal approximation given a quarter of the records that the release is
-    /// worth, whose mean logarithms are those released, or those that the moments suggest.
+    /// worth, with the released mean logarithms, or those derived from its moments.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let means = release.plausible_means();
         let mut logs = if release.query().coordinate_map() == Some(CoordinateMap::Log) {
@@ -214,8 +214,8 @@ impl Model for Dirichlet {
     }
 }
 
-/// What the means and variances of shares say of their mean logarithms, by way of the Dirichlet
-/// that has these moments (or a flat one's variance, where variances are not known).
+/// Mean logarithms of shares from their means and variances, by a Dirichlet with these moments (or
+/// the variance of a flat one, if variances are unknown).
 pub(super) fn mean_logs(means: &[f64], variances: Option<&[f64]>) -> Vec<f64> {
     let sum: f64 = means.iter().map(|mean| mean.max(1e-3)).sum();
     let shares: Vec<f64> = means.iter().map(|mean| mean.max(1e-3) / sum).collect();
@@ -226,16 +226,16 @@ pub(super) fn mean_logs(means: &[f64], variances: Option<&[f64]>) -> Vec<f64> {
     shares.iter().map(|share| digamma(share * total) - digamma(total)).collect()
 }
 
-/// Lowers all mean logarithms together, until some composition has them: the geometric means of
-/// shares sum to less than one.
+/// Lowers all mean logarithms by a constant until a composition can have them: the geometric means
+/// of shares sum to less than one.
 pub(super) fn bring_within_reach(logs: &mut [f64]) {
     let sum: f64 = logs.iter().map(|log| log.exp()).sum();
     let excess = (sum / 0.99).ln().max(0.0);
     logs.iter_mut().for_each(|log| *log -= excess);
 }
 
-/// Stick-breaking: x_k is what is left after x_1, ..., x_k-1 times the beta quantile of Phi(e_k).
-/// theta is free as log alpha.
+/// Stick-breaking: x_k is the rest after x_1, ..., x_k-1 times the beta quantile of Phi(e_k). The
+/// unconstrained theta is log alpha.
 impl Transport for Dirichlet {
     fn noise_dim(&self) -> usize {
         self.priors.len() - 1
@@ -264,7 +264,7 @@ impl Transport for Dirichlet {
             interrupt::check()?;
             let mut rest = 1.0;
             for ((x, e), stage) in record.iter_mut().zip(row).zip(&stages) {
-                // Both parts from the smaller odds, so that neither loses its digits.
+                // Both parts from the smaller odds, to avoid cancellation.
                 let u = stage.logit(*e);
                 let odds = (-u.abs()).exp();
                 let (large, small) = (1.0 / (1.0 + odds), odds / (1.0 + odds));

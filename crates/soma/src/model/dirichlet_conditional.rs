@@ -1,5 +1,5 @@
-//! The conditional law of the parameters alpha of a Dirichlet given records: its density, a normal
-//! approximation, and an update. The beta law is the case of two.
+//! The conditional of the parameters alpha of a Dirichlet given records: its density, a normal
+//! approximation, and an update. The beta distribution is the case of two.
 
 use nalgebra::DVector;
 use rand::RngExt;
@@ -14,11 +14,11 @@ use crate::distribution::independence;
 use crate::error::Outcome;
 use crate::rng::{self, Rng};
 
-/// The density of phi = log alpha given n records whose logarithms have the sums `log_sums`, up to
-/// a constant:
+/// The unnormalised log density of phi = log alpha given n records whose logarithms have the sums
+/// `log_sums`:
 ///
-/// n (ln Gamma(sum alpha) - sum ln Gamma(alpha_k)) + sum_k (alpha_k (log_sums_k - rate_k) +
-/// shape_k phi_k).
+/// n (ln Gamma(sum alpha) - sum ln Gamma(alpha_k)) + sum_k (alpha_k (log_sums_k - rate_k) + shape_k
+/// phi_k).
 pub(super) struct DirichletConditional<'a> {
     pub priors: &'a [GammaPrior],
     pub n: f64,
@@ -32,13 +32,13 @@ pub(super) struct Approximation {
 }
 
 impl Approximation {
-    /// The same with heavier tails, from which the density can be reached by rejection.
+    /// A Student distribution around the mode, as a proposal with heavier tails.
     fn student(&self) -> Outcome<StudentLaw> {
         StudentLaw::new(self.mode.clone(), self.precision.factor(), independence::DEGREES)
     }
 }
 
-/// How often each direction is moved along in an update.
+/// Passes over all directions per update.
 const PASSES: usize = 2;
 
 /// The width of a slice, in standard deviations of the approximation.
@@ -55,7 +55,7 @@ impl DirichletConditional<'_> {
         sum + self.n * ln_gamma(total)
     }
 
-    /// The mode by Newton's method, with the Hessian as it would be if the gradient were zero:
+    /// The mode by Newton's method. The Hessian is taken as if the gradient were zero: then it is
     /// positive definite everywhere, since the likelihood is log-concave in alpha. A step costs
     /// O(d).
     pub fn approximate(&self) -> Outcome<Approximation> {
@@ -94,10 +94,10 @@ impl DirichletConditional<'_> {
             .ok_or_else(|| "the shares have no finite logarithms".into())
     }
 
-    /// Moves `alpha` by slices along the directions of the approximation, and then by independent
-    /// Metropolis steps from it. The approximation depends on the records but not on alpha, so
-    /// that each leaves the density invariant. Slices mix where the approximation is poor; the
-    /// other steps are those by which two coupled chains meet.
+    /// Slice moves along the directions of the approximation, then independent Metropolis steps
+    /// from it. The approximation depends on the records but not on alpha, so each leaves the
+    /// conditional invariant. Slice moves mix if the approximation is poor; the Metropolis steps
+    /// let two coupled chains meet.
     pub fn update(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
         let near = self.approximate()?;
         let mut phi = logarithms(alpha);
@@ -124,7 +124,7 @@ impl DirichletConditional<'_> {
         Ok(())
     }
 
-    /// A draw from the normal approximation, its exponents bounded.
+    /// A draw from the normal approximation, with truncated exponents.
     pub fn sample_approximation(&self, alpha: &mut [f64], rng: &mut Rng) -> Outcome {
         let near = self.approximate()?;
         let noise = DVector::from_fn(near.mode.len(), |_, _| rng.sample(StandardNormal));
@@ -140,9 +140,9 @@ impl independence::Target for DirichletConditional<'_> {
     }
 }
 
-/// Updates alpha in both chains of a pair, each by the law of [`DirichletConditional::update`]: the
-/// slices with the same random numbers, which brings the chains near each other, and the
-/// independent Metropolis steps so that they can meet.
+/// Updates alpha in both chains of a pair, each marginally as [`DirichletConditional::update`]: the
+/// slice moves with common random numbers, which contracts the distance, and the independent
+/// Metropolis steps coupled maximally, so that the chains can meet.
 pub(super) fn update_pair(
     laws: [&DirichletConditional<'_>; 2],
     [first, second]: [&mut [f64]; 2],
@@ -168,13 +168,13 @@ fn set_exponentials(alpha: &mut [f64], phi: &DVector<f64>) {
     alpha.iter_mut().zip(phi.iter()).for_each(|(alpha, phi)| *alpha = phi.exp());
 }
 
-/// exp, kept where a Dirichlet can be drawn from.
+/// exp, truncated to a range in which a Dirichlet can be sampled.
 fn bounded_exp(phi: f64) -> f64 {
     phi.clamp(-7.0, 14.0).exp()
 }
 
-/// The sum of the logarithms of shares, with few logarithms: shares are at most 1, so that many
-/// can be multiplied before the product is small.
+/// The sum of the logarithms of shares, with few logarithms: shares are at most 1, so many can be
+/// multiplied before the product underflows.
 pub(super) fn log_sum(shares: impl Iterator<Item = f64>) -> f64 {
     const SMALL: f64 = 1e-150;
     let (mut sum, mut product) = (0.0, 1.0);
@@ -192,8 +192,8 @@ pub(super) fn log_sum(shares: impl Iterator<Item = f64>) -> f64 {
     sum + product.ln()
 }
 
-/// The derivative of digamma, by its recurrence and its asymptotic series: good to 1e-9, and only
-/// directions depend on it.
+/// The trigamma function, by its recurrence and asymptotic series, to 1e-9; only directions depend
+/// on it.
 fn trigamma(mut x: f64) -> f64 {
     let mut below = 0.0;
     while x < 8.0 {

@@ -16,8 +16,7 @@ use crate::release::Release;
 use crate::release::query::Axis;
 use crate::rng::Rng;
 
-/// x ~ Exponential(rate), with density rate exp(-rate x); the rate has a gamma prior, which is
-/// conjugate.
+/// x ~ Exponential(rate), with density rate exp(-rate x); the rate has a conjugate gamma prior.
 #[derive(Debug, Clone)]
 pub struct Exponential {
     prior: GammaPrior,
@@ -29,7 +28,7 @@ impl Exponential {
         Exponential { prior }
     }
 
-    /// The law of the rate given records: what [`update`](Model::update) draws from.
+    /// The conditional of the rate given records, from which [`update`](Model::update) draws.
     pub fn posterior(&self, records: &[f64]) -> GammaPrior {
         self.given(records.len() as f64, records.iter().sum())
     }
@@ -95,8 +94,7 @@ impl Model for Exponential {
         Ok(())
     }
 
-    /// A draw given a quarter of the records that the release is worth, with the mean that it
-    /// states.
+    /// A draw given a quarter of the records that the release is worth, with the released mean.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let n = 0.25 * release.worth();
         let moments = release.query().moments(&release.plausible_means());
@@ -120,7 +118,7 @@ impl Model for Exponential {
     }
 }
 
-/// Where the upper tail of the normal is too small for a number, its expansion is exact.
+/// Beyond this the upper tail of the normal underflows, and its asymptotic expansion is exact.
 const FAR: f64 = 30.0;
 
 /// -log Phi(-e): a standard exponential, if e is standard normal.
@@ -143,12 +141,12 @@ fn normal(y: f64) -> f64 {
     } else if y < exponential(FAR) {
         SQRT_2 * erfc_inv(2.0 * (-y).exp())
     } else {
-        // The slope of -log Phi(-e) is e + 1/e, nearly.
+        // The derivative of -log Phi(-e) is about e + 1/e.
         (0..8).fold((2.0 * y).sqrt(), |e, _| e + (y - exponential(e)) / (e + 1.0 / e))
     }
 }
 
-/// x = -log Phi(-e) / rate; theta is free as log rate.
+/// x = -log Phi(-e) / rate; the unconstrained theta is log rate.
 impl Transport for Exponential {
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
         free[0] = theta[0].ln();

@@ -22,7 +22,7 @@ impl GammaPrior {
         Ok(GammaPrior { shape: positive("shape", shape)?, rate: positive("rate", rate)? })
     }
 
-    /// A draw; never zero, where a tiny shape would underflow.
+    /// A draw; positive even if a tiny shape underflows.
     pub(crate) fn sample(&self, rng: &mut Rng) -> Outcome<f64> {
         let draw = Gamma::new(self.shape, 1.0 / self.rate)?.sample(rng);
         Ok(draw.clamp(f64::MIN_POSITIVE, f64::MAX))

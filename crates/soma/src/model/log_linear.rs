@@ -12,8 +12,8 @@ use crate::release::Release;
 use crate::release::query::Axis;
 use crate::rng::Rng;
 
-/// A record is the number of a cell of a cross-table, and the log probability of a cell is a sum
-/// of effects of its levels; theta is these effects, which are normal (see
+/// A record is the index of a cell of a cross-table, and the log probability of a cell is a sum of
+/// effects of its levels; theta is these effects, with normal priors (see
 /// [`counts::models::LogLinear`](crate::counts::models::LogLinear)).
 #[derive(Debug, Clone)]
 pub struct LogLinear {
@@ -21,12 +21,12 @@ pub struct LogLinear {
     axes: Vec<Axis>,
 }
 
-/// Passes over all effects in an update.
+/// Passes over all effects per update.
 const PASSES: usize = 2;
 
 impl LogLinear {
-    /// The model of a table with these axes, with `terms`: sets of axes, each with the sd of its
-    /// effects.
+    /// The model of a table with these axes and `terms`: sets of axes, each with the standard
+    /// deviation of its effects.
     pub fn new(axes: Vec<Axis>, terms: &[(Vec<usize>, f64)]) -> Result<Self, Invalid> {
         let table = Table::cross(axes.iter().map(|axis| axis.labels.clone()).collect())?;
         Ok(LogLinear { cells: LogLinearCells::new(&table, terms)?, axes })
@@ -38,7 +38,7 @@ impl LogLinear {
         logs
     }
 
-    /// The log density of theta given counts of cells, up to a constant.
+    /// The unnormalised log density of theta given counts of cells.
     fn log_posterior(&self, theta: &[f64], counts: &[f64]) -> f64 {
         let logs = self.log_shares(theta);
         let likelihood: f64 = counts.iter().zip(&logs).map(|(count, log)| count * log).sum();
@@ -117,8 +117,8 @@ impl Model for LogLinear {
         (axes == self.axes).then(|| Shares::of(self.cells.clone()))
     }
 
-    /// Slice moves (Neal 2003) of one effect after the other, in steps that depend on the records
-    /// only: the sd of an effect given the number of records that have it.
+    /// Slice moves (Neal 2003) of one effect after the other. Their widths depend on the records
+    /// only: the standard deviation of an effect given the number of records with it.
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         let mut counts = vec![0.0; self.cells.cells()];
         records.iter().for_each(|x| counts[*x as usize] += 1.0);

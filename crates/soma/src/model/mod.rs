@@ -1,4 +1,5 @@
-//! How a record is drawn given parameters theta, and how theta is drawn given records.
+//! Models: the distribution of a record given parameters theta, and the update of theta given
+//! records.
 
 mod beta;
 mod categorical;
@@ -45,9 +46,8 @@ use crate::rng::Rng;
 
 /// A model of one record, with a prior of its parameters theta.
 ///
-/// Records come in batches, row after row, so that a model written with arrays is as fast as one
-/// written with loops. theta is in the unit that a user reads; [`Transport`] has the unconstrained
-/// one.
+/// Records come in batches, row by row, so that a vectorised model is as fast as one with loops.
+/// theta is in the user's parametrisation; [`Transport`] has the unconstrained one.
 pub trait Model: Debug + Send + Sync {
     /// The name of this kind of model in a spec.
     fn kind(&self) -> &'static str;
@@ -58,8 +58,8 @@ pub trait Model: Debug + Send + Sync {
     /// The names of the parameters, in the order of theta.
     fn parameters(&self) -> Vec<String>;
 
-    /// Whether `theta`, given by a user, is one that records can be drawn at. The field of the
-    /// error is the name of a parameter. Asks for finite numbers, unless the model knows better.
+    /// Whether records can be drawn at `theta`, as given by a user. The field of the error is the
+    /// name of a parameter. The default requires finite numbers.
     fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
         self.parameters().iter().zip(theta).try_for_each(|(name, &value)| {
             finite(name, value)?;
@@ -67,20 +67,20 @@ pub trait Model: Debug + Send + Sync {
         })
     }
 
-    /// Whether the model can have been that of the records behind `release`, beyond the length of
-    /// a record, which is checked for every model.
+    /// Whether the model is compatible with `release`, beyond the length of a record, which is
+    /// checked for every model.
     fn check_release(&self, release: &Release) -> Result<(), Invalid> {
         let _ = release;
         Ok(())
     }
 
-    /// Whether `record` can have been drawn from the model, at some theta. Asks for finite numbers,
-    /// unless the model knows better.
+    /// Whether `record` is in the support of the model at some theta. The default requires finite
+    /// numbers.
     fn supports(&self, record: &[f64]) -> bool {
         record.iter().all(|x| x.is_finite())
     }
 
-    /// Turns records into what a user reads, where the model stores more than that.
+    /// Converts records from the internal to the user's representation.
     fn show(&self, records: &mut [f64]) {
         let _ = records;
     }
@@ -88,24 +88,24 @@ pub trait Model: Debug + Send + Sync {
     /// Draws theta from the prior.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome;
 
-    /// The log density of the prior at theta, with respect to theta as a user reads it; minus
-    /// infinity outside its support. Constants may be left out.
+    /// The log prior density at theta, in the user's parametrisation; minus infinity outside the
+    /// support. It may be unnormalised.
     fn log_prior(&self, theta: &[f64]) -> Outcome<f64>;
 
-    /// Draws as many records as `records` holds from the model at theta.
+    /// Fills `records` with draws from the model at theta.
     fn propose(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome;
 
     /// The normalised log density of one record at theta.
     fn log_density(&self, theta: &[f64], record: &[f64]) -> Outcome<f64>;
 
-    /// Draws records at theta in the place of `records`, which were drawn from the model at another
-    /// theta. Parts of a record whose law does not depend on theta may stay as they are.
+    /// Replaces `records`, drawn from the model at another theta, by draws at theta. Parts whose
+    /// distribution does not depend on theta may be kept.
     fn redraw(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
         self.propose(theta, records, rng)
     }
 
-    /// log f(record | to) - log f(record | from) for each of the records, row after row. What does
-    /// not depend on theta may be left out of both.
+    /// log f(record | to) - log f(record | from) for each of the records, row by row. Terms without
+    /// theta may be omitted from both.
     fn log_ratios(&self, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) -> Outcome {
         for (ratio, record) in ratios.iter_mut().zip(records.chunks_exact(self.record_dim())) {
             *ratio = self.log_density(to, record)? - self.log_density(from, record)?;
@@ -113,67 +113,68 @@ pub trait Model: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Moves theta so that its law given the records is left invariant: an exact draw where there
-    /// is one, and otherwise a Markov move that mixes well.
+    /// An update that leaves the conditional of theta given the records invariant: an exact draw if
+    /// possible, and otherwise a Markov transition that mixes well.
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome;
 
-    /// Draws anew what of the records neither the release nor [`update`](Model::update) looks at, and
-    /// which follows the model at theta all the same. Nothing, for most models.
+    /// Redraws the parts of the records that affect neither the release nor
+    /// [`update`](Model::update), from the model at theta. The default has no such parts.
     fn refresh_unseen(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
         let _ = (theta, records, rng);
         Ok(())
     }
 
-    /// A start for a chain: theta near what the release says, dispersed more than the posterior.
-    /// The prior, unless the model knows better.
+    /// The initial theta of a chain: overdispersed, near the release. The default draws from the
+    /// prior.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let _ = release;
         self.sample_prior(theta, rng)
     }
 
-    /// How many records [`propose`](Model::propose) is best asked for at a time: many, where a
-    /// call costs much, as it does in an interpreted language.
+    /// The preferred number of records per call of [`propose`](Model::propose): many if a call is
+    /// expensive, as in an interpreted language.
     fn batch_size(&self) -> usize {
         BATCH
     }
 
-    /// What the parts of the model take for each of `n` records. Moves and kernels are chosen by it.
+    /// The cost of the model's operations for each of `n` records, from which moves and kernels are
+    /// chosen.
     fn price(&self, n: usize) -> Price {
         let _ = n;
         Price::PLAIN
     }
 
-    /// The update of theta in two coupled chains, where the model has one. Without it the two
-    /// chains are updated with the same random numbers.
+    /// The coupled update of theta, if the model has one. Otherwise the two chains are updated with
+    /// common random numbers.
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {
         None
     }
 
-    /// The probabilities of the cells of a table with these axes, where the model gives them: then
-    /// the counts can be sampled without records.
+    /// The probabilities of the cells of a table with these axes, if the model has them: then the
+    /// counts can be sampled without records.
     fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
         let _ = axes;
         None
     }
 
-    /// The model as it was understood, where it was written as text.
+    /// The parsed model, if it was written as text.
     fn describe(&self) -> Option<String> {
         None
     }
 
-    /// The model as a function of standard noise, where it is one.
+    /// The model as a function of standard normal noise, if it is one.
     fn transport(&self) -> Option<&dyn Transport> {
         None
     }
 
-    /// The model's way of carrying records from one theta to another, where it has one and no
+    /// The model's map of records from one theta to another, if it has one and no
     /// [`transport`](Model::transport).
     fn carry(&self) -> Option<&dyn Carry> {
         None
     }
 }
 
-/// Where the one axis is cut, if there is one and it is that of a coordinate.
+/// The cut points of the only axis, if there is one and it is a coordinate.
 fn only_cuts(axes: &[Axis]) -> Option<Vec<f64>> {
     match axes {
         [axis] => axis.cuts.clone(),
@@ -181,14 +182,14 @@ fn only_cuts(axes: &[Axis]) -> Option<Vec<f64>> {
     }
 }
 
-/// A model that can say what records would have been at another theta.
+/// A model that can map records from one theta to another.
 ///
-/// Less than [`Transport`]: it need not name the noise that it holds.
+/// Less than [`Transport`]: the noise need not be explicit.
 pub trait Carry: Model {
-    /// The records that the noise of `records`, which follow the model at `theta`, gives at
-    /// `new_theta`. To carry them on to a third theta, or back, must give the same as to carry
-    /// them there at once; and records that follow the model at `theta` must follow it at
-    /// `new_theta`. theta is as a user reads it, and `new_theta` has a finite log prior density.
+    /// The records at `new_theta` with the same noise as `records`, which follow the model at
+    /// `theta`. The maps must compose: to a third theta, or back, in one step or in two. Records
+    /// that follow the model at `theta` must follow it at `new_theta`. theta is in the user's
+    /// parametrisation, and `new_theta` has a finite log prior density.
     fn carry_records(
         &self,
         theta: &[f64],
@@ -199,9 +200,9 @@ pub trait Carry: Model {
 }
 
 /// A model whose record is a function of theta and standard normal noise: smooth and one-to-one,
-/// unless a variable of it is discrete (see [`is_smooth`](Transport::is_smooth)).
+/// unless one of its variables is discrete (see [`is_smooth`](Transport::is_smooth)).
 pub trait Transport: Model {
-    /// theta without constraints, of the same length: logarithms of scales and the like.
+    /// The unconstrained theta, of the same length: logarithms of scales and the like.
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]);
 
     /// The inverse of [`unconstrain`](Transport::unconstrain).
@@ -210,8 +211,8 @@ pub trait Transport: Model {
     /// The log prior density with respect to the unconstrained theta, up to a constant.
     fn log_prior_free(&self, free: &[f64]) -> f64;
 
-    /// The gradient of [`log_prior_free`](Transport::log_prior_free): by differences, unless the
-    /// model knows better.
+    /// The gradient of [`log_prior_free`](Transport::log_prior_free). The default uses finite
+    /// differences.
     fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
         const STEP: f64 = 1e-4;
         let mut moved = free.to_vec();
@@ -224,47 +225,47 @@ pub trait Transport: Model {
         }
     }
 
-    /// The record as an affine function of its noise, x = shift + factor e, the factor lower
-    /// triangular and row after row. `false`, and nothing written, where it is none.
+    /// The record as an affine function of its noise, x = shift + factor e, with a lower triangular
+    /// factor, row by row. Returns `false`, and writes nothing, if it is not affine.
     fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {
         let _ = (theta, shift, factor);
         false
     }
 
-    /// How many records [`forward`](Transport::forward) is best asked for at a time: many, where
-    /// theta takes work before the first record.
+    /// The preferred number of records per call of [`forward`](Transport::forward): many if theta
+    /// needs preparation.
     fn rows_at_once(&self) -> usize {
         self.batch_size()
     }
 
-    /// How many standard normals make one record: D, unless a record has fewer degrees of
-    /// freedom than coordinates, as shares that sum to one do.
+    /// The number of standard normals per record: D, unless a record has fewer degrees of freedom
+    /// than coordinates, such as shares that sum to one.
     fn noise_dim(&self) -> usize {
         self.record_dim()
     }
 
-    /// Whether all of the noise of records that follow the model is standard normal. Where it is not,
-    /// theta moves with the records by a walk alone.
+    /// Whether all of the noise is standard normal. Otherwise theta and the records are moved
+    /// jointly by the random walk only.
     fn is_standard(&self) -> bool {
         true
     }
 
-    /// Whether a record is a smooth function of theta and of its noise. Where a variable of it is
-    /// discrete it jumps, as the quantile of Phi(e) does.
+    /// Whether a record is a smooth function of theta and of its noise. A discrete variable jumps,
+    /// as the quantile of Phi(e) does.
     fn is_smooth(&self) -> bool {
         true
     }
 
-    /// The records x = T(theta, e) of the noise e, both row after row.
+    /// The records x = T(theta, e) of the noise e, both row by row.
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome;
 
     /// The noise e with x = T(theta, e). If the records follow the model at theta, the noise is
     /// standard normal.
     fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome;
 
-    /// The noise of the records, drawn from its law given them: [`inverse`](Transport::inverse),
-    /// where it is one-to-one, and otherwise with the noise of a discrete variable drawn among
-    /// that which gives its value.
+    /// The noise of the records, drawn from its conditional given them:
+    /// [`inverse`](Transport::inverse) if the map is one-to-one; the noise of a discrete variable
+    /// is drawn from the interval that gives its value.
     fn draw_noise(
         &self,
         theta: &[f64],

@@ -11,12 +11,12 @@ use crate::interrupt;
 use crate::numeric::accept::is_below_exp_neg;
 use crate::rng::Rng;
 
-/// sigma2 ~ InverseGamma(shape, rate), with density proportional to
-/// sigma2^(-shape - 1) exp(-rate / sigma2), and beta given sigma2 ~ N(mean, sigma2 L^-T L^-1),
-/// where L is the Cholesky factor of the precision matrix of beta at sigma2 = 1.
+/// sigma2 ~ InverseGamma(shape, rate), with density proportional to sigma2^(-shape - 1) exp(-rate /
+/// sigma2), and beta given sigma2 ~ N(mean, sigma2 L^-T L^-1), where L is the Cholesky factor of
+/// the precision matrix of beta at sigma2 = 1.
 ///
-/// The number of coefficients is a type, so that for few of them nothing is allocated; `Dyn`
-/// stands for any number.
+/// The number of coefficients is a type, so that small sizes need no allocation; `Dyn` is any
+/// number.
 #[derive(Debug, Clone)]
 pub struct NormalInverseGamma<D: Dim = Dyn>
 where
@@ -93,8 +93,8 @@ pub(super) fn cholesky(
     })
 }
 
-/// A square of the factor's diagonal is what is left of an entry of the matrix when the others are
-/// subtracted. Refuses a matrix of which rounding leaves no digit there: the others would be noise.
+/// Rejects a matrix that is singular to working precision: a squared diagonal entry of the factor
+/// is a difference, and must retain some digits.
 fn check_digits(field: &str, matrix: &DMatrix<f64>, factor: &DMatrix<f64>) -> Result<(), Invalid> {
     for i in 0..matrix.nrows() {
         let left = factor[(i, i)].powi(2) / matrix[(i, i)];
@@ -119,7 +119,7 @@ where
     pub fn sample(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let q = self.mean.len();
         let precision = Gamma::new(self.shape, 1.0 / self.rate)?.sample(rng);
-        // A tiny shape gives zeros, where the variance is too large for a number.
+        // A tiny shape can underflow to zero, an infinite variance.
         theta[q] = 1.0 / precision.max(f64::MIN_POSITIVE);
         self.sample_coefficients(theta[q], &mut theta[..q], rng);
         Ok(())
@@ -185,18 +185,18 @@ where
             + self.log_density_free(&theta[..q], sigma2.ln())
     }
 
-    /// The part of the log density that depends on the precision matrix and the rate, but not on
+    /// The terms of the log density that depend on the precision matrix and the rate, but not on
     /// theta.
     fn log_constant(&self) -> f64 {
         let logs = (0..self.mean.len()).map(|i| self.factor[(i, i)].ln());
         logs.sum::<f64>() + self.shape * self.rate.ln()
     }
 
-    /// Draws theta from each of two laws, the same one as often as can be, by the rejection of
-    /// [`maximal`](crate::distribution::maximal). Returns whether it is the same.
+    /// Draws theta from a maximal coupling of two distributions, by the rejection of
+    /// [`maximal`](crate::distribution::maximal). Returns whether the two are equal.
     ///
-    /// All coordinates are coupled together. Taken one after the other, first the variance and then
-    /// the coefficients given it, the two are equal less often: on the regression example with
+    /// All coordinates are coupled jointly. Coupled one after the other, first the variance and
+    /// then the coefficients given it, the two are equal less often: on the regression example with
     /// n = 10 and epsilon = 30 SOMA then takes 90 iterations to meet instead of 81.
     pub(crate) fn sample_pair(
         laws: &[Self; 2],
@@ -209,7 +209,7 @@ where
         if shapes[0] != shapes[1] {
             constant += ln_gamma(shapes[0]) - ln_gamma(shapes[1]);
         }
-        // The log density of the second law less that of the first.
+        // The log density ratio of the second to the first distribution.
         let ratio = |theta: &[f64]| {
             let per_sigma2 = 1.0 / theta[q];
             let [a, b] = [0, 1].map(|l| laws[l].rate + 0.5 * laws[l].quadratic(&theta[..q]));
@@ -219,7 +219,7 @@ where
         };
         laws[0].sample(first, rng)?;
         let compared = ratio(first);
-        // The rejection below would not end.
+        // With NaN the rejection below would not end.
         if compared.is_nan() {
             return Err("the laws of theta in two chains cannot be compared".into());
         }

@@ -25,8 +25,8 @@ pub struct Normal {
 }
 
 impl Normal {
-    /// The model with prior mean `mean` worth `lambda` records, and shape and rate of the
-    /// variance's inverse gamma prior.
+    /// The model with prior mean `mean` worth `lambda` records, and the shape and rate of the
+    /// inverse gamma prior of the variance.
     pub fn new(mean: f64, lambda: f64, shape: f64, rate: f64) -> Result<Self, Invalid> {
         Ok(Normal {
             mean: finite("prior.mean", mean)?,
@@ -36,7 +36,7 @@ impl Normal {
         })
     }
 
-    /// The law of theta given records: what [`update`](Model::update) draws from.
+    /// The conditional of theta given records, from which [`update`](Model::update) draws.
     pub fn posterior(&self, records: &[f64]) -> NormalInverseGamma {
         self.posterior_sized(Dyn(1), records)
     }
@@ -46,15 +46,15 @@ impl Normal {
         DefaultAllocator: Allocator<D> + Allocator<D, D>,
     {
         let n = records.len() as f64;
-        // Distances from one of the records lose no digits where they are far from zero.
+        // Distances from one of the records: no cancellation far from zero.
         let origin = records.first().copied().unwrap_or(0.0);
         let mean = origin + records.iter().map(|x| x - origin).sum::<f64>() / n.max(1.0);
         let squares: f64 = records.iter().map(|x| (x - mean) * (x - mean)).sum();
         self.given(one, n, mean, squares)
     }
 
-    /// The posterior given n records with this mean and sum of squared distances from it; the
-    /// prior, if n = 0. `one` is the number of coefficients, as a type.
+    /// The conditional given n records with this mean and sum of squared deviations; the prior if n
+    /// = 0. `one` is the number of coefficients, as a type.
     fn given<D: Dim>(&self, one: D, n: f64, mean: f64, squares: f64) -> NormalInverseGamma<D>
     where
         DefaultAllocator: Allocator<D> + Allocator<D, D>,
@@ -134,9 +134,8 @@ impl Model for Normal {
         self.posterior_sized(Const::<1>, records).sample(theta, rng)
     }
 
-    /// A draw given a quarter of the records that the release is worth, with the mean that it
-    /// states, and the variance where it states one. Where it does not, the variance is the
-    /// prior's.
+    /// A draw given a quarter of the records that the release is worth, with the released mean and,
+    /// if released, the variance; otherwise the variance is the prior's.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let Some(moments) = release.query().moments(&release.plausible_means()) else {
             return self.sample_prior(theta, rng);
@@ -166,7 +165,7 @@ impl Model for Normal {
     }
 }
 
-/// x = mu + sigma e; theta is free as (mu, log sigma2).
+/// x = mu + sigma e; the unconstrained theta is (mu, log sigma2).
 impl Transport for Normal {
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
         free[0] = theta[0];

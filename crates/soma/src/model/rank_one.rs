@@ -1,13 +1,13 @@
-//! Precision matrices that are a diagonal less a rank-one matrix.
+//! Precision matrices that are a diagonal minus a rank-one matrix.
 
 use nalgebra::{DMatrix, DVector};
 
-/// A = diag(own) - c v v', positive definite, factored as A = L diag(pivots) L', where
-/// L_ij = v_i slopes_j below the diagonal.
+/// A = diag(own) - c v v', positive definite, factored as A = L diag(pivots) L', where L_ij = v_i
+/// slopes_j below the diagonal.
 ///
-/// So a factor is three vectors instead of a triangle (Gill, Golub, Murray and Saunders 1974,
-/// method C1, begun from the identity). It costs O(d), and so does a system of equations: a dense
-/// factorisation costs O(d^3), which is seconds for 2,000 shares.
+/// The factor is three vectors instead of a triangle (Gill, Golub, Murray and Saunders 1974, method
+/// C1, starting from the identity). Factoring and solving cost O(d); a dense factorisation costs
+/// O(d^3), which is seconds for 2,000 shares.
 #[derive(Debug, Clone)]
 pub(super) struct RankOne {
     v: Vec<f64>,
@@ -68,7 +68,7 @@ impl RankOne {
         })
     }
 
-    /// Column j of F'^-1: normals with precision A are standard normals times these.
+    /// Column j of F'^-1: normals with precision A are these columns times standard normals.
     pub(super) fn direction(&self, j: usize) -> DVector<f64> {
         let mut x = DVector::zeros(self.size());
         x[j] = 1.0 / self.pivots[j].sqrt();
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Against dense algebra, near the edge of being definite too.
+    /// Compared with dense algebra, also for nearly singular matrices.
     #[test]
     fn it_is_the_dense_factor() {
         for (size, share) in [(1, 0.5), (2, 0.999), (7, 0.9), (40, 0.99999), (5, -3.0)] {

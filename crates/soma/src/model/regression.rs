@@ -16,11 +16,11 @@ use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
 
-/// A record is (x1, ..., xp, y) with x ~ N(m, Sigma), m and Sigma known, and
-/// y ~ N(beta0 + beta1 x1 + ... + betap xp, sigma2). theta is (beta0, ..., betap, sigma2), with a
-/// conjugate normal-inverse-gamma prior, so that its update is an exact draw.
+/// A record is (x1, ..., xp, y) with x ~ N(m, Sigma), m and Sigma known, and y ~ N(beta0 + beta1 x1
+/// + ... + betap xp, sigma2). theta is (beta0, ..., betap, sigma2), with a conjugate
+/// normal-inverse-gamma prior, so its update is an exact draw.
 ///
-/// The update is given the records as imputed, before any query clamps them.
+/// The update uses the imputed records before clamping.
 #[derive(Debug, Clone)]
 pub struct Regression {
     prior: NormalInverseGamma,
@@ -28,15 +28,15 @@ pub struct Regression {
     centred_prior: NormalInverseGamma,
     prior_precision: DMatrix<f64>,
     centre: Vec<f64>,
-    /// The Cholesky factor of Sigma and its inverse, row after row.
+    /// The Cholesky factor of Sigma and its inverse, row by row.
     factor: Vec<f64>,
     inverse_factor: Vec<f64>,
     log_determinant: f64,
 }
 
 impl Regression {
-    /// The model with predictors of mean `centre` and covariance `covariance` (the identity, if
-    /// there is none), and a prior of 1 + p coefficients and the variance.
+    /// The model with predictors of mean `centre` and covariance `covariance` (the identity if
+    /// `None`), and a prior of 1 + p coefficients and the variance.
     pub fn new(
         centre: Vec<f64>,
         covariance: Option<DMatrix<f64>>,
@@ -102,12 +102,12 @@ impl Regression {
         NormalInverseGamma::sample_pair(&laws, theta, rng).map(|_| ())
     }
 
-    /// beta'm: what the slopes, the second and following of `theta`, add to the intercept.
+    /// beta'm: the contribution of the slopes, `theta[1..]`, to the intercept at m.
     fn at_centre(&self, theta: &[f64]) -> f64 {
         theta[1..].iter().zip(&self.centre).map(|(beta, m)| beta * m).sum()
     }
 
-    /// [`Model::log_ratios`], unrolled where `p` is known.
+    /// [`Model::log_ratios`], unrolled if `p` is known.
     #[inline(always)]
     fn ratios(&self, p: usize, from: &[f64], to: &[f64], records: &[f64], ratios: &mut [f64]) {
         let (from, to) = (&from[..p + 2], &to[..p + 2]);
@@ -123,8 +123,8 @@ impl Regression {
         }
     }
 
-    /// Makes records out of standard normals, in place. With `p` known where it is called, the
-    /// compiler unrolls the inner loops.
+    /// Transforms standard normals to records, in place. If `p` is known at the call, the compiler
+    /// unrolls the inner loops.
     #[inline(always)]
     fn transform(&self, p: usize, theta: &[f64], rows: &mut [f64]) {
         let (centre, factor) = (&self.centre[..p], &self.factor[..p * p]);
@@ -152,7 +152,7 @@ impl Regression {
         }
     }
 
-    /// Makes standard normals out of records: the inverse of [`transform`](Self::transform).
+    /// Transforms records to standard normals: the inverse of [`transform`](Self::transform).
     #[inline(always)]
     fn whiten(&self, p: usize, theta: &[f64], rows: &mut [f64]) {
         let (centre, inverse) = (&self.centre[..p], &self.inverse_factor[..p * p]);
@@ -228,7 +228,7 @@ impl Model for Regression {
                 + (p + 1) as f64 * log_two_pi))
     }
 
-    /// The predictors have the same law at every theta: they stay.
+    /// The distribution of the predictors does not depend on theta: they are kept.
     fn redraw(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
         let p = self.centre.len();
         let sigma = theta[p + 1].sqrt();
@@ -259,8 +259,8 @@ impl Model for Regression {
         }
     }
 
-    /// A draw given a quarter of the records that the release is worth, with the moments that it
-    /// states: the noisy normal equations, made sane by the prior and by the known law of the
+    /// A draw given a quarter of the records that the release is worth, with the released moments:
+    /// the noisy normal equations, regularised by the prior and the known distribution of the
     /// predictors.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let moments = release.query().moments(&release.plausible_means());
@@ -305,9 +305,9 @@ impl Model for Regression {
     }
 }
 
-/// x = m + C e_x with C the Cholesky factor of Sigma, y = beta0 + beta'x + sigma e_y; theta is
-/// free as (beta0 + beta'm, beta, log sigma2), the intercept at m being nearly independent of the
-/// slopes however far m is from zero.
+/// x = m + C e_x with C the Cholesky factor of Sigma, y = beta0 + beta'x + sigma e_y. The
+/// unconstrained theta is (beta0 + beta'm, beta, log sigma2): the intercept at m is nearly
+/// independent of the slopes for every m.
 impl Transport for Regression {
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
         free.copy_from_slice(theta);

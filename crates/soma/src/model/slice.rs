@@ -11,22 +11,22 @@ use crate::rng::Rng;
 /// The widest interval, in widths: a power of two up to 2^11.
 const WIDEST: u64 = 1 << 10;
 
-/// The most points that are refused before the move is given up. Each shrinks the interval, by a
-/// half on average, so that what is left after so many is nothing.
+/// The largest number of rejected points before the move ends without a change. Each shrinks the
+/// interval, by a half on average, so that it is negligible by then.
 const TRIES: usize = 500;
 
-/// One slice move along a line on which the present point is at 0: how far to go, and the log
-/// density there. `log_density` is known up to a constant and is `current` at 0; `width` is about
-/// the width of the bulk of the density, and affects the cost only.
+/// One slice move along a line with the current point at 0: the step, and the log density there.
+/// `log_density` is unnormalised, and equals `current` at 0; `width` is about the width of the bulk
+/// of the density, and affects the cost only.
 ///
-/// Leaves the density invariant: the interval around 0 is stepped out from a random place until
-/// both ends are below the level, or until it has [`WIDEST`] widths, and shrunk towards 0 by the
-/// points that are refused (Neal 2003, sections 4.1 and 4.2). The steps that are allowed are split
-/// at random between the two sides, before any is made. So the interval is as likely to come from
-/// any point of the slice inside it as from 0, which is what invariance needs.
+/// Leaves the density invariant: the interval around 0 is stepped out from a random position until
+/// both ends are below the level, or until it has [`WIDEST`] widths, and shrunk towards 0 at
+/// rejected points (Neal 2003, sections 4.1 and 4.2). The allowed steps are divided at random
+/// between the two sides in advance. So the interval is equally likely from any point of the slice
+/// inside it, as invariance requires.
 ///
-/// To give up after [`TRIES`] points, and stay, is exact too: the same refused points lead from the
-/// new point back to the old with the same density, for each number of them.
+/// Stopping after [`TRIES`] points without a change is exact too: the same rejected points lead
+/// from the new point back to the old with the same density, for each number of them.
 ///
 /// Costs at most `WIDEST + TRIES` densities, and usually about six.
 pub(super) fn slice_move(
@@ -41,7 +41,8 @@ pub(super) fn slice_move(
     }
     let drop: f64 = rng.sample(Exp1);
     let level = current - drop;
-    // One word for both: a uniform number has the upper 53 bits, and the lower ones are independent.
+    // One word for both: the upper 53 bits are a uniform number, and the lower ones are
+    // independent.
     let bits = rng.next_u64();
     let place = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
     let below = bits % WIDEST;
@@ -82,8 +83,8 @@ mod tests {
     use crate::model::testing::{assert_follows, normal_cdf};
     use crate::rng;
 
-    /// Densities that no interval is wide enough for, or whose value at 0 is not what it is taken
-    /// for, cost a bounded number of evaluations.
+    /// Densities with unbounded slices, or with a wrong value at 0, cost a bounded number of
+    /// evaluations.
     #[test]
     fn every_move_ends() {
         let mut rng = rng::stream(1, 0);
@@ -111,8 +112,8 @@ mod tests {
         assert!(slice_move(f64::NAN, 1.0, |_| 0.0, &mut rng).is_err());
     }
 
-    /// A normal stays one, also where the widest interval is narrower than the slice: started from
-    /// exact draws, moved, and compared with the law. The limit bites at the smaller widths.
+    /// A normal distribution is invariant, also if the widest interval is narrower than the slice:
+    /// exact draws are moved and compared. The limit is active at the smaller widths.
     #[test]
     fn moves_leave_a_normal_invariant() {
         let mut rng = rng::stream(2, 0);
@@ -130,8 +131,8 @@ mod tests {
         }
     }
 
-    /// Detailed balance where the limit bites: on [0, 4) with density 2 on the first unit, a pair
-    /// of regions exchanges as much mass one way as the other.
+    /// Detailed balance if the limit is active: on [0, 4) with density 2 on the first unit, the
+    /// flows between two regions are equal.
     #[test]
     fn mass_goes_to_and_fro_alike() {
         let mut rng = rng::stream(3, 0);

@@ -1,4 +1,4 @@
-//! A model of slots, each of which holds a record or nothing.
+//! A model of slots, each with a record or empty.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use crate::error::{Invalid, Outcome};
 use crate::release::Release;
 use crate::rng::Rng;
 
-/// A model of slots: the first number of a slot says whether it holds a record (1) or nothing (0),
-/// with probability `share`; the others are a record drawn from the model, which counts only if the
-/// slot holds it. What a slot holds does not depend on theta.
+/// A model of slots: the first number of a slot is 1 (occupied) with probability `share`, and 0
+/// (empty) otherwise; the others are a record drawn from the model, which counts only if the slot
+/// is occupied. Occupancy does not depend on theta.
 ///
-/// The record of an empty slot is a draw of the model at theta, of which the release knows nothing.
-/// It lets theta move together with all records; an update of theta given the records leaves it out,
-/// and draws it anew afterwards ([`refresh_unseen`](Model::refresh_unseen)).
+/// The record of an empty slot is a draw from the model at theta, of which the release is
+/// independent. It allows joint moves of theta and all records. An update of theta given the
+/// records leaves it out, and redraws it afterwards ([`refresh_unseen`](Model::refresh_unseen)).
 #[derive(Debug)]
 pub(crate) struct Slots {
     inner: Arc<dyn Model>,
     share: f64,
-    /// The release as if the number of records were the likely one.
+    /// The release with the likely number of records.
     likely: Release,
 }
 
 impl Slots {
-    /// Slots of `inner`, for a release about a number of records that is not public.
+    /// Slots of `inner`, for a release with an unknown number of records.
     pub(crate) fn new(inner: Arc<dyn Model>, share: f64, likely: Release) -> Self {
         Slots { inner, share, likely }
     }
 
-    /// The contents of slots, one after the other.
+    /// The records of the selected slots, concatenated.
     fn contents(&self, slots: &[f64], is_wanted: impl Fn(f64) -> bool) -> Vec<f64> {
         let rows = slots.chunks_exact(self.record_dim()).filter(|slot| is_wanted(slot[0]));
         rows.flat_map(|slot| slot[1..].iter().copied()).collect()
     }
 
-    /// Puts contents into those slots that are wanted, in turn.
+    /// Writes records to the selected slots, in turn.
     fn put(&self, slots: &mut [f64], contents: &[f64], is_wanted: impl Fn(f64) -> bool) {
         let d = self.record_dim();
         let rows = slots.chunks_exact_mut(d).filter(|slot| is_wanted(slot[0]));
@@ -156,8 +156,7 @@ impl Carry for Slots {
     }
 }
 
-/// The model without constraints is the inner one's; what a slot holds is part of its noise, and
-/// stays.
+/// The unconstrained theta is the inner model's. Occupancy is part of the noise, and is fixed.
 impl Transport for Slots {
     fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
         if let Some(inner) = self.inner.transport() {
@@ -225,7 +224,7 @@ impl Transport for Slots {
 }
 
 impl Slots {
-    /// Puts what each slot holds, and the noise of its record, into rows of noise.
+    /// Writes the occupancy of each slot and the noise of its record to rows of noise.
     fn put_noise(&self, records: &[f64], own: &[f64], noise: &mut [f64]) {
         let m = self.noise_dim();
         let slots = records.chunks_exact(self.record_dim());

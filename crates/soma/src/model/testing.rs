@@ -1,4 +1,4 @@
-//! What the tests of models have in common.
+//! Shared by the tests of models.
 
 use statrs::function::erf::erfc;
 
@@ -52,9 +52,9 @@ pub fn assert_follows(what: &str, values: &mut [f64], cdf: impl Fn(f64) -> f64) 
     assert!(distance * n.sqrt() < 2.23, "{what}: distance {distance} of {n} values");
 }
 
-/// Fails if `draws` do not have the density exp(`log_density`), known up to a constant, on the
-/// whole space. For such draws x and any shift c, E exp(log p(x + c) - log p(x)) = 1: tried along
-/// each coordinate, both ways, at half a standard deviation.
+/// Fails if `draws` do not have the unnormalised density exp(`log_density`) on the whole space. For
+/// such draws x and any shift c, E exp(log p(x + c) - log p(x)) = 1: tested along each coordinate,
+/// in both directions, at half a standard deviation.
 pub fn assert_density(what: &str, draws: &[Vec<f64>], log_density: impl Fn(&[f64]) -> f64) {
     let n = draws.len() as f64;
     for c in 0..draws[0].len() {
@@ -131,8 +131,8 @@ fn log_likelihood(model: &dyn Model, theta: &[f64], records: &[f64]) -> f64 {
     records.chunks_exact(model.record_dim()).map(|x| model.log_density(theta, x).unwrap()).sum()
 }
 
-/// Fails if the free prior is not the prior with the Jacobian of `constrain`, which is taken to
-/// act on each coordinate by itself, at `thetas`.
+/// Fails if the unconstrained prior is not the prior with the Jacobian of `constrain`, which must
+/// act on each coordinate separately, at `thetas`.
 pub fn assert_jacobian(model: &dyn Transport, thetas: &[Vec<f64>]) {
     let constants: Vec<f64> = thetas
         .iter()
@@ -170,8 +170,8 @@ pub fn assert_jacobian(model: &dyn Transport, thetas: &[Vec<f64>]) {
     }
 }
 
-/// Fails if `inverse` does not undo `forward`, or does not make standard normals of records that
-/// follow the model at theta.
+/// Fails if `inverse` does not invert `forward`, or does not map records at theta to standard
+/// normals.
 pub fn assert_transport(model: &dyn Transport, theta: &[f64], rng: &mut Rng) {
     let (d, n) = (model.noise_dim(), 4000);
     let mut records = vec![0.0; n * model.record_dim()];
@@ -194,8 +194,8 @@ pub fn assert_transport(model: &dyn Transport, theta: &[f64], rng: &mut Rng) {
     }
 }
 
-/// Fails if records proposed at theta do not give log densities as far from those at the theta
-/// `other` as they should: E exp(log f(x | other) - log f(x | theta)) = 1.
+/// Fails if records proposed at theta do not satisfy E exp(log f(x | other) - log f(x | theta)) =
+/// 1.
 pub fn assert_proposals(model: &dyn Model, theta: &[f64], other: &[f64]) {
     let mut rng = stream(13, 0);
     let mut records = vec![0.0; 50_000 * model.record_dim()];
@@ -209,8 +209,8 @@ pub fn assert_proposals(model: &dyn Model, theta: &[f64], other: &[f64]) {
     assert_mean("proposals", &ratios, 1.0);
 }
 
-/// Fails if the first values are not those that were pinned, up to the last bits of the
-/// platform's elementary functions.
+/// Fails if the first values are not the pinned ones, up to the last bits of the platform's
+/// elementary functions.
 pub fn assert_pinned(values: &[f64], pinned: &[f64]) {
     assert!(
         values.len() == pinned.len()
@@ -232,7 +232,7 @@ pub fn first_draws(model: &dyn Model, theta: &[f64]) -> Vec<f64> {
     [prior, records, updated].concat()
 }
 
-/// Starts chains from `release` and fails if one starts at a theta that is not allowed.
+/// Draws initial values for `release` and fails if one is not a valid theta.
 pub fn starts(model: &dyn Model, release: &crate::release::Release) -> Vec<Vec<f64>> {
     let mut rng = stream(14, 0);
     (0..200)
@@ -245,8 +245,8 @@ pub fn starts(model: &dyn Model, release: &crate::release::Release) -> Vec<Vec<f
         .collect()
 }
 
-/// Fails if in updates of two chains, each given its own records, either does not follow prior
-/// times density; or if chains that are equal and have equal records part.
+/// Fails if in coupled updates, each given its own records, either chain does not follow prior
+/// times density; or if equal chains with equal records do not stay equal.
 pub fn assert_coupled_update(model: &dyn Transport, start: &[f64], records: [&[f64]; 2]) {
     let coupled = model.coupled().expect("a model with a coupled update");
     let mut rng = stream(17, 0);

@@ -15,15 +15,14 @@ use crate::interrupt;
 use crate::numeric::workspace::run;
 use crate::rng::{self, Rng};
 
-/// A model that the texts of its parameters and of its record describe (`docs/language.md`).
+/// A model described by the text of its parameters and of its record (`docs/language.md`).
 ///
-/// theta given the records is moved by Newton proposals and by slice sampling along unconstrained
-/// parameters, which are exact and need no tuning. theta with the records: a record is a function
-/// of theta and standard normal noise, in jumps where a variable of it is discrete, and all theta
-/// updates apply.
+/// theta given the records is updated by Newton proposals and by slice sampling along unconstrained
+/// parameters, which are exact and need no tuning. A record is a function of theta and standard
+/// normal noise, with jumps if a variable is discrete, so all joint theta updates apply.
 pub struct Text {
     text: soma_language::Model,
-    /// About how wide the prior of each unconstrained parameter is.
+    /// The approximate width of the prior of each unconstrained parameter.
     widths: Vec<f64>,
 }
 
@@ -33,24 +32,24 @@ impl Debug for Text {
     }
 }
 
-/// Prior draws from which the widths are found.
+/// Prior draws from which the widths are estimated.
 const DRAWS: usize = 101;
 
-/// Rounds of slice moves in an update of a model without Newton proposals.
+/// Rounds of slice moves per update of a model without Newton proposals.
 const ROUNDS: usize = 2;
 
-/// About how many densities a slice move takes. One is about a quarter of a Newton proposal.
+/// Density evaluations per slice move. One costs about a quarter of a Newton proposal.
 const SLICE_DENSITIES: f64 = 6.0;
 
-/// Newton proposals in an update.
+/// Newton proposals per update.
 const PROPOSALS: usize = 2;
 
-/// Up to as many records theta given them may be far from normal, and a round of slice moves is
-/// cheap; with more, one move along a coordinate at random.
+/// Up to this number of records, theta given them may be far from normal, and each update has a
+/// round of slice moves, which is cheap; with more, one move along a random coordinate.
 const FEW_RECORDS: usize = 64;
 
 impl Text {
-    /// The model of two texts and the constants that they name.
+    /// The model of two texts and their constants.
     pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
         let text = soma_language::Model::new(parameters, record, data)?;
         let widths = widths(&text);
@@ -81,7 +80,7 @@ impl Text {
         };
         let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
         let mut current = log_density(free);
-        // A parameter that was rounded to the end of its support has no slice to move in.
+        // A parameter rounded to the boundary of its support has density zero.
         if !current.is_finite() {
             return Ok(());
         }
@@ -104,7 +103,7 @@ impl Text {
     }
 }
 
-/// The middle half of prior draws of each unconstrained parameter, as wide as it is.
+/// The interquartile range of prior draws of each unconstrained parameter.
 fn widths(text: &soma_language::Model) -> Vec<f64> {
     let p = text.theta_dim();
     let (mut theta, mut free, mut rng) = (vec![0.0; p], vec![0.0; p], rng::stream(0, 0));
@@ -139,7 +138,12 @@ impl Model for Text {
 
     fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
         run(|workspace| self.text.check_theta(theta, workspace)).map_err(|found| {
-            Invalid::new(found.parameter, "is none of the model", found.given, found.allowed)
+            Invalid::new(
+                found.parameter,
+                "is outside the support of the prior",
+                found.given,
+                found.allowed,
+            )
         })
     }
 
@@ -260,7 +264,7 @@ impl Transport for Text {
         if !Text::is_smooth(self) {
             return Err("a discrete variable of the record has no noise of its own".into());
         }
-        // Nothing is drawn where all variables are continuous.
+        // Nothing is drawn if all variables are continuous.
         self.draw_noise(theta, records, noise, &mut rng::stream(0, 0))
     }
 

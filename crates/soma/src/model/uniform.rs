@@ -1,4 +1,4 @@
-//! Records anywhere in a box.
+//! Uniform records in a box.
 
 use rand::RngExt;
 
@@ -7,8 +7,8 @@ use crate::error::{Invalid, Outcome, interval};
 use crate::release::Release;
 use crate::rng::Rng;
 
-/// Each coordinate of a record is uniform on a range of its own. There is no parameter: the
-/// records themselves are the answer.
+/// Each coordinate of a record is uniform on its own range. There are no parameters: the records
+/// are the unknowns.
 #[derive(Debug, Clone)]
 pub struct Uniform {
     ranges: Vec<(f64, f64)>,

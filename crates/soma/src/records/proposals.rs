@@ -158,7 +158,7 @@ fn not_a_number(query: &dyn Query, records: &[f64], statistics: &[f64]) -> Inval
         "query",
         format!("a statistic of a {} query is not a number", query.kind()),
         format!("the record {:?}", record.take(1).next().unwrap_or_default()),
-        "records and statistics that are numbers: see whether the prior lets parameters grow \
+        "records and statistics that are numbers: check whether the prior lets parameters grow \
          without limit",
     )
 }

@@ -1,16 +1,16 @@
-//! An error in a spec, with its place in the text.
+//! An error in a spec, with its position in the text.
 
 use std::ops::Range;
 
 use crate::error::Invalid;
 
-/// A spec that cannot be used: where in the text, and why.
+/// An invalid spec: the position in the text and the reason.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("line {line}: {invalid}")]
 pub struct SpecError {
-    /// Which field, what was given, what is allowed.
+    /// The field, the given value and the allowed values.
     pub invalid: Invalid,
-    /// The place in the text, in bytes.
+    /// The position in the text, in bytes.
     pub span: Range<usize>,
     /// The line of the text, from 1.
     pub line: usize,

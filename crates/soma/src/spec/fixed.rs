@@ -1,4 +1,4 @@
-//! Parameters that are held fixed, and what is then drawn of the records.
+//! Fixed parameters, and the summaries of the records that are then drawn.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::value::{Table, Value};
 use crate::chain::{Problem, Summary};
 use crate::error::{Invalid, listed};
 
-/// The problem with what the table `[model]` says of `fixed` and `summaries`.
+/// Applies `fixed` and `summaries` of the table `[model]` to the problem.
 pub(super) fn apply(table: &Table, problem: Problem) -> Result<Problem, Invalid> {
     let names = problem.model().parameters();
     let fixed = table.get("fixed").map(|fixed| read_fixed(&fixed, &names)).transpose()?;
@@ -28,7 +28,7 @@ pub(super) fn apply(table: &Table, problem: Problem) -> Result<Problem, Invalid>
     }
 }
 
-/// What is drawn of the records where nothing else is asked for.
+/// The default summaries of the records.
 const DEFAULT: [Summary; 5] = [
     Summary::Mean,
     Summary::Sd,
@@ -51,7 +51,7 @@ fn read_summaries(value: &Value) -> Result<Vec<Summary>, Invalid> {
     let allowed = "a list such as [\"mean\", \"sd\", 0.25, 0.5], each once";
     let items = value.list(allowed)?;
     if items.is_empty() {
-        return Err(Invalid::new(value.path(), "there would be nothing to draw", "[]", allowed));
+        return Err(Invalid::new(value.path(), "must not be empty", "[]", allowed));
     }
     let mut all: Vec<Summary> = Vec::new();
     let mut seen = HashSet::new();
@@ -64,7 +64,7 @@ fn read_summaries(value: &Value) -> Result<Vec<Summary>, Invalid> {
             Summary::Quantile(p) => ("quantile", (p + 0.0).to_bits()),
         };
         if !seen.insert(key) {
-            return Err(Invalid::new(item.path(), "is there already", "it again", allowed));
+            return Err(Invalid::new(item.path(), "is given twice", "a duplicate", allowed));
         }
         all.push(summary);
     }

@@ -3,11 +3,11 @@
 use super::value::Table;
 use crate::error::Invalid;
 
-/// The format that this program reads. It grows only if a spec that was valid would come to mean
-/// something else: new keys do not change it.
+/// The format that this version reads. It changes only if a valid spec would change its meaning;
+/// new keys do not change it.
 pub const FORMAT: u64 = 1;
 
-/// Refuses a spec of a format that did not exist when this program was written.
+/// Rejects a spec of a newer format.
 pub(super) fn check(root: &Table) -> Result<(), Invalid> {
     let Some(value) = root.get("format") else { return Ok(()) };
     match value.whole(1..=u64::MAX)? {

@@ -1,4 +1,5 @@
-//! Parts whose published values are not one for each statistic: ratios, variances, quantiles.
+//! Parts whose published values do not correspond to statistics one by one: ratios, variances,
+//! quantiles.
 
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ fn joint(
     values: &[f64],
 ) -> Result<Part, Invalid> {
     if let Some(statistic) = table.get("statistic") {
-        let problem = "this law says itself what was computed";
+        let problem = "this mechanism determines the statistic";
         return Err(Invalid::new(statistic.path(), problem, "both", "leave the statistic out"));
     }
     Part::joint(query, law, values.to_vec()).map_err(|invalid| {

@@ -1,4 +1,4 @@
-//! The table `mechanism = { kind = ..., ... }` of a part: the law of what was published.
+//! The table `mechanism = { kind = ..., ... }` of a part: the noise of the published values.
 
 use super::release::Common;
 use super::value::{Table, Value};
@@ -6,7 +6,7 @@ use crate::error::{Invalid, positive};
 use crate::release::mechanism::{Budget, GaussianRule, Noise, Publishing, scale_of_variance};
 use crate::release::{Aggregate, Mechanism, Query};
 
-/// What a scale can follow from.
+/// The keys that can determine a scale.
 pub(super) const SOURCES: [&str; 4] = ["epsilon", "rho", "scale", "variance"];
 
 /// The other keys.
@@ -22,10 +22,10 @@ const OTHERS: [&str; 9] = [
     "threshold",
 ];
 
-/// What stands in the place of a value that was not shown.
+/// The placeholder for a suppressed value.
 const SUPPRESSED: &str = "suppressed";
 
-/// The published values. One that was suppressed is the threshold of the mechanism.
+/// The published values. A suppressed one is replaced by the threshold of the mechanism.
 pub(super) fn values(values: &Value, mechanism: &Table) -> Result<Vec<f64>, Invalid> {
     let threshold = mechanism.get("threshold").map(|value| value.number()).transpose()?;
     let read = |value: &Value| {
@@ -55,7 +55,7 @@ pub(super) fn values(values: &Value, mechanism: &Table) -> Result<Vec<f64>, Inva
     values.list(allowed)?.iter().map(read).collect()
 }
 
-/// The noise, its scale and what was done to the noisy values.
+/// The noise, its scale and the post-processing.
 pub(super) fn read(
     table: &Table,
     query: &dyn Query,
@@ -70,7 +70,7 @@ pub(super) fn read(
     mechanism.map_err(|invalid| invalid.under(table.path()))
 }
 
-/// The noise with the scale that follows from the one source that is given.
+/// The noise with the scale from its one source.
 fn scaled(
     table: &Table,
     noise: Noise,

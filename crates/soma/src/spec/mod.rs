@@ -1,9 +1,9 @@
-//! A problem and how to run it, as text that a user writes.
+//! A spec: a problem and the settings of its run, as text written by a user.
 //!
 //! A spec is TOML with the tables `[release]`, `[model]`, `[sampler]` and `[output]`; a file with
-//! `[release]` alone is what a curator publishes. Reading is pure: text in, values or an error
-//! with its place in the text out. To add a query or a model, add a line to the list in `query.rs`
-//! or `model.rs`, and a function that reads its keys.
+//! `[release]` alone is what a curator publishes. Reading is pure: it takes a text and returns
+//! values, or an error with its position in the text. To add a query or a model, add a line to the
+//! list in `query.rs` or `model.rs`, and a function that reads its keys.
 
 mod error;
 mod fixed;
@@ -41,14 +41,14 @@ use release::Queries;
 pub use value::choices;
 use value::{Table, locate};
 
-/// All that a spec says.
+/// The contents of a spec.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The release and the model.
     pub problem: Problem,
-    /// How to run it, as far as the spec says so.
+    /// The settings of the run that the spec gives.
     pub sampler: Sampler,
-    /// What is stored beside the draws.
+    /// What is stored in addition to the draws.
     pub output: Output,
 }
 
@@ -95,7 +95,7 @@ impl Spec {
         })
     }
 
-    /// The settings of the run, with defaults for what the spec leaves out.
+    /// The settings of the run, with defaults for missing ones.
     pub fn settings(&self) -> Result<Settings, Invalid> {
         let settings = self.sampler.settings(self.problem.release().n())?;
         settings.check(&self.problem).map_err(|invalid| invalid.under("sampler"))?;
@@ -103,13 +103,13 @@ impl Spec {
     }
 }
 
-/// Whether two texts say the same, whatever their comments and their layout.
+/// Whether two texts are equal as TOML, ignoring comments and layout.
 pub fn same(one: &str, other: &str) -> bool {
     let read = |text: &str| text.parse::<toml::Table>().ok();
     one == other || read(one).is_some_and(|table| read(other) == Some(table))
 }
 
-/// Whether a text holds a table `[release]` and nothing else, as a curator publishes it.
+/// Whether a text has a table `[release]` and nothing else, as a curator publishes it.
 pub fn is_release(text: &str) -> bool {
     let keys = DeTable::parse(text).map(|root| {
         let names = root.get_ref().keys().map(|key| key.get_ref().to_string());
@@ -122,13 +122,13 @@ pub fn is_release(text: &str) -> bool {
 }
 
 impl Release {
-    /// Reads the table `[release]` of a text: of what a curator published, or of a spec.
+    /// Reads the table `[release]` of a text: a curator's file, or a spec.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, |root| read_release(root, &Queries::default()))
     }
 
-    /// Reads the table `[release]` of a text, all but the query, which is one that no text can
-    /// name.
+    /// Reads the table `[release]` of a text without its query, which is given, since no text can
+    /// name it.
     pub fn parse_for(text: &str, query: Arc<dyn Query>) -> Result<Self, SpecError> {
         let queries = Queries { own: Some(query), text: None };
         with_place(text, |root| read_release(root, &queries))
@@ -136,7 +136,7 @@ impl Release {
 }
 
 impl Sampler {
-    /// Reads the table `[sampler]` of a text, if it is there.
+    /// Reads the table `[sampler]` of a text, if present.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         with_place(text, read_sampler)
     }
@@ -152,7 +152,7 @@ fn release_table<'a>(root: &Table<'a>) -> Result<Table<'a>, Invalid> {
     root.need("release", example)?.table(example)
 }
 
-/// The problem with the quantities of `[derived]`.
+/// Adds the quantities of `[derived]` to the problem.
 fn derived(root: &Table, problem: Problem) -> Result<Problem, Invalid> {
     let Some(value) = root.get("derived") else { return Ok(problem) };
     let table = value.table("lines such as difference = \"p[b] - p[a]\"")?;
@@ -175,7 +175,7 @@ fn read_sampler(root: &Table) -> Result<Sampler, Invalid> {
     }
 }
 
-/// Parses `text`, and gives the errors of `read` their place in it.
+/// Parses `text`, and adds the position to the errors of `read`.
 fn with_place<T>(
     text: &str,
     read: impl FnOnce(&Table) -> Result<T, Invalid>,

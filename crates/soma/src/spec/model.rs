@@ -1,4 +1,4 @@
-//! The table `[model]`: how a record is drawn, and what was believed of its parameters.
+//! The table `[model]`: the model of a record and the prior of its parameters.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::release::query::Cells;
 /// Reads a model, for a release.
 type Read = fn(&Table, &Release) -> Result<Arc<dyn Model>, Invalid>;
 
-/// Each kind of model with the keys that it takes and how it is read.
+/// Each kind of model with its keys and its reader.
 const MODELS: &[(&str, &[&str], Read)] = &[
     ("normal", &["prior"], normal),
     ("regression", &["prior", "predictors"], regression),
@@ -45,7 +45,7 @@ pub(super) fn with_text(table: &Table, text: Text, release: Release) -> Result<P
     fixed::apply(table, Problem::new(release, Arc::new(text))?)
 }
 
-/// The error with the way out for those whose model is not in the list.
+/// Adds to the error that users can write their own model.
 fn or_own(invalid: Invalid) -> Invalid {
     if invalid.allowed.ends_with('?') {
         return invalid;
@@ -59,7 +59,7 @@ fn or_own(invalid: Invalid) -> Invalid {
     }
 }
 
-/// A model in the list's type, with errors below the model's table.
+/// Boxes a model, and prefixes its errors with the table.
 fn boxed<M: Model + 'static>(
     table: &Table,
     model: Result<M, Invalid>,
@@ -163,7 +163,7 @@ fn uniform(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> 
     boxed(table, Uniform::new(range))
 }
 
-/// `count` gamma priors: with one shape and rate for all, or one for each.
+/// `count` gamma priors: one shape and rate for all, or one for each.
 fn gammas(table: &Table, count: usize) -> Result<Vec<GammaPrior>, Invalid> {
     let prior = Prior::of(table, "gamma", &["shape", "rate"])?;
     let (shapes, rates) = (prior.numbers("shape", count)?, prior.numbers("rate", count)?);

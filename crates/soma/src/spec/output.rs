@@ -1,12 +1,12 @@
-//! The table `[output]`: what is stored beside the draws.
+//! The table `[output]`: what is stored in addition to the draws.
 
 use super::value::Table;
 use crate::error::Invalid;
 
-/// What is stored beside the draws.
+/// What is stored in addition to the draws.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Of how many draws one has its imputed records stored; nothing is stored without it.
+    /// The thinning interval of stored records; `None` if they are not stored.
     pub records_thin: Option<u64>,
 }
 

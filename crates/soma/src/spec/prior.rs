@@ -5,14 +5,14 @@ use nalgebra::DMatrix;
 use super::value::{Table, Value};
 use crate::error::{Invalid, listed};
 
-/// A prior as a spec gives it. Where all parameters are fixed it may be left out, since then
-/// nothing depends on it; every key then has a value of no consequence.
+/// A prior as given by a spec. It may be omitted if all parameters are fixed, since nothing then
+/// depends on it; every key then has an arbitrary value.
 pub(super) struct Prior<'a> {
     table: Option<Table<'a>>,
 }
 
 impl<'a> Prior<'a> {
-    /// The prior of the table `[model]`, which must be of this kind and have these keys.
+    /// The prior of the table `[model]`, which must have this kind and these keys.
     pub(super) fn of(
         model: &Table<'a>,
         kind: &'static str,
@@ -35,7 +35,7 @@ impl<'a> Prior<'a> {
         self.table.as_ref().map_or(Ok(1.0), |table| table.need(key, "a number")?.number())
     }
 
-    /// `count` numbers at `key`: given one by one, or as one number for all.
+    /// `count` numbers at `key`: a list, or one number for all.
     pub(super) fn numbers(&self, key: &str, count: usize) -> Result<Vec<f64>, Invalid> {
         let Some(table) = &self.table else { return Ok(vec![1.0; count]) };
         let value = table.need(key, "a number, or one for each parameter")?;

@@ -9,10 +9,10 @@ use crate::release::query::{
     Categories, Count, CrossTable, Gram, Histogram, LogSum, Mean, MomentSums,
 };
 
-/// Reads a query, for a release of so many values.
+/// Reads a query, for a release with the given number of values.
 type Read = fn(&Table, usize) -> Result<Arc<dyn Query>, Invalid>;
 
-/// Each kind of query with the keys that it takes and how it is read.
+/// Each kind of query with its keys and its reader.
 const QUERIES: &[(&str, &[&str], Read)] = &[
     ("mean", &["clamp"], mean),
     ("gram", &["clamp", "predictors"], gram),
@@ -24,7 +24,7 @@ const QUERIES: &[(&str, &[&str], Read)] = &[
     ("table", &["axes", "margin"], cross_table),
 ];
 
-/// The most predictors of a Gram query, whose values grow as the square of it, and the most bins
+/// The largest number of predictors of a Gram query, whose values grow quadratically, and of bins
 /// along one coordinate of a histogram.
 const MOST: u64 = 10_000;
 
@@ -37,7 +37,7 @@ pub(super) fn read(table: &Table, values: usize) -> Result<Arc<dyn Query>, Inval
     read(table, values)
 }
 
-/// A query in the list's type, with errors below the query's table.
+/// Boxes a query, and prefixes its errors with the table.
 fn boxed<Q: Query + 'static>(
     table: &Table,
     query: Result<Q, Invalid>,
@@ -87,7 +87,7 @@ fn log_sum(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
 fn histogram(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
     if let Some(edges) = table.get("edges") {
         if let Some(stray) = table.get("range").or(table.get("bins")) {
-            let problem = "the edges say all";
+            let problem = "edges already determine the bins";
             let allowed = "edges alone, or range and bins";
             return Err(Invalid::new(stray.path(), problem, "both", allowed));
         }
@@ -129,12 +129,12 @@ fn categories(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
     boxed(table, query)
 }
 
-/// Of records of one number, until the other parts say how long a record is.
+/// A count of records of one number, until the other parts determine the length of a record.
 fn count(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
     boxed(table, Ok(Count::new(1)))
 }
 
-/// All products up to a `degree`, or those of a list of `powers`.
+/// All products up to a `degree`, or a list of `powers`.
 fn moments(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
     let clamp = match ranges(&table.need("clamp", RANGES)?)? {
         Ranges::One(range) => vec![range],
@@ -161,8 +161,8 @@ fn moments(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
     boxed(table, query)
 }
 
-/// `axes = [2, 3]`, or the labels of each axis; `margin = [0]` for the axes that were kept, all of
-/// them without it.
+/// `axes = [2, 3]`, or the labels of each axis; `margin = [0]` for the axes of the released margin,
+/// by default all.
 fn cross_table(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
     let example = "[[\"a\", \"b\"], [\"x\", \"y\"]], the labels of each axis; or [2, 2]";
     let axes = table.need("axes", example)?.list(example)?;
@@ -183,7 +183,7 @@ fn cross_table(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
 
 const RANGES: &str = "[low, high], or a list with one such range for each coordinate";
 
-/// Ranges, as a user gives them.
+/// Ranges as given by a user.
 pub(super) enum Ranges {
     /// One, for every coordinate.
     One((f64, f64)),

@@ -1,4 +1,4 @@
-//! The table `[release]`: what was published, in one part or in several.
+//! The table `[release]`: one published part, or several.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::model;
 use crate::release::mechanism::Neighbours;
 use crate::release::{Aggregate, Part, Query, Release};
 
-/// The keys of a part, which stand in `[release]` itself where there is one part only.
+/// The keys of a part, which are in `[release]` itself if there is only one.
 const PART_KEYS: [&str; 5] = ["statistic", "values", "query", "statistics", "mechanism"];
 
-/// Where queries come from that a spec does not name.
+/// Queries that a spec cannot name.
 #[derive(Clone, Default)]
 pub(super) struct Queries<'a> {
-    /// The query of a release of one part, where it is one that no text can name.
+    /// The query of a release of one part, if no text can name it.
     pub(super) own: Option<Arc<dyn Query>>,
-    /// The model whose variables statistics as text name.
+    /// The model with the variables of statistics as text.
     pub(super) text: Option<&'a model::Text>,
 }
 
-/// What all parts have in common.
+/// The keys common to all parts.
 pub(super) struct Common {
     pub(super) n: usize,
     pub(super) neighbours: Neighbours,
@@ -112,7 +112,7 @@ fn several(
     Ok(parts)
 }
 
-/// A count is about records of any length: that of the other parts.
+/// Sets the record length of counts, which is that of the other parts.
 fn with_record_length(parts: Vec<Part>) -> Vec<Part> {
     let length = |part: &Part| match part.query().for_any_record(1) {
         None => Some(part.query().record_dim()),
@@ -146,7 +146,7 @@ fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Inval
     Part::new(query, mechanism, aggregate, values).map_err(|invalid| invalid.under(table.path()))
 }
 
-/// The query of a part with so many values.
+/// The query of a part with the given number of values.
 pub(super) fn query_of(
     table: &Table,
     values: usize,

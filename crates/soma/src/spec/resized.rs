@@ -2,9 +2,9 @@
 
 use toml::{Table, Value};
 
-/// The text of a spec with `n` in the place of the n of its release, and sums in proportion; the
-/// text as it is, where it has none. For [calibration](crate::calibration), where the released
-/// values do not matter but must be ones that n records can have.
+/// The text of a spec with the number of records replaced by `n`, and sums in proportion; unchanged
+/// if it has none. For [calibration](crate::calibration), where the released values do not matter
+/// but must be possible for n records.
 pub fn with_n(text: &str, n: u64) -> String {
     let Ok(mut table) = text.parse::<Table>() else { return text.into() };
     let Some(Value::Table(release)) = table.get_mut("release") else { return text.into() };

@@ -1,20 +1,20 @@
-//! The table `[sampler]`: how the run is made.
+//! The table `[sampler]`: the settings of the run.
 
 use super::value::{Table, choices};
 use crate::chain::{MovesChoice, Settings};
 use crate::error::Invalid;
 use crate::kernel::{KernelChoice, KernelOptions, Subset};
 
-/// What a spec, or a command line, says of a run. What is left out comes from elsewhere.
+/// The settings of a run from a spec or a command line; missing ones have defaults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sampler {
     /// The name of the kernel.
     pub kernel: Option<&'static str>,
     /// The size of the subset, for the kernel `soma-subset`.
     pub subset: Option<usize>,
-    /// Which records are in the subset, for the kernel `soma-subset`.
+    /// How the subset is chosen, for the kernel `soma-subset`.
     pub order: Option<Subset>,
-    /// How theta is moved.
+    /// The theta updates.
     pub moves: Option<MovesChoice>,
     /// The number of chains.
     pub chains: Option<usize>,
@@ -22,7 +22,7 @@ pub struct Sampler {
     pub warmup: Option<u64>,
     /// Draws kept of each chain.
     pub draws: Option<u64>,
-    /// One iteration in so many is kept.
+    /// The thinning interval: one iteration in this many is kept.
     pub thin: Option<u64>,
     /// The seed.
     pub seed: Option<u64>,
@@ -45,7 +45,7 @@ impl From<&Settings> for Sampler {
     }
 }
 
-/// The most chains: a guard against slips of the keyboard.
+/// The largest number of chains: a guard against typing errors.
 pub const MOST_CHAINS: u64 = 10_000;
 
 impl Sampler {
@@ -70,10 +70,10 @@ impl Sampler {
         })
     }
 
-    /// This, with what `other` says in its place.
+    /// These settings, overridden by those of `other`.
     pub fn overridden_by(self, other: Sampler) -> Sampler {
         let kernel = other.kernel.or(self.kernel);
-        // Options belong to the kernel that was named beside them.
+        // Options belong to the kernel that was named with them.
         let is_another = other.kernel.is_some() && other.kernel != self.kernel;
         let mine = if is_another { Sampler::default() } else { self };
         Sampler {
@@ -89,7 +89,7 @@ impl Sampler {
         }
     }
 
-    /// The settings of a run on `n` records, with defaults for what was left out.
+    /// The settings of a run on `n` records, with defaults for missing ones.
     pub fn settings(self, n: usize) -> Result<Settings, Invalid> {
         let default = Settings::default();
         Ok(Settings {
@@ -132,7 +132,7 @@ impl Sampler {
 mod tests {
     use super::*;
 
-    /// A kernel named again keeps its options; another one does not take them over.
+    /// A kernel named again keeps its options; another one does not inherit them.
     #[test]
     fn options_stay_with_their_kernel() {
         let spec = Sampler { kernel: Some("soma-blocks"), subset: Some(8), ..Sampler::default() };
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(chosen(spec.overridden_by(named("sys-imwg"))), KernelChoice::SysImwg);
         let subset = KernelChoice::SomaSubset { size: 16, subset: Subset::Random };
         assert_eq!(chosen(spec.overridden_by(named("soma-subset"))), subset);
-        // What a run was begun with is what it is resumed with.
+        // A run is resumed with the settings that it began with.
         let begun = Sampler::from(&spec.settings(20).unwrap());
         assert_eq!(chosen(begun.overridden_by(named("soma-blocks"))), blocks);
     }

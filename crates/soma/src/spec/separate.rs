@@ -7,13 +7,13 @@ use toml::de::{DeTable, DeValue};
 use super::{SpecError, is_release};
 use crate::error::Invalid;
 
-/// The file that a spec names in the place of the table `[release]`, if it does.
+/// The file that a spec names instead of the table `[release]`, if any.
 pub fn release_file(text: &str) -> Option<String> {
     place(text).map(|(_, file)| file)
 }
 
-/// The spec with the release that it names put into it. `published` is the text of that file, which
-/// must hold the table `[release]` and nothing else.
+/// The spec with the named release inserted. `published` is the text of that file, which must have
+/// the table `[release]` and nothing else.
 ///
 /// ```
 /// let spec = "release = \"published.toml\"\n[model]\nkind = \"normal\"\n";
@@ -32,12 +32,12 @@ pub fn with_release(text: &str, published: &str) -> Result<String, SpecError> {
         );
         return Err(SpecError::new(text, range, invalid));
     }
-    // The key goes; the table stands at the end, where it takes up no key of another.
+    // The key is removed and the table appended, where it cannot capture keys of another table.
     let without = format!("{}{}", &text[..range.start], &text[range.end..]);
     Ok(format!("{}\n\n{}", without.trim_end(), published.trim_start()))
 }
 
-/// Where `release = "..."` stands, and the file that it names.
+/// The position of `release = "..."`, and the file that it names.
 fn place(text: &str) -> Option<(Range<usize>, String)> {
     let root = DeTable::parse(text).ok()?;
     let (key, value) = root.get_ref().iter().find(|(key, _)| key.get_ref() == "release")?;

@@ -1,19 +1,18 @@
-//! The key `n` of `[release]`: the number of records, public or not.
+//! The key `n` of `[release]`: the number of records, public or unknown.
 
 use super::value::Value;
 use crate::error::Invalid;
 use crate::release::{SizePrior, Total};
 
-/// The most records of a spec: more do not fit in memory anywhere.
+/// The largest number of records of a spec, which would not fit in memory.
 const MOST_RECORDS: u64 = 1_000_000_000;
 
-/// What a spec says of n.
+/// The value of n in a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Size {
     /// It is public.
     Public(usize),
-    /// It is confidential, with this prior; and how many slots there are for imputed records, where
-    /// the user says so.
+    /// It is unknown, with this prior; and the number of slots for imputed records, if given.
     Unknown { prior: SizePrior, slots: Option<usize> },
 }
 

@@ -13,7 +13,7 @@ use crate::release::{Query, query};
 /// The keys of a model as text.
 pub(super) const KEYS: [&str; 3] = ["parameters", "record", "data"];
 
-/// The model of a table that has a text, if it has one.
+/// The model of a table, if it is written as text.
 pub(super) fn model(table: &Table) -> Result<Option<model::Text>, Invalid> {
     if KEYS.iter().all(|key| table.get(key).is_none()) {
         return Ok(None);
@@ -36,14 +36,14 @@ pub(super) fn model(table: &Table) -> Result<Option<model::Text>, Invalid> {
     model.map(Some).map_err(|mistakes| invalid(&mistakes).under(table.path()))
 }
 
-/// The query of `statistics`, where the table has them.
+/// The query of `statistics`, if the table has them.
 pub(super) fn query(
     table: &Table,
     model: Option<&model::Text>,
 ) -> Result<Option<Arc<dyn Query>>, Invalid> {
     let Some(statistics) = table.get("statistics") else { return Ok(None) };
     if let Some(query) = table.get("query") {
-        let problem = "the statistics say all";
+        let problem = "the statistics already determine the query";
         return Err(Invalid::new(query.path(), problem, "both", "statistics alone, or query"));
     }
     let texts = statistics.texts()?;
@@ -60,7 +60,7 @@ pub(super) fn query(
     Ok(Some(Arc::new(query)))
 }
 
-/// The first mistake, with its place in the text.
+/// The first error, with its position in the text.
 fn invalid(Mistakes(mistakes): &Mistakes) -> Invalid {
     let Some(first) = mistakes.first() else {
         return Invalid::new("record", "cannot be read", "the text", "see docs/language.md");

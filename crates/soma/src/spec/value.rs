@@ -1,6 +1,6 @@
-//! Reading fields out of TOML, with errors that name the field.
+//! Reading fields of TOML, with errors that name the field.
 //!
-//! The errors carry the path of a field, such as `release.values[2]`; [`locate`] finds the place
+//! The errors have the path of a field, such as `release.values[2]`; [`locate`] finds the position
 //! of a path in the text.
 
 use std::collections::HashSet;
@@ -11,14 +11,14 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Invalid, listed, shortened};
 
-/// A table and where it stands.
+/// A table and its path.
 #[derive(Clone)]
 pub(super) struct Table<'a> {
     path: String,
     entries: &'a DeTable<'a>,
 }
 
-/// A value and where it stands.
+/// A value and its path.
 #[derive(Clone)]
 pub(super) struct Value<'a> {
     path: String,
@@ -31,12 +31,12 @@ impl<'a> Table<'a> {
         Table { path: String::new(), entries }
     }
 
-    /// Where the table stands.
+    /// The path of the table.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Where the field `key` of this table stands.
+    /// The path of the field `key` of this table.
     pub(super) fn field(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_string() } else { format!("{}.{key}", self.path) }
     }
@@ -61,13 +61,13 @@ impl<'a> Table<'a> {
         self.entries.keys().map(|key| key.get_ref().as_ref())
     }
 
-    /// The value of `key`, if it is there.
+    /// The value of `key`, if present.
     pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
         let value = self.entries.get(key)?.get_ref();
         Some(Value { path: self.field(key), value })
     }
 
-    /// The value of `key`, which must be there; `allowed` says what it would be.
+    /// The value of `key`, which is required; `allowed` describes it.
     pub(super) fn need(&self, key: &str, allowed: &str) -> Result<Value<'a>, Invalid> {
         self.get(key).ok_or_else(|| {
             Invalid::new(self.field(key), "is missing", "nothing", format!("{key} = {allowed}"))
@@ -104,7 +104,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Where the value stands.
+    /// The path of the value.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
@@ -232,7 +232,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Two numbers, as `[low, high]`; whether they are in order is for the one who uses them.
+    /// Two numbers, as `[low, high]`; the caller checks their order.
     pub(super) fn pair(&self) -> Result<(f64, f64), Invalid> {
         let allowed = "two numbers [low, high] with low < high";
         let items = self.list(allowed)?;
@@ -247,7 +247,7 @@ fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text))
 }
 
-/// What things are called elsewhere.
+/// Synonyms of names.
 const SYNONYMS: &[(&str, &str)] = &[
     ("geometric", "discrete-laplace"),
     ("two-sided-geometric", "discrete-laplace"),
@@ -258,7 +258,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("linear", "regression"),
 ];
 
-/// The allowed names, and the one that `given` seems to be a misspelling of, or another word for.
+/// The allowed names, and the one that `given` may be a misspelling or a synonym of.
 pub fn choices(given: &str, names: &[&str]) -> String {
     match names {
         [] => "nothing here".to_string(),
@@ -270,14 +270,14 @@ pub fn choices(given: &str, names: &[&str]) -> String {
     }
 }
 
-/// The name that `given` is another word for, or else most like. A word with another inside, such
-/// as lognormal, is no misspelling of that.
+/// The name that `given` is a synonym of, or else the most similar one. A word that contains
+/// another, such as lognormal, is not a misspelling of it.
 fn meant<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let lower = given.to_lowercase().replace([' ', '_'], "-");
     let synonyms = SYNONYMS.iter().filter(|(word, _)| *word == lower).map(|(_, name)| *name);
     let another = synonyms.filter_map(|name| names.iter().find(|known| **known == name)).next();
     let inside = |name: &str| lower.len() > name.len() + 1 && lower.contains(name);
-    // lognormal is like log-linear by its first letters, but not in most of the others.
+    // lognormal resembles log-linear in its first letters only.
     let near = |name: &str| {
         let edits = strsim::levenshtein(&lower, name);
         2 * edits <= lower.len().max(name.len()) || name.starts_with(&lower)
@@ -288,8 +288,8 @@ fn meant<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     another.or(like.map(|(_, name)| name)).copied()
 }
 
-/// The place in the text of the field at `path`: of key and value, or of the key alone where the
-/// value is a table; of the nearest table around it where there is no such field.
+/// The position in the text of the field at `path`: of key and value, or of the key alone if the
+/// value is a table; of the nearest enclosing table if there is no such field.
 pub(super) fn locate(root: &Spanned<DeTable<'_>>, path: &str) -> Range<usize> {
     let mut place = 0..0;
     let mut entries = root.get_ref();

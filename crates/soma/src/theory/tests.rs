@@ -1,4 +1,4 @@
-//! The bounds against the matrices of the proofs, and against simulation.
+//! The bounds compared with the matrices of the proofs and with simulation.
 
 use super::*;
 use crate::rng::{Rng, stream};
@@ -95,7 +95,7 @@ impl Pair {
         f64::min(1.0, total / (total + self.current[chain] - self.weights[chain][i]))
     }
 
-    /// The probabilities that the distance falls and that it grows.
+    /// The probabilities that the distance decreases and that it increases.
     fn contraction_and_expansion(&self) -> (f64, f64) {
         let n = self.weights[0].len();
         let share = |c: usize, i: usize| self.weights[c][i] / self.weights[c].iter().sum::<f64>();
@@ -125,7 +125,7 @@ impl Pair {
                 if apart_i && apart_j {
                     falls += probability * a.min(b);
                 }
-                // What each chain's acceptance alone and both together do to the distance.
+                // The effect on the distance of an acceptance by one chain only, and by both.
                 let only_first = if apart_i { 0.0 } else { (a - b).max(0.0) };
                 let only_second = if apart_j { 0.0 } else { (b - a).max(0.0) };
                 let both = if !apart_i && !apart_j && i != j { a.min(b) } else { 0.0 };
@@ -169,8 +169,8 @@ fn coupled_moves_keep_to_the_bounds() {
     assert!(largest_share > 0.5, "the bound is not even half reached: {largest_share}");
 }
 
-/// Half of the records at each end of the range, the released value such that one chain would
-/// replace those at 0 and the other those at 1.
+/// Half of the records at each end of the range, with a released value such that one chain replaces
+/// those at 0 and the other those at 1.
 #[test]
 fn the_printed_bound_on_expansion_fails() {
     let (n, epsilon) = (20, 5f64.ln());
@@ -185,7 +185,7 @@ fn the_printed_bound_on_expansion_fails() {
     assert!(grows > printed && grows <= right);
 }
 
-/// All vertices of the convex problem, by counts: the closed form over j is their maximum.
+/// All vertices of the convex problem, by counts: their maximum is the closed form over j.
 #[test]
 fn expansion_is_the_largest_over_all_extreme_weights() {
     for (n, d) in

@@ -1,21 +1,22 @@
-//! How a record between 0 and 1 is stored, however near it is to either.
+//! The stored form of a record between 0 and 1, accurate near both edges.
 //!
 //! The density of Beta(a, b) uses log x and log(1 - x), and a small b puts records nearer to 1 than
-//! numbers are: at b = 0.02 half of them are within 2^-53 of it. Were they all stored as the largest
-//! number below 1, no record would tell a smaller b from this one. So a record whose distance from
-//! an edge is less than NEAREST is stored beyond that edge, by its depth
+//! floating point resolves: at b = 0.02 half of them are within 2^-53 of it. If all were stored as
+//! the largest number below 1, no record could distinguish smaller values of b. So a record whose
+//! distance from an edge is less than NEAREST is stored beyond that edge, by its depth
 //!
 //! > d = log(NEAREST / distance),
 //!
 //! as -d UNIT at 0 and as 1 + d UNIT at 1. A query reads such a record as the edge, to 4e-9. The
-//! depth is kept to 0.03 at 1, where its standard deviation is 1 / b, and in full at 0.
+//! depth has a resolution of 0.03 at 1, where its standard deviation is 1 / b, and full precision
+//! at 0.
 
 use std::f64::consts::LN_2;
 
 use crate::model::dirichlet_conditional::log_sum;
 
-/// What is known of one edge: the least distance from it that a number between 0 and 1 can have,
-/// its logarithm, and the unit of depths.
+/// The constants of one edge: the smallest distance from it of a number between 0 and 1, its
+/// logarithm, and the unit of depths.
 struct Edge {
     nearest: f64,
     log_nearest: f64,
@@ -34,25 +35,25 @@ const AT_1: Edge = Edge {
     unit: f64::EPSILON * (1u64 << 5) as f64,
 };
 
-/// The largest depth. Records of shapes from 1e-4 up, the least that the quantiles of a beta are
-/// tabulated for, pass it once in 10^20 draws.
+/// The largest depth. For shapes from 1e-4 up, the smallest with tabulated quantiles, a record
+/// exceeds it with probability 1e-20.
 const DEEPEST: f64 = (1u64 << 19) as f64;
 
 impl Edge {
-    /// The depth of a record that is stored so far beyond the edge, if it is at all.
+    /// The depth of a record stored at this distance beyond the edge; 0 if inside.
     #[inline]
     fn depth(&self, beyond: f64) -> f64 {
         beyond.max(0.0) / self.unit
     }
 
-    /// How far beyond the edge a record is stored whose distance has this logarithm.
+    /// The distance beyond the edge at which a record with this log distance is stored.
     #[inline]
     fn beyond(&self, log_distance: f64) -> f64 {
         self.unit * (self.log_nearest - log_distance).clamp(0.0, DEEPEST)
     }
 }
 
-/// Whether `stored` is a record.
+/// Whether `stored` is a valid record.
 pub(super) fn is_one(stored: f64) -> bool {
     (-AT_0.unit * DEEPEST..=1.0 + AT_1.unit * DEEPEST).contains(&stored)
 }
@@ -102,8 +103,8 @@ pub(super) fn log_sums(records: &[f64]) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// Logits come back, from far below 0 to far above: to the spacing of numbers where x is near 1,
-    /// and to half the spacing of depths beyond.
+    /// Logits make the round trip, from far below 0 to far above: to the floating point spacing
+    /// near 1, and to half the resolution of depths beyond.
     #[test]
     fn logits_come_back() {
         for step in -5000..=5000 {
@@ -124,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Beyond what a number between 0 and 1 can hold, depths are kept.
+    /// Depths are preserved beyond the resolution of numbers between 0 and 1.
     #[test]
     fn depths_are_kept() {
         for logit_there in [40.0, 100.5, 3e3, 5e5] {
@@ -147,7 +148,7 @@ mod tests {
         }
     }
 
-    /// A query sees the edge.
+    /// A query reads the edge.
     #[test]
     fn stored_records_are_near_the_edge() {
         assert!(of_logit(-1e9).abs() < 1e-280 && (of_logit(1e9) - 1.0).abs() < 4e-9);

@@ -39,7 +39,7 @@ fn updates_leave_prior_times_density_invariant() {
     }
 }
 
-/// Two alphas given four records, against quadrature.
+/// Two alphas given four records, compared with quadrature.
 #[test]
 fn update_has_the_moments_of_quadrature() {
     let model = model(2);
@@ -94,7 +94,7 @@ fn updates_mix() {
             let (mean, error) = mean_and_error(&column);
             let variance = column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 4000.0;
             let per_update = variance / (error * error) / 4000.0;
-            // 50 batches: the estimate itself is good to a fifth.
+            // With 50 batches the estimate has a relative error of a fifth.
             assert!(per_update > 0.5, "{theta:?}, n = {n}, alpha{}: {per_update}", c + 1);
         }
     }
@@ -138,7 +138,7 @@ fn transport_is_one_to_one_and_gives_standard_noise() {
     }
 }
 
-/// Noise far out comes back from shares that are nearly 0 or nearly 1.
+/// Extreme noise makes the round trip through shares near 0 or 1.
 #[test]
 fn extreme_noise_comes_back() {
     let alphas: [f64; 5] = [0.05, 0.5, 3.0, 40.0, 500.0];
@@ -150,7 +150,7 @@ fn extreme_noise_comes_back() {
                     for f in noises {
                         let (mut record, mut back) = ([0.0; 3], [0.0; 2]);
                         model(3).forward(&[a, b, c], &[e, f], &mut record).unwrap();
-                        // Two far-out stages can leave a share that is no number.
+                        // Two extreme stages can underflow a share.
                         if record.contains(&f64::MIN_POSITIVE) {
                             continue;
                         }
@@ -205,8 +205,8 @@ fn bad_input_is_refused() {
     assert_eq!(model(2).check_theta(&[1.0, 0.0]).unwrap_err().field, "alpha2");
 }
 
-/// Priors so sharp that the slice is thousands of intervals away from the start of a chain: an
-/// update costs what it costs elsewhere, and a chain finds the mode in a few of them.
+/// Priors so sharp that the slice is thousands of intervals away from the start: an update has the
+/// usual cost, and a chain finds the mode in a few of them.
 #[test]
 fn updates_under_extreme_priors_end() {
     for (shape, rate) in [(1e12, 1.0), (1e12, 1e12), (1e-6, 1e-6), (1e300, 1.0), (1.0, 1e300)] {
@@ -214,7 +214,7 @@ fn updates_under_extreme_priors_end() {
         let mut rng = stream(9, 0);
         let mut theta = vec![1e6, 2.0, 0.5];
         for _ in 0..20 {
-            // Where there is no finite density an error is as good as an end.
+            // An error is acceptable if there is no finite density.
             if model.update(&mut theta, &[0.2, 0.3, 0.5], &mut rng).is_err() {
                 break;
             }

@@ -1,9 +1,9 @@
-//! The conjugate update of regression, with predictors measured from their known mean.
+//! The conjugate update of regression, with predictors centred at their known mean.
 //!
-//! Of predictors whose mean m is far from zero beside their spread, the intercept at zero says
-//! hardly more than -beta'm, and sums of squares are m^2 to all their digits. So all is computed
-//! for the intercept at m, alpha = beta0 + beta'm, which changes nothing but the rounding: the map
-//! between (beta0, beta) and (alpha, beta) is linear with determinant 1.
+//! If the mean m of the predictors is far from zero compared with their standard deviation, the
+//! intercept at zero is nearly -beta'm, and sums of squares lose their digits to m^2. So the update
+//! is for the intercept at m, alpha = beta0 + beta'm, which changes nothing but the rounding: the
+//! map between (beta0, beta) and (alpha, beta) is linear with determinant 1.
 
 use nalgebra::allocator::Allocator;
 use nalgebra::{Cholesky, Const, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
@@ -11,8 +11,8 @@ use nalgebra::{Cholesky, Const, DefaultAllocator, Dim, Dyn, OMatrix, OVector};
 use super::{NormalInverseGamma, Regression};
 use crate::error::Outcome;
 
-/// Sums over n records of predictors less their mean and responses less `origin`: the lower
-/// triangle of X'X, and X'y.
+/// Sums over n records of centred predictors and of responses minus `origin`: the lower triangle of
+/// X'X, and X'y.
 pub(super) struct Sums<D: Dim>
 where
     DefaultAllocator: Allocator<D> + Allocator<D, D>,
@@ -23,19 +23,20 @@ where
     pub(super) cross: OVector<f64, D>,
 }
 
-/// The law with the intercept at `centre` in the place of that at zero.
+/// The distribution with the intercept at `centre` instead of zero.
 pub(super) fn centred(law: &NormalInverseGamma, centre: &[f64]) -> NormalInverseGamma {
     let mut law = law.clone();
     for (j, m) in centre.iter().enumerate() {
         law.mean[0] += m * law.mean[1 + j];
-        // (beta0, beta) = T (alpha, beta) has the precision T'LL'T, and T'L is triangular, too.
+        // (beta0, beta) = T (alpha, beta) has the precision T'LL'T, and T'L is triangular too.
         law.factor[(1 + j, 0)] -= m * law.factor[(0, 0)];
     }
     law
 }
 
 impl Regression {
-    /// The law of theta given records: what [`update`](crate::model::Model::update) draws from.
+    /// The conditional of theta given records, from which [`update`](crate::model::Model::update)
+    /// draws.
     pub fn posterior(&self, records: &[f64]) -> Outcome<NormalInverseGamma> {
         self.posterior_sized(Dyn(self.centre.len() + 1), records)
     }
@@ -78,9 +79,9 @@ impl Regression {
         self.conjugate(q, Sums { n, origin, gram, cross }, squares)
     }
 
-    /// The posterior given sums over the records, and the sum of squared residuals at given alpha
-    /// and coefficients (the first of which is not to be read). A sum of squares that is computed
-    /// from the residuals themselves cannot come out negative, as y'y - beta' X'X beta can.
+    /// The conditional given sums over the records and the sum of squared residuals at given alpha
+    /// and coefficients (whose first entry is unused). A sum of squares computed from residuals
+    /// cannot be negative, as y'y - beta' X'X beta can.
     pub(super) fn conjugate<D: Dim>(
         &self,
         q: D,
@@ -93,7 +94,7 @@ impl Regression {
         let size = q.value();
         let Sums { n, origin, mut gram, mut cross } = sums;
         let (prior, precision0) = (&self.centred_prior, self.prior_precision.as_slice());
-        // Coefficients are solved for less (origin, 0, ..., 0).
+        // Solves for the coefficients minus (origin, 0, ..., 0).
         let gap = |j: usize| if j == 0 { prior.mean[0] - origin } else { prior.mean[j] };
         for j in 0..size {
             for i in 0..size {
@@ -103,7 +104,7 @@ impl Regression {
         }
         let precision = Cholesky::new(gram).ok_or(
             "the records are too far apart, or from the mean of the predictors, for sums of their \
-             squares: see whether the scale of the predictors is stated rightly",
+             squares: check the scale of the predictors",
         )?;
         precision.solve_mut(&mut cross);
         let mut mean = cross;

@@ -12,7 +12,7 @@ fn paper() -> Regression {
     Regression::new(vec![0.9, -1.17], None, prior).unwrap()
 }
 
-/// p predictors, nothing round.
+/// p predictors, with generic values.
 fn general(p: usize) -> Regression {
     let covariance =
         DMatrix::from_fn(
@@ -63,8 +63,8 @@ fn updates_follow_prior_times_density() {
     }
 }
 
-/// Predictors far from zero beside their spread give the slope and the residuals of those around it:
-/// under a prior that says nothing of the intercept the two problems are the same.
+/// Predictors far from zero give the same slope and residuals as centred ones: under a vague prior
+/// of the intercept the two problems are equivalent.
 #[test]
 fn predictors_far_from_zero_lose_no_digits() {
     let law = |centre: f64| {

@@ -1,4 +1,4 @@
-//! theta given the records by a proposal that is nearly their law.
+//! Metropolis-Hastings updates of theta given the records by Newton proposals.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 use rand::RngExt;
@@ -11,14 +11,14 @@ use crate::numeric::cholesky;
 use crate::numeric::workspace::run;
 use crate::rng::Rng;
 
-/// The log density of the unconstrained theta at a point, and the Student law that its first two
-/// derivatives suggest: around the point of a Newton step, with the curvature for a precision.
+/// The log density of the unconstrained theta at a point, and a Student proposal from its first two
+/// derivatives: centred at a Newton step, with the curvature as precision.
 ///
-/// Metropolis-Hastings with this proposal (Qi and Minka 2002) is exact: the law is a function of
-/// the point it is made at and of the records, which stay, and the ratio has the densities of both
-/// ways. With many records theta given them is nearly normal, the law is nearly the same at every
-/// point, and a proposal is nearly an independent draw. Costs one pass over the records with first
-/// and second derivatives.
+/// Metropolis-Hastings with this proposal (Qi and Minka 2002) is exact: the proposal is a function
+/// of the current point and of the records, which are fixed, and the ratio has the proposal
+/// densities of both directions. With many records the conditional of theta is nearly normal, the
+/// proposal is nearly the same at every point, and so nearly an independent draw. Costs one pass
+/// over the records with first and second derivatives.
 pub(super) struct Point {
     pub free: Vec<f64>,
     pub log_density: f64,
@@ -27,15 +27,14 @@ pub(super) struct Point {
     factor: Vec<f64>,
 }
 
-/// The degrees of freedom of the law: tails that the posterior's do not outweigh.
+/// The degrees of freedom: tails heavier than the posterior's.
 const FREEDOM: f64 = 8.0;
 
-/// Directions in which the log density is not concave, or flat, count as curved at least this
-/// share of the steepest.
+/// The smallest curvature relative to the largest; smaller and negative ones are raised to it.
 const FLATTEST: f64 = 1e-8;
 
 impl Point {
-    /// `None` where the density or its derivatives do not exist.
+    /// `None` if the density or its derivatives do not exist.
     pub fn new(model: &Model, free: Vec<f64>, records: &[f64]) -> Option<Self> {
         let p = free.len();
         let mut slopes = vec![0.0; p + p * (p + 1) / 2];
@@ -69,7 +68,7 @@ impl Point {
         Ok(step)
     }
 
-    /// The log density of the law at a point, up to a constant.
+    /// The unnormalised log density of the proposal at a point.
     fn log_law(&self, free: &[f64]) -> f64 {
         let p = free.len();
         let gap: Vec<f64> = free.iter().zip(&self.centre).map(|(x, centre)| x - centre).collect();
@@ -80,7 +79,7 @@ impl Point {
             - 0.5 * (FREEDOM + p as f64) * (square / FREEDOM).ln_1p()
     }
 
-    /// One proposal from here: the point after it.
+    /// One Metropolis-Hastings step. Returns the new point.
     pub fn step(self, model: &Model, records: &[f64], rng: &mut Rng) -> Outcome<Self> {
         let Some(there) = Point::new(model, self.draw(rng)?, records) else { return Ok(self) };
         let ratio = there.log_density + there.log_law(&self.free)
@@ -90,8 +89,8 @@ impl Point {
     }
 }
 
-/// The lower Cholesky factor of a symmetric matrix, made positive definite where it is not: with
-/// the absolute values of its eigenvalues.
+/// The lower Cholesky factor of a symmetric matrix; if it is not positive definite, with the
+/// absolute values of its eigenvalues.
 fn factor(matrix: Vec<f64>, p: usize) -> Option<Vec<f64>> {
     let mut factor = matrix.clone();
     if cholesky::lower(&mut factor, p) {
