@@ -8,7 +8,7 @@ use soma::chain::MovesChoice;
 use soma::kernel::KernelChoice;
 use soma::spec::{MOST_CHAINS, Sampler};
 
-/// Which kernel, and which random numbers.
+/// The kernel and the seed.
 #[derive(clap::Args)]
 pub struct KernelArgs {
     /// The kernel that imputes the records.
@@ -23,7 +23,7 @@ pub struct KernelArgs {
 }
 
 impl KernelArgs {
-    /// What the command line says of the run.
+    /// The settings given on the command line.
     pub fn sampler(&self) -> Sampler {
         let named = |name: &String| KernelChoice::NAMES.into_iter().find(|known| known == name);
         Sampler {
@@ -35,7 +35,7 @@ impl KernelArgs {
     }
 }
 
-/// How long the warm-up is.
+/// The length of the warm-up.
 #[derive(Clone, Copy)]
 enum Warmup {
     Iterations(u64),
@@ -76,7 +76,7 @@ pub struct SamplerArgs {
 }
 
 impl SamplerArgs {
-    /// What the command line says of the run.
+    /// The settings given on the command line.
     pub fn sampler(&self) -> Sampler {
         let warmup = match self.warmup {
             Some(Warmup::Iterations(warmup)) => Some(warmup),
@@ -93,13 +93,13 @@ impl SamplerArgs {
         }
     }
 
-    /// Whether the length of the warm-up is to be computed from meeting times.
+    /// Whether the warm-up is computed from meeting times.
     pub fn is_certified(&self) -> bool {
         matches!(self.warmup, Some(Warmup::Certified))
     }
 }
 
-/// How many threads a run takes.
+/// The number of threads of a run.
 #[derive(clap::Args, Default)]
 pub struct ThreadArgs {
     /// The number of threads; all cores if not given. The draws do not depend on it.

@@ -1,4 +1,4 @@
-//! `soma calibrate`: does the program sample the posterior of a model?
+//! `soma calibrate`: simulation-based calibration of a spec.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::args::{KernelArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
 use crate::{interrupt, spec_file, table};
 
-/// Simulates releases of the spec's model, fits each, and tests where the truth lies among the
+/// Simulates releases of the spec's model, fits each, and tests the rank of the truth among the
 /// draws. The released values of the spec do not matter.
 #[derive(clap::Args)]
 pub struct Args {
@@ -50,10 +50,10 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Below this p-value the ranks are called wrong: once in a thousand correct models.
+/// Below this p-value the ranks count as non-uniform: one false alarm in a thousand.
 const LEVEL: f64 = 1e-3;
 
-/// The subcommand. Exits with 1 where the ranks are not uniform.
+/// The subcommand. Exits with 1 if the ranks are not uniform.
 pub fn run(args: Args) -> Outcome {
     let text = spec_file::text(&args.spec)?;
     let mut spec = spec_file::parse(&args.spec, &text)?;
@@ -89,7 +89,7 @@ pub fn run(args: Args) -> Outcome {
     }
 }
 
-/// A line now and then that says how far it is.
+/// Prints progress lines.
 struct Lines {
     begun: Instant,
     all: u64,
@@ -123,12 +123,12 @@ impl Observer for Lines {
 #[derive(Serialize)]
 struct Row {
     name: String,
-    /// The mean rank as a share of the largest: 0.5 where all is right.
+    /// The mean rank relative to the largest: 0.5 if uniform.
     mean_rank: f64,
     chi_squared: f64,
     location: f64,
     spread: f64,
-    /// How many replications had each rank.
+    /// The number of replications with each rank.
     counts: Vec<u64>,
 }
 
@@ -211,7 +211,7 @@ impl Report {
     }
 }
 
-/// A p-value with as many digits as say something.
+/// A p-value with its significant digits.
 fn p_value(p: f64) -> String {
     if p < 1e-3 { format!("{p:.0e}") } else { format!("{p:.3}") }
 }

@@ -1,4 +1,4 @@
-//! `soma check`: what a spec says, and what is wrong with it.
+//! `soma check`: validates a spec and describes it.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::args::ThreadArgs;
 use crate::exit::{self, Outcome};
 use crate::{memory, spec_file};
 
-/// Reads a spec and prints what it says, without a run.
+/// Reads a spec and describes it, without a run.
 #[derive(clap::Args)]
 pub struct Args {
     /// The spec; or a file with the table [release] alone, as a curator publishes it.
@@ -53,7 +53,7 @@ fn release(release: &Release) -> String {
     format!("release  {}", said.join("\n"))
 }
 
-/// What a part is, in a sentence.
+/// The description of a part, in a sentence.
 fn part(part: &Part, release: &Release, records: &str) -> String {
     let query = part.query();
     let of = format!("of a {} query ({})", query.kind(), listed(&query.labels()));
@@ -70,8 +70,8 @@ fn part(part: &Part, release: &Release, records: &str) -> String {
     format!("the {aggregate} over {records} {of}, {law}")
 }
 
-/// The epsilon or rho that the scale implies, with the sensitivity of the query, where all values have
-/// the same scale.
+/// The epsilon or rho that follows from the scale and the sensitivity of the query, if all values
+/// have the same scale.
 fn guarantee(part: &Part, mechanism: &Mechanism, release: &Release) -> String {
     let (query, scales) = (part.query(), mechanism.scales());
     let n = release.total().known();
@@ -98,7 +98,7 @@ fn guarantee(part: &Part, mechanism: &Mechanism, release: &Release) -> String {
     if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
 }
 
-/// The noise, its scale and what was done to the noisy values.
+/// The noise, its scale and the post-processing.
 fn noise(mechanism: &Mechanism) -> String {
     let (noise, scales) = (mechanism.noise().name(), mechanism.scales());
     let scale = if scales.windows(2).all(|pair| pair[0] == pair[1]) {

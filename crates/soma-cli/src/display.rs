@@ -1,20 +1,19 @@
-//! How far the work is: a bar in a terminal, and a line now and then where there is none, so that a
-//! log file shows that the work is alive.
+//! Progress: a bar in a terminal, and otherwise a line at intervals, for log files.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often the bar is drawn anew.
+/// The refresh interval of the bar.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The time to the first line, and the longest between two.
+/// The time to the first line, and the longest interval between two.
 const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
 
-/// What is shown.
+/// A progress display.
 pub struct Display {
-    /// The bar, where there is a terminal.
+    /// The bar, if there is a terminal.
     bar: Option<ProgressBar>,
     iterations: u64,
     done: AtomicU64,
@@ -22,7 +21,7 @@ pub struct Display {
 }
 
 impl Display {
-    /// For so many iterations in all.
+    /// A display for this total number of iterations.
     pub fn new(iterations: u64, in_terminal: bool) -> Self {
         Display {
             bar: in_terminal.then(|| bar(iterations)),
@@ -32,17 +31,17 @@ impl Display {
         }
     }
 
-    /// Whether somebody looks at a terminal.
+    /// Whether standard error is a terminal.
     pub fn is_terminal() -> bool {
         std::io::IsTerminal::is_terminal(&std::io::stderr())
     }
 
-    /// So many iterations were made.
+    /// Adds completed iterations.
     pub fn advance(&self, iterations: u64) {
         self.done.fetch_add(iterations, Ordering::Relaxed);
     }
 
-    /// Shows how far it is while `work` is done; `state` says the rest.
+    /// Shows progress while `work` runs; `state` is appended.
     pub fn during<T>(&self, state: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
         let ended = |shown: std::thread::Thread| {
             self.over.store(true, Ordering::Relaxed);
@@ -82,7 +81,7 @@ impl Display {
         }
     }
 
-    /// What is printed after so many seconds.
+    /// The line after this many seconds.
     pub fn line(&self, seconds: f64, state: &str) -> String {
         let done = self.done.load(Ordering::Relaxed);
         format!("{done} of {} iterations after {seconds:.0} s, {state}", self.iterations)

@@ -1,4 +1,4 @@
-//! How the program ends.
+//! Errors and exit codes of the program.
 
 use std::io::ErrorKind;
 
@@ -7,20 +7,20 @@ use soma_store::StoreError;
 
 use crate::spec_file::BadSpec;
 
-/// Why the program could not do what it was asked to.
+/// An error of a subcommand.
 pub enum Failed {
-    /// The input was wrong: a message.
+    /// Invalid input: a message.
     Input(String),
-    /// The spec was wrong, at a place that can be shown.
+    /// An invalid spec, with its position.
     Spec(Box<BadSpec>),
     /// The run failed: a message.
     Run(String),
-    /// The draws are not to be trusted, and that was to be an error.
+    /// The draws cannot be trusted, and `--strict` was given.
     Untrusted(String),
 }
 
 impl Failed {
-    /// What went wrong, in a sentence.
+    /// The message, in a sentence.
     pub fn message(&self) -> String {
         match self {
             Failed::Input(message) | Failed::Run(message) | Failed::Untrusted(message) => {
@@ -40,7 +40,7 @@ impl From<soma::Failure> for Failed {
     }
 }
 
-/// A folder that does not fit, or a damaged file, is an input; a disk that fails is not.
+/// An unsuitable folder or a damaged file is an input error; an I/O error is not.
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         match error {
@@ -52,7 +52,7 @@ impl From<StoreError> for Failed {
     }
 }
 
-/// Says on standard error what went wrong, and gives the exit code: 0, 1, 2 or 3.
+/// Prints the error to standard error, and returns the exit code: 0, 1, 2 or 3.
 pub fn code(outcome: Outcome) -> u8 {
     match outcome {
         Ok(()) => 0,
@@ -75,8 +75,8 @@ pub fn code(outcome: Outcome) -> u8 {
     }
 }
 
-/// The error with the lines around its place; plain where nobody looks at a terminal. Lines that
-/// would fill the screen are not shown.
+/// The error with the lines around its position; plain without a terminal. Very long lines are not
+/// shown.
 fn shown(bad: &BadSpec) -> String {
     use std::io::IsTerminal;
     if bad.is_long() {
@@ -95,7 +95,7 @@ fn shown(bad: &BadSpec) -> String {
     }
 }
 
-/// Prints `text` on standard output. A reader that has gone away is no failure of ours.
+/// Prints `text` to standard output. A closed pipe is not an error.
 pub fn print(text: &str) -> Outcome {
     use std::io::Write;
     match writeln!(std::io::stdout(), "{text}") {

@@ -77,7 +77,7 @@ fn holds(args: &Args, file: &str) -> bool {
     args.out.as_ref().is_some_and(|folder| folder.join(file).exists())
 }
 
-/// Fits the spec `text`, which is that of the file at `path`.
+/// Fits the spec `text` of the file at `path`.
 fn one(args: &Args, path: &Path, text: &str) -> Outcome {
     let spec = spec_file::parse(path, text)?;
     let (sink, settings) = open(args, &spec, text)?;
@@ -97,7 +97,7 @@ fn one(args: &Args, path: &Path, text: &str) -> Outcome {
     trust::strict(args.strict, &report)
 }
 
-/// The settings of a spec with what the command line says in their place.
+/// The settings of a spec, overridden by the command line.
 pub fn settings(spec: &Spec, given: Sampler) -> Result<Settings, Failed> {
     let problem = &spec.problem;
     let settings = spec.sampler.overridden_by(given).settings(problem.release().n());
@@ -107,8 +107,8 @@ pub fn settings(spec: &Spec, given: Sampler) -> Result<Settings, Failed> {
     })
 }
 
-/// Where the draws go, and the settings of the run: those of the spec and the command line, or
-/// those of the run that is resumed.
+/// The destination of the draws, and the settings of the run: those of the spec and the command
+/// line, or those of the resumed run.
 fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed> {
     let given = args.sampler.sampler();
     let problem = &spec.problem;
@@ -145,7 +145,7 @@ fn open(args: &Args, spec: &Spec, text: &str) -> Result<(Sink, Settings), Failed
     Ok((sink, settings))
 }
 
-/// An error if a run that is resumed has other chains than the command line says.
+/// An error if a resumed run has other chains than the command line.
 fn check_first(args: &Args, first: usize) -> Outcome {
     match args.chains_from {
         Some(given) if given as usize != first => Err(Failed::Input(format!(
@@ -169,6 +169,6 @@ fn certified(args: &Args, problem: &Problem, settings: Settings) -> Result<Setti
     if !args.quiet {
         eprintln!("note: the chain is within 0.01 of the posterior from iteration {warmup} on");
     }
-    // The kernel is the one that the pairs were run with.
+    // The kernel of the pairs.
     Ok(Settings { warmup, kernel: settings.kernel.settled(), ..settings })
 }

@@ -1,10 +1,10 @@
-//! Ctrl-C: the first ends the run cleanly, the second at once.
+//! Ctrl-C: the first ends the run cleanly, the second immediately.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From here on, an interrupt is noted instead of ending the program.
+/// Installs the handler: from here on an interrupt sets a flag instead of ending the program.
 pub fn watch() {
     let noted = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
@@ -21,7 +21,7 @@ pub fn seen() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// The same as a flag, for what looks at it while it works.
+/// The flag itself, for polling.
 pub fn flag() -> &'static AtomicBool {
     &INTERRUPTED
 }

@@ -1,8 +1,8 @@
 //! `soma`: from a private release to a posterior.
 //!
-//! One file for each subcommand. Results go to standard output, everything else to standard
-//! error. Exit codes: 0 good, 1 the run failed, 2 the input was wrong, 3 draws are not to be
-//! trusted and `--strict` was given.
+//! One file for each subcommand. Results go to standard output, everything else to standard error.
+//! Exit codes: 0 success, 1 the run failed, 2 invalid input, 3 the draws cannot be trusted and
+//! `--strict` was given.
 
 mod args;
 mod batch;
@@ -70,17 +70,17 @@ enum Command {
     Paper(measure::Args),
 }
 
-/// The program as clap has it.
+/// The command line parser.
 fn command() -> clap::Command {
     Soma::command()
 }
 
-/// Runs the program on these arguments, of which the first is its name. Gives its exit code.
+/// Runs the program with these arguments, of which the first is its name. Returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let command = match Soma::try_parse_from(args) {
         Ok(soma) => soma.command,
         Err(error) => {
-            // Where this cannot be printed, nothing can.
+            // If this cannot be printed, nothing can.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

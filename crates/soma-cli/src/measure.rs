@@ -1,5 +1,5 @@
 //! `soma bench` and `soma paper`: run by the program `soma-bench`, so that users of `soma` do not
-//! install what measures it.
+//! need its dependencies.
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::exit::{Failed, Outcome};
 
-/// What `soma-bench` is given.
+/// The arguments for `soma-bench`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The options of the command; `--help` lists them.
@@ -16,7 +16,7 @@ pub struct Args {
     rest: Vec<OsString>,
 }
 
-/// Runs the subcommand `name` of `soma-bench`, and ends as that does.
+/// Runs the subcommand `name` of `soma-bench`, and exits with its code.
 pub fn run(name: &str, args: Args) -> Outcome {
     let mut command = Command::new(program());
     command.arg(name).args(args.rest);
@@ -37,13 +37,13 @@ fn program() -> PathBuf {
     beside.filter(|path| path.exists()).unwrap_or_else(|| name.into())
 }
 
-/// Ends this process as `command` ends; returns only if it cannot be started.
+/// Replaces this process by `command`; returns only if it cannot be started.
 #[cfg(unix)]
 fn replace(mut command: Command) -> Error {
     std::os::unix::process::CommandExt::exec(&mut command)
 }
 
-/// Ends this process as `command` ends; returns only if it cannot be started.
+/// Runs `command` and exits with its code; returns only if it cannot be started.
 #[cfg(not(unix))]
 fn replace(mut command: Command) -> Error {
     match command.status() {

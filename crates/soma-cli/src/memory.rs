@@ -1,4 +1,4 @@
-//! Whether there is memory for a run, before it begins.
+//! The memory check before a run.
 
 use std::num::NonZeroUsize;
 
@@ -7,7 +7,7 @@ use soma_store::{Available, available_memory, check_memory, in_words};
 
 use crate::exit::Failed;
 
-/// What a run needs, as a line of text.
+/// The memory of a run, as a line of text.
 pub fn line(problem: &Problem, settings: &Settings, threads: NonZeroUsize) -> String {
     let need = MemoryNeed::of(problem, settings, threads.get(), false);
     let plural = if need.at_a_time == 1 { "" } else { "s" };

@@ -1,4 +1,4 @@
-//! `soma merge`: joins folders that hold different chains of one run.
+//! `soma merge`: merges folders with different chains of one run.
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
-//! What the sweeps and the theta updates did, in words.
+//! The report of the sweeps and the theta updates, as text.
 
 use soma::chain::{MoveReport, Tally};
 
-/// One line on all chains: the share of the work of each theta update, and the share of its
-/// proposals that was accepted. Empty if nothing was done after warm-up.
+/// One line for all chains: the proportion of the work of each theta update, and its acceptance
+/// rate. Empty if nothing was done after warm-up.
 pub fn line(chains: &[Vec<MoveReport>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for made in chains.iter().flatten().filter(|made| made.repeats > 0) {

@@ -1,4 +1,4 @@
-//! How far a run is, with the R-hat of the draws so far.
+//! The progress of a run, with the R-hat of the draws so far.
 
 use std::sync::Mutex;
 
@@ -7,26 +7,26 @@ use soma::diagnostics::rhat;
 
 use crate::display::Display;
 
-/// What a run tells of itself while it is made.
+/// Receives the progress of a run.
 pub trait Shown: Sync {
-    /// So many iterations were made.
+    /// Called after this many further iterations.
     fn advance(&self, iterations: u64);
 
-    /// A draw of a chain was kept; chains are counted from 0.
+    /// Called for each kept draw of a chain; chains are numbered from 0.
     fn draw(&self, chain: usize, values: &[f64]);
 }
 
-/// The most draws of a chain that the R-hat of the bar is made of: when there are more, every
-/// second one is let go.
+/// The largest number of draws per chain for the R-hat of the bar; beyond it, every second one is
+/// dropped.
 const KEPT: usize = 1000;
 
-/// What is shown of a run.
+/// The progress of a run.
 pub struct Progress {
     display: Display,
     chains: Vec<Mutex<Thinned>>,
 }
 
-/// Every so many draws of a chain.
+/// Thinned draws of a chain.
 struct Thinned {
     every: u64,
     seen: u64,
@@ -34,7 +34,7 @@ struct Thinned {
 }
 
 impl Progress {
-    /// For a run; nothing where it is not wanted.
+    /// The progress of a run; `None` if `quiet`.
     pub fn new(settings: &Settings, quiet: bool) -> Option<Self> {
         (!quiet).then(|| Progress::shown(settings, Display::is_terminal()))
     }
@@ -48,7 +48,7 @@ impl Progress {
         }
     }
 
-    /// Shows how far the run is while `work` makes it; does just the work, where nothing is shown.
+    /// Shows progress while `work` runs, if there is a display.
     pub fn during<T>(progress: Option<&Self>, work: impl FnOnce() -> T) -> T {
         match progress {
             Some(progress) => progress.display.during(|| progress.state(), work),
@@ -56,13 +56,13 @@ impl Progress {
         }
     }
 
-    /// The R-hat so far, or that there is none yet.
+    /// The R-hat so far, or `warm-up`.
     fn state(&self) -> String {
         self.rhat().map_or_else(|| "warm-up".to_string(), |rhat| format!("R-hat {rhat:.3}"))
     }
 
-    /// The largest R-hat of all parameters, over the chains that have come about as far as the
-    /// furthest.
+    /// The largest R-hat of all parameters, over the chains that have nearly as many draws as the
+    /// longest.
     fn rhat(&self) -> Option<f64> {
         let chains = self.chains.iter().map(|chain| {
             let kept = chain.lock().unwrap_or_else(|e| e.into_inner());
@@ -106,7 +106,7 @@ impl Shown for Progress {
 mod tests {
     use super::*;
 
-    /// Where nobody sees a bar, there are lines.
+    /// Without a terminal there are lines.
     #[test]
     fn lines_say_how_far_it_is() {
         let settings = Settings { chains: 2, warmup: 10, draws: 40, ..Settings::default() };

@@ -1,4 +1,4 @@
-//! What is reported of a run.
+//! The report of a run.
 
 use serde::Serialize;
 use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings, crossing};
@@ -15,36 +15,36 @@ use crate::{moves, table, trust};
 pub struct Row {
     /// The parameter.
     pub name: String,
-    /// What its draws say.
+    /// The summary of its draws.
     #[serde(flatten)]
     pub summary: Summary,
 }
 
-/// A run in figures: the object that `--json` prints.
+/// A run in figures: the object printed by `--json`.
 #[derive(Serialize)]
 pub struct Report {
     /// A row for each parameter.
     pub parameters: Vec<Row>,
-    /// Whether the draws can be trusted, and every reason why they cannot.
+    /// The verdict whether the draws can be trusted, with all reasons against it.
     pub verdict: Verdict,
-    /// What to try where they cannot, in numbers.
+    /// Suggested settings if they cannot.
     pub advice: Advice,
-    /// The kernel that was asked for.
+    /// The requested kernel.
     pub kernel: &'static str,
-    /// Which kernel each chain took and why, where it was to find one.
+    /// The kernel that each chain chose and the reason, if the kernel is `auto`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<Chosen>,
-    /// What the sweeps and each move of theta did after warm-up, chain by chain.
+    /// The reports of the sweeps and theta updates after warm-up, by chain.
     pub theta_moves: Vec<Vec<MoveReport>>,
-    /// The number of records; nothing, where it is unknown, and one of the parameters.
+    /// The number of records; `None` if it is unknown, and so a parameter.
     pub n: Option<usize>,
     /// Chains with draws.
     pub chains: usize,
     /// Iterations of warm-up of each chain.
     pub warmup: u64,
-    /// Draws of each chain; the fewest, if the run was stopped.
+    /// Draws of each chain; the smallest number, if the run was stopped.
     pub draws: u64,
-    /// The share of moves accepted after warm-up.
+    /// The acceptance rate after warm-up.
     pub acceptance_rate: f64,
     /// Moves after warm-up, of all chains.
     pub moves: u64,
@@ -59,7 +59,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of draws in memory.
+    /// The report of draws in memory.
     pub fn of_draws(
         problem: &Problem,
         settings: &Settings,
@@ -91,7 +91,7 @@ impl Report {
         Ok(report.with_ends(chosen, moves))
     }
 
-    /// Of draws on disk, of which one parameter at a time is read.
+    /// The report of a stored run; reads one parameter at a time.
     pub fn of_run(run: &Run) -> Result<Self, Failed> {
         let manifest = run.manifest();
         let counts =
@@ -162,12 +162,12 @@ impl Report {
         })
     }
 
-    /// As one JSON object. What cannot be told, such as R-hat of three draws, is null.
+    /// The report as one JSON object. Undefined values, such as R-hat of three draws, are null.
     pub fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|error| unreachable!("plain data: {error}"))
     }
 
-    /// As a table with a verdict.
+    /// The report as a table with a verdict.
     pub fn text(&self) -> String {
         let plural = if self.chains == 1 { "" } else { "s" };
         format!(
@@ -191,7 +191,7 @@ impl Report {
     }
 }
 
-/// What the verdict looks at beside the parameters, of the chains that have draws.
+/// The figures for the verdict besides the parameters, of the chains with draws.
 fn figures(
     acceptance: Vec<f64>,
     moves: &[Vec<MoveReport>],
@@ -203,8 +203,8 @@ fn figures(
     RunFigures { acceptance, crossings, log_density_rhat: rhat(&log_density) }
 }
 
-/// Which kernels the chains chose, with the mean merits of all that were tried; empty if they had
-/// no choice.
+/// The kernels that the chains chose, with the mean merits of all candidates; empty if there was no
+/// choice.
 fn kernels(chosen: &[Chosen]) -> String {
     let Some(first) = chosen.first() else { return String::new() };
     let mut names: Vec<&str> = chosen.iter().map(|one| one.kernel.as_str()).collect();

@@ -1,4 +1,4 @@
-//! A run as the program watches it: where draws go, what the bar shows, when to stop.
+//! A run of the program: the destination of draws, the progress and the stop flag.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -16,16 +16,16 @@ use crate::interrupt;
 use crate::progress::Shown;
 use crate::report::Report;
 
-/// Where the draws go.
+/// The destination of the draws.
 pub enum Sink {
-    /// Into memory, with what each chain says of itself at its end.
+    /// In memory, with the reports of each chain at its end.
     Memory { collected: Collected, ends: Mutex<Vec<End>>, watch: Watch },
-    /// Into a folder.
+    /// In a folder.
     Disk(Box<Store>),
 }
 
 impl Sink {
-    /// Memory for a run.
+    /// A sink in memory.
     pub fn memory(settings: &Settings) -> Self {
         Sink::Memory {
             collected: Collected::new(settings.chains),
@@ -34,7 +34,7 @@ impl Sink {
         }
     }
 
-    /// Ends the run and reports on it. `folder` is that of a run that is stored.
+    /// Ends the run and reports on it. `folder` is that of a stored run.
     pub fn close(
         self,
         folder: Option<&Path>,
@@ -60,27 +60,27 @@ impl Sink {
     }
 }
 
-/// What a chain says of itself at its end.
+/// The reports of a chain at its end.
 #[derive(Debug, Clone, Default)]
 pub struct End {
-    /// The kernel that it took, where it was to find one.
+    /// The kernel that it chose, if the kernel is `auto`.
     pub chosen: Option<Chosen>,
-    /// What its sweeps and theta updates did after warm-up.
+    /// The reports of its sweeps and theta updates after warm-up.
     pub theta_moves: Vec<MoveReport>,
 }
 
 /// An observer of a run.
 pub struct Session<'a> {
-    /// Where the draws go.
+    /// The destination of the draws.
     pub sink: Sink,
-    /// The number of the first chain.
+    /// The index of the first chain.
     pub first: usize,
-    /// Where it is shown how far the run is.
+    /// The progress display.
     pub shown: Option<&'a dyn Shown>,
 }
 
 impl<'a> Session<'a> {
-    /// A run whose draws go there.
+    /// A run with this sink.
     pub fn new(sink: Sink, shown: Option<&'a dyn Shown>) -> Self {
         let first = match &sink {
             Sink::Memory { .. } => 0,

@@ -1,4 +1,4 @@
-//! `soma completions` and `soma man`: what a shell and a manual need to know of the program.
+//! `soma completions` and `soma man`: shell completions and manual pages.
 
 use std::path::PathBuf;
 

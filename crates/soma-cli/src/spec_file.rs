@@ -8,7 +8,7 @@ use soma::spec::{Spec, SpecError};
 
 use crate::exit::Failed;
 
-/// The text of the spec at `path`, with the release in it that it names a file of.
+/// The text of the spec at `path`, with the release inserted if it names a file.
 pub fn text(path: &Path) -> Result<String, Failed> {
     let text = contents(path)?;
     let Some(file) = soma::spec::release_file(&text) else { return Ok(text) };
@@ -30,7 +30,7 @@ fn contents(path: &Path) -> Result<String, Failed> {
     })
 }
 
-/// The spec in `text`, which is that of the file at `path`.
+/// Parses the spec `text` of the file at `path`.
 pub fn parse(path: &Path, text: &str) -> Result<Spec, Failed> {
     Spec::parse(text).map_err(|error| bad(path, text, error))
 }
@@ -48,15 +48,15 @@ pub struct BadSpec {
     source: NamedSource<String>,
 }
 
-/// The most characters of a spec that an error shows.
+/// The largest number of characters of a spec in an error.
 const MOST_SHOWN: usize = 2000;
 
 impl BadSpec {
-    /// Whether the lines around the place of the error are too long to be shown.
+    /// Whether the lines around the error are too long to be shown.
     pub fn is_long(&self) -> bool {
         let text = self.source.inner();
         let span = &self.error.span;
-        // The line before the place and the line after it are shown too.
+        // The lines before and after the position are shown too.
         let before = text.get(..span.start).unwrap_or(text);
         let from = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at);
         let after = text.get(span.end..).unwrap_or_default();
@@ -64,7 +64,7 @@ impl BadSpec {
         to.saturating_sub(from) > MOST_SHOWN
     }
 
-    /// All that is known, in a sentence.
+    /// The complete error, in a sentence.
     pub fn in_full(&self) -> String {
         format!("{}, {}", self.source.name(), self.error)
     }

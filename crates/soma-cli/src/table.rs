@@ -1,10 +1,10 @@
-//! Figures as a reader wants them.
+//! Formatting of tables and numbers.
 
 use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 
 use crate::report::Row;
 
-/// Lines above and below, and under the header.
+/// Lines above, below, and under the header.
 const STYLE: TableStyle = {
     let line = LineStyle::new('─', '─', '─', '─');
     let content = ContentLineStyle::new(' ', ' ', ' ');
@@ -17,7 +17,7 @@ pub fn of(rows: &[Row]) -> String {
     let header =
         ["parameter", "mean", "sd", "5%", "50%", "95%", "mcse", "R-hat", "ESS bulk", "ESS tail"];
     let cells = rows.iter().map(|Row { name, summary }| {
-        // As many decimals as the spread makes meaningful, the same in the whole row.
+        // As many decimals as the standard deviation makes meaningful, the same in the whole row.
         let decimals = decimals(summary.sd);
         let value = |x: f64| figure(x, decimals);
         vec![
@@ -68,7 +68,7 @@ pub fn framed(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Strin
     table.to_string()
 }
 
-/// Decimals that show a spread of `sd` with three digits.
+/// The number of decimals that shows `sd` with three digits.
 fn decimals(sd: f64) -> usize {
     if sd.is_finite() && sd > 0.0 {
         (2.0 - sd.log10().floor()).clamp(0.0, 12.0) as usize
@@ -77,7 +77,7 @@ fn decimals(sd: f64) -> usize {
     }
 }
 
-/// A number with so many decimals; very large ones in powers of ten, and a dash for none.
+/// A number with this many decimals; scientific if very large, and a dash for NaN.
 fn figure(x: f64, decimals: usize) -> String {
     if x.is_nan() {
         "-".to_string()
@@ -88,7 +88,7 @@ fn figure(x: f64, decimals: usize) -> String {
     }
 }
 
-/// A time that one can read.
+/// A time in readable units.
 pub fn seconds(seconds: f64) -> String {
     if seconds < 60.0 {
         format!("{seconds:.2} s")

@@ -1,9 +1,9 @@
-//! The verdict on the chains, with what to do in terms of the options of `soma fit`.
+//! The verdict on the chains, with the options of `soma fit` to try.
 
 use crate::exit::{Failed, Outcome};
 use crate::report::Report;
 
-/// Whether the chains can be trusted, and what to do where they cannot.
+/// The verdict whether the chains can be trusted, and what to do if not.
 pub fn sentence(report: &Report) -> String {
     if report.verdict.is_trusted() {
         return format!("{} The means are good to about their mcse.", report.verdict);
@@ -18,7 +18,7 @@ fn options(report: &Report) -> String {
     if options.is_empty() { options } else { format!(" Try{options}.") }
 }
 
-/// An error if trust is asked for, and the draws do not have it.
+/// An error if `--strict` was given and the draws cannot be trusted.
 pub fn strict(is_asked: bool, report: &Report) -> Outcome {
     if is_asked && !report.verdict.is_trusted() {
         return Err(Failed::Untrusted("--strict: the draws are not to be trusted".into()));

@@ -1,4 +1,4 @@
-//! Many fits in one call: the same draws as one by one, whatever interrupts them.
+//! Many fits in one call: the same draws as one by one, also after interruptions.
 
 mod common;
 
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use common::{example, json, soma};
 
-/// So many specs of tables with 24 cells, each with other counts, in a folder.
+/// `count` specs of tables with 24 cells, each with other counts, in a folder.
 fn tables(folder: &Path, count: usize) -> PathBuf {
     let specs = folder.join("specs");
     std::fs::create_dir_all(&specs).unwrap();
     let labels: Vec<String> = (0..24).map(|cell| format!("\"c{cell}\"")).collect();
     for table in 0..count {
-        // Any counts will do, and a line of arithmetic makes them different.
+        // Arbitrary, distinct counts.
         let value = |cell: usize| ((7 * cell + 13 * table) % 19 + 1).to_string();
         let values: Vec<String> = (0..24).map(value).collect();
         let text = format!(
@@ -91,8 +91,8 @@ fn a_batch_gives_the_draws_of_single_fits() {
     }
 }
 
-/// A batch that is killed three times at random moments and resumed leaves the files of one that
-/// was not: `SOMA_FITS` of them.
+/// A batch that is killed three times at random times and resumed leaves the files of an
+/// uninterrupted one: `SOMA_FITS` fits.
 ///
 /// `SOMA_FITS=1000 cargo test --release -p soma-mcmc-cli --test batch killed -- --nocapture`
 #[test]
@@ -111,14 +111,14 @@ fn a_batch_that_is_killed_and_resumed_gives_the_same_results() {
     let options = ["--chains", "2", "--warmup", "200", "--draws", "300"];
     let first: Vec<&str> = [specs.to_str().unwrap()].into_iter().chain(options).collect();
     let begun = Instant::now();
-    // 300 draws are too few to be trusted, and strict says so.
+    // 300 draws are too few to be trusted, and `--strict` reports it.
     assert_eq!(fit(&whole, &first).status().unwrap().code(), Some(3));
     let seconds = begun.elapsed().as_secs_f64();
 
     let seed = std::process::id();
     let mut hit = 0;
     for kill in 0..3u32 {
-        // Three parts of the time at which the batch would be whole, by a linear congruence.
+        // Pseudo-random fractions of the duration of the batch, by a linear congruential generator.
         let random =
             f64::from(seed.wrapping_mul(1_664_525).wrapping_add(kill * 977) % 1000) / 1000.0;
         let given: &[&str] = if kill == 0 { &first } else { &["--resume"] };
@@ -129,7 +129,7 @@ fn a_batch_that_is_killed_and_resumed_gives_the_same_results() {
         child.wait().unwrap();
     }
     assert!(hit > 0, "the batch was over before it was killed");
-    // No spec and no option is named: the folder has them.
+    // No spec and no option is given: they are in the folder.
     assert_eq!(fit(&killed, &["--resume"]).status().unwrap().code(), Some(3));
     let (one, other) = (files(&whole), files(&killed));
     assert_eq!(one.len(), 1 + 4 * count, "draws and checkpoints of two chains, and the results");
@@ -160,14 +160,14 @@ fn strict_is_an_exit_code() {
     let text = soma().arg("fit").args(&two).args(bad).output().unwrap();
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("0 of 2 fits are trusted.") && text.contains("untrusted"), "{text}");
-    // A run that is stored is judged the same way when its parts are joined.
+    // A stored run gets the same verdict when its parts are merged.
     let out = folder.path().join("part");
     soma().arg("fit").args(&one).args(bad).arg("--out").arg(&out).assert().success();
     let joined = folder.path().join("joined");
     soma().arg("merge").arg(&out).arg("--strict").arg("--out").arg(joined).assert().code(3);
 }
 
-/// The numbers to try stand in `--json`, as in the sentence.
+/// The suggested settings are in `--json`, as in the sentence.
 #[test]
 fn the_advice_has_numbers() {
     let args = ["--chains", "1", "--warmup", "10", "--draws", "20"];
@@ -179,7 +179,7 @@ fn the_advice_has_numbers() {
     let rough = report["verdict"]["reasons"].as_array().unwrap();
     let rough = rough.iter().find(|reason| reason["kind"] == "rough").unwrap();
     let [ess, wanted] = ["ess", "wanted"].map(|name| rough[name].as_f64().unwrap());
-    // A fifth more than the 20 draws times what is missing, rounded up to one digit.
+    // 1.2 times 20 draws times the missing factor, rounded up to one digit.
     let least = 1.2 * 20.0 * wanted / ess.max(1.0);
     assert!((least..=2.0 * least).contains(&(draws as f64)), "{draws} for {rough}");
     let text = soma().arg("fit").arg(&spec).args(args).output().unwrap().stdout;
@@ -187,7 +187,7 @@ fn the_advice_has_numbers() {
     assert!(text.contains(&format!("--draws {draws}")) && text.contains("--chains 4"), "{text}");
 }
 
-/// The chains of one run, made by three calls into three folders, are joined into the run of one
+/// The chains of one run, made by three calls into three folders, are merged into the run of one
 /// call.
 #[test]
 fn parts_are_merged_into_the_run_of_one_call() {
@@ -215,7 +215,7 @@ fn parts_are_merged_into_the_run_of_one_call() {
     }
     let path = |name: &str| folder.path().join(name);
     assert!(files(&path("merged")) == files(&path("whole")));
-    // What was joined goes on as one run.
+    // A merged run can be resumed.
     let more = |name: &str| {
         let mut command = soma();
         command.args(["fit", "--resume", "--quiet", "--draws", "70", "--out"]).arg(path(name));
@@ -283,12 +283,12 @@ fn what_cannot_be_a_batch_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{word}: {said}");
         assert!(said.contains(word), "{said}");
     }
-    // One wrong spec stops the batch before it begins.
+    // One invalid spec stops the batch before it begins.
     std::fs::write(specs.join("wrong.toml"), "[release]\nn = 0\n").unwrap();
     let fresh = folder.path().join("fresh");
     let (code, said) = run(&["--out", fresh.to_str().unwrap()], &[&specs]);
     assert!(code == 2 && said.contains("wrong.toml"), "{said}");
-    // More draws are no other settings.
+    // More draws are allowed.
     std::fs::remove_file(specs.join("wrong.toml")).unwrap();
     let mut command = soma();
     command.args(["fit", "--resume", "--draws", "90", "--json", "--out"]).arg(&out);
@@ -296,7 +296,7 @@ fn what_cannot_be_a_batch_is_refused() {
     soma().args(["fit", "--resume", "--out"]).arg(&empty).assert().code(2);
 }
 
-/// Ctrl-C ends a batch with what there is: fits that are begun have draws, the others have none.
+/// Ctrl-C ends a batch with the draws so far; fits that were not begun have none.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_batch_reports_and_can_be_resumed() {
@@ -320,7 +320,7 @@ fn an_interrupted_batch_reports_and_can_be_resumed() {
     assert!(report["fits"][0]["draws"].as_u64().unwrap() > 0);
     assert_eq!(report["fits"][1]["error"], "it was not begun");
     assert!(out.join("results.parquet").exists());
-    // A single fit of the batch can be looked at, and the batch is not mistaken for one.
+    // A single fit of the batch can be diagnosed, and the batch is not mistaken for one.
     soma().arg("diagnose").arg(out.join("table-0000")).assert().success();
     soma().arg("diagnose").arg(&out).assert().code(2);
 }

@@ -1,4 +1,4 @@
-//! `soma calibrate`: right models pass, and a mistake is seen.
+//! `soma calibrate`: correct models pass, and errors are detected.
 
 mod common;
 
@@ -48,7 +48,7 @@ fn a_right_model_has_uniform_ranks() {
     assert!(text.contains("nothing wrong was found") && text.contains("60 replications"), "{text}");
 }
 
-/// Chains that have not left their start do not sample the posterior, and are called wrong.
+/// Chains that have not converged do not sample the posterior, and fail the test.
 #[test]
 fn ranks_that_are_not_uniform_end_with_exit_code_1() {
     let (_folder, path) = spec(SPEC);

@@ -50,7 +50,7 @@ fn a_stored_run_is_diagnosed_as_it_was_reported() {
     assert_eq!(fitted, diagnosed);
     soma().arg("diagnose").arg(&out).assert().success();
 
-    // A second run in the same folder would mix two.
+    // A second run in the same folder would mix two runs.
     soma().arg("fit").arg(&spec).args(args).arg(&out).assert().code(2);
     soma().arg("diagnose").arg(folder.path()).assert().code(2);
 }

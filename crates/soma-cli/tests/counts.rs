@@ -1,4 +1,4 @@
-//! Counts without records, as the program runs them.
+//! The sampler of counts in the program.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn check_says_which_engine_and_why() {
     assert!(records.contains("sees more of a record than its cell"), "{records}");
 }
 
-/// The verdict, the moves and the counts are in what is printed, whatever the kernel.
+/// The verdict, the moves and the counts are printed, for every kernel.
 #[test]
 fn a_fit_reports_counts() {
     let short = ["--draws", "1000", "--warmup", "300"];
@@ -62,7 +62,7 @@ fn draws(out: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Killed with SIGKILL and resumed, the files are those of a run that was not.
+/// Killed with SIGKILL and resumed, the files are those of an uninterrupted run.
 #[test]
 fn a_killed_run_of_counts_is_resumed_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();

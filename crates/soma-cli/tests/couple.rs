@@ -40,7 +40,7 @@ fn json_says_all_and_does_not_depend_on_threads_or_interruptions() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     with(&["--pairs", "12", "--out", out]);
-    // A kill in the middle of a line loses that pair and no other.
+    // A kill in the middle of a line loses that pair only.
     let pairs = folder.path().join("pairs.jsonl");
     let text = std::fs::read_to_string(&pairs).unwrap();
     std::fs::write(&pairs, &text[..text.len() - 9]).unwrap();
@@ -51,8 +51,8 @@ fn json_says_all_and_does_not_depend_on_threads_or_interruptions() {
     soma(&other).assert().failure().code(2);
 }
 
-/// Pairs that were changed, are of another run, stand there twice or have lost their `couple.json`
-/// are refused, and nothing of the folder is touched.
+/// Pairs that were changed, belong to another run, are duplicates or have lost their `couple.json`
+/// are rejected, and the folder is left unchanged.
 #[test]
 fn pairs_that_do_not_fit_are_refused() {
     let spec = example("regression-n10-eps30.toml");
@@ -111,7 +111,7 @@ fn pairs_that_have_not_met_are_reported() {
     assert!(report["t_001"].is_null() && report["estimates"].as_array().unwrap().is_empty());
 }
 
-/// No bound is printed that does not hold.
+/// No invalid bound is printed.
 #[test]
 fn no_bound_follows_from_pairs_that_have_not_met() {
     let spec = example("regression-n10-eps30.toml");
@@ -123,7 +123,7 @@ fn no_bound_follows_from_pairs_that_have_not_met() {
     assert!(!text.contains("distance at most"), "{text}");
 }
 
-/// A limit before which no pair can meet is refused.
+/// A limit before which no pair can meet is rejected.
 #[test]
 fn a_limit_within_the_lag_is_refused() {
     let spec = example("regression-n10-eps30.toml");
@@ -166,7 +166,7 @@ fn a_warmup_can_be_certified() {
     let warmup = report["warmup"].as_u64().unwrap();
     // Pairs of this chain take 80 iterations to meet, and the longest of hundreds some 500.
     assert!((150..2_000).contains(&warmup), "{warmup}");
-    // It is what `soma couple` says of the same chain.
+    // It agrees with `soma couple` for the same chain.
     let pairs = couple(&["--pairs", "200"]);
     assert_eq!((&pairs["t_001_upper"], &pairs["kernel"]), (&report["warmup"], &report["kernel"]));
     assert_eq!(pairs["moves"], "centred");

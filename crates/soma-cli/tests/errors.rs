@@ -1,5 +1,5 @@
-//! What a user is told of a wrong spec: the file, the line, the field, what was given and what is
-//! allowed.
+//! Error messages for an invalid spec: the file, the line, the field, the given value and the
+//! allowed values.
 
 mod common;
 
@@ -21,7 +21,7 @@ kernel = "soma"
 draws = 100
 "#;
 
-/// What `soma check` says of the good spec with one thing changed.
+/// The output of `soma check` for the valid spec with one change.
 fn told(good: &str, bad: &str) -> String {
     let text = GOOD.replacen(good, bad, 1);
     assert_ne!(text, GOOD, "nothing was changed");
@@ -96,7 +96,7 @@ fn a_scale_in_a_list_is_named() {
     assert!(text.contains("line 6"), "{text}");
 }
 
-/// A release of counts in so many categories, with values for all but the last `missing`.
+/// A release of counts in `categories` categories, with values for all but the last `missing`.
 fn counts(categories: usize, missing: usize) -> String {
     let labels: Vec<String> = (0..categories).map(|c| format!("\"category number {c}\"")).collect();
     let values = vec!["1"; categories - missing];
@@ -110,7 +110,7 @@ fn counts(categories: usize, missing: usize) -> String {
     )
 }
 
-/// Of many names ten are shown, and no line that is longer than a screen.
+/// A message lists at most ten names, and no line longer than a screen.
 #[test]
 fn messages_are_short_however_many_names_there_are() {
     let many = counts(100_000, 1);
@@ -142,7 +142,7 @@ fn what_is_right_is_said_shortly_too() {
     assert!(output.stdout.len() < 3000, "{} bytes", output.stdout.len());
 }
 
-/// Four times the categories take about four times as long to read, not sixteen times.
+/// Reading is linear: four times the categories take about four times as long.
 #[test]
 fn reading_takes_linear_time() {
     let fastest = |categories: usize| {

@@ -1,4 +1,4 @@
-//! `soma fit`: what it prints, and that options override the spec.
+//! `soma fit`: its output, and options that override the spec.
 
 mod common;
 
@@ -9,7 +9,7 @@ const QUICK: [&str; 8] = ["--chains", "2", "--warmup", "20", "--draws", "50", "-
 
 #[test]
 fn json_has_the_promised_fields() {
-    // With other moves, records may be swept in every other iteration alone.
+    // With other moves, records may be swept in every other iteration only.
     let args = ["--json", "--kernel", "sys-imwg", "--moves", "centred"];
     let spec = example("atus-female");
     let report = json(soma().arg("fit").arg(spec).args(QUICK).args(args));
@@ -49,8 +49,8 @@ fn json_has_the_promised_fields() {
     assert!(rate > 0.0 && rate <= 1.0);
 }
 
-/// What each move of theta did in every chain, with `--json` and in the manifest alike, and in
-/// words in the table.
+/// The reports of each theta update of every chain are equal in `--json` and in the manifest, and
+/// summarised in the table.
 #[test]
 fn the_moves_of_theta_are_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn the_table_comes_with_a_verdict() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "no bar where there is no terminal");
 }
 
-/// Noise of scale 1e-17 freezes the records. The table, `--json` and `diagnose` all say so.
+/// Noise of scale 1e-17 freezes the records. The table, `--json` and `diagnose` all report it.
 #[test]
 fn a_frozen_chain_is_not_trusted() {
     let folder = tempfile::tempdir().unwrap();
@@ -131,7 +131,7 @@ fn a_frozen_chain_is_not_trusted() {
         let kinds: Vec<&str> = reasons.iter().map(|r| r["kind"].as_str().unwrap()).collect();
         let is_frozen = |kind: &&str| ["constant", "hardly_moved"].contains(kind);
         assert!(kinds.iter().any(is_frozen) && kinds.contains(&"refused"), "{kinds:?}");
-        // Not a number where all chains stand at one value, and few where each has its own.
+        // NaN if all chains have the same constant value, and small if each has its own.
         assert!(
             report["parameters"][0]["ess_bulk"].as_f64().is_none_or(|ess| ess < 5.0),
             "{report}"
@@ -139,9 +139,9 @@ fn a_frozen_chain_is_not_trusted() {
     }
 }
 
-/// The posterior of a sharp release of few records may be in pieces. With a ladder the chains cross
-/// between them; without one the table, `--json` and `diagnose` say that it cannot be known, however
-/// well the chains agree.
+/// The posterior of a sharp release of few records may have separate modes. With a ladder the
+/// chains cross between them; without one the table, `--json` and `diagnose` report that trust is
+/// unknown, even if the chains agree.
 #[test]
 fn what_cannot_be_known_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,7 +179,7 @@ fn what_cannot_be_known_is_said() {
     assert_eq!(diagnosed("with")["trusted"], true);
 }
 
-/// Without the times, which differ from run to run.
+/// The report without times, which differ between runs.
 fn timeless(mut report: Value) -> Value {
     let fields = report.as_object_mut().unwrap();
     fields.remove("seconds_warmup");
@@ -236,7 +236,7 @@ fn wrong_options_are_refused() {
     soma().args(["fit", "nowhere.toml"]).assert().code(2);
 }
 
-/// Refused before anything is allocated, and before a folder is made.
+/// Rejected before anything is allocated, and before a folder is created.
 #[test]
 fn a_run_that_cannot_fit_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -258,7 +258,7 @@ fn a_run_that_cannot_fit_is_refused() {
     assert!(said.contains("\nmemory   about ") && said.contains(" GB on "), "{said}");
 }
 
-/// An update of 2,000 shares takes long: the first Ctrl-C is answered in the middle of it.
+/// An update of 2,000 shares takes long: the first Ctrl-C interrupts it.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_is_answered_within_an_iteration() {
@@ -278,7 +278,7 @@ fn ctrl_c_is_answered_within_an_iteration() {
     std::thread::sleep(std::time::Duration::from_secs(3));
     let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(told.unwrap().success());
-    // As long as a machine under load may take for what takes a second.
+    // A generous timeout for a loaded machine.
     for _ in 0..600 {
         if let Some(status) = child.try_wait().unwrap() {
             assert_eq!(status.code(), Some(1), "nothing was drawn");

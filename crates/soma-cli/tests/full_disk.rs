@@ -1,7 +1,7 @@
-//! A disk that is full: the run fails, says so in its manifest, and leaves nothing unfinished.
+//! A full disk: the run fails, records it in its manifest, and leaves no temporary files.
 //!
-//! The disk is a small file system in memory, which takes a mount namespace of one's own; where
-//! that is not to be had there is nothing to see.
+//! The disk is a small file system in memory, which needs a mount namespace; without one the test
+//! is skipped.
 
 #![cfg(target_os = "linux")]
 
@@ -11,8 +11,8 @@ use std::process::Command;
 
 use common::example;
 
-/// Runs the program on a disk of so many KiB. What it and the look at its folder print; nothing,
-/// where there can be no such disk.
+/// Runs the program on a disk of `kib` KiB. Returns its output and a listing of its folder; `None`
+/// if there can be no such disk.
 fn run_on_disk(kib: u32) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let script = r#"

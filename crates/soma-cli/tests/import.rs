@@ -1,4 +1,4 @@
-//! `soma import`: tables as tools print them become releases that `soma check` reads.
+//! `soma import`: tables in the formats of tools become releases that `soma check` accepts.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use common::soma;
 
-/// Imports tables, and gives the release and what `soma check` says of it.
+/// Imports tables, and returns the release and the output of `soma check`.
 fn imported(tables: &[&str], args: &[&str]) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("release.toml");
@@ -26,7 +26,7 @@ fn imported(tables: &[&str], args: &[&str]) -> (String, String) {
     (std::fs::read_to_string(&out).unwrap(), said)
 }
 
-/// What the program says of tables that it cannot import.
+/// The error for tables that cannot be imported.
 fn refused(tables: &[&str], args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (tool, options) = args.split_first().unwrap();

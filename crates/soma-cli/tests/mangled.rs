@@ -1,13 +1,13 @@
-//! Mangled specs: always an error or an answer, never a panic.
+//! Mangled specs: always an error or a result, never a panic.
 //!
-//! `SOMA_MANGLED=100000 cargo test --release -p soma-mcmc-cli --test mangled` tries so many.
+//! `SOMA_MANGLED=100000 cargo test --release -p soma-mcmc-cli --test mangled` sets their number.
 
 mod common;
 
 use proptest::prelude::*;
 use soma::spec::Spec;
 
-/// What a slip of the keyboard, or malice, puts in the place of a word.
+/// Replacements of words, accidental or malicious.
 const WORDS: &[&str] = &[
     "",
     "0",
@@ -84,7 +84,7 @@ const WORDS: &[&str] = &[
     "subset",
 ];
 
-/// One change of a text: at a place, of a kind, with a choice.
+/// One change of a text: kind, position and replacement.
 type Edit = (u8, usize, usize);
 
 fn mangled(text: &str, edits: &[Edit]) -> String {
@@ -123,7 +123,7 @@ fn mangled(text: &str, edits: &[Edit]) -> String {
     text
 }
 
-/// The places of words: runs of letters, digits and the like; and of single other signs.
+/// The positions of words: runs of letters, digits and the like; and of single other characters.
 fn words(text: &str) -> Vec<(usize, usize)> {
     let inside = |c: char| c.is_alphanumeric() || "_.-+\"".contains(c);
     let mut words: Vec<(usize, usize)> = Vec::new();
@@ -139,7 +139,7 @@ fn words(text: &str) -> Vec<(usize, usize)> {
     words
 }
 
-/// How many specs are tried.
+/// The number of specs.
 fn cases() -> u32 {
     let wanted = std::env::var("SOMA_MANGLED").ok();
     wanted.map_or(30_000, |count| count.parse().expect("SOMA_MANGLED is a number of specs"))

@@ -1,4 +1,4 @@
-//! `soma bench` and `soma paper`, which another program runs.
+//! `soma bench` and `soma paper`, which are run by another program.
 
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const SOMA: &str = env!("CARGO_BIN_EXE_soma");
 
-/// A folder with the program alone: a link, since a file that is being written cannot be run.
+/// A folder with the program alone: a link, since a file open for writing cannot be executed.
 fn alone() -> TempDir {
     let folder = tempfile::tempdir_in(Path::new(SOMA).parent().unwrap()).unwrap();
     std::fs::hard_link(SOMA, folder.path().join("soma")).unwrap();

@@ -1,4 +1,4 @@
-//! A run that is killed and resumed leaves the files of one that was not.
+//! A run that is killed and resumed leaves the files of an uninterrupted one.
 
 mod common;
 
@@ -29,8 +29,7 @@ fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Waits until some draws of the run are on the disk, and a checkpoint that vouches for them;
-/// false if the run ended before.
+/// Waits until draws and their checkpoint are on disk; false if the run ended before.
 fn wait_for_draws(out: &Path, child: &mut Child) -> bool {
     loop {
         let diagnose = soma().arg("diagnose").arg(out).output();
@@ -50,7 +49,7 @@ fn a_killed_run_is_resumed_bit_for_bit() {
     let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
     assert!(spawn(&whole, &[]).wait().unwrap().success());
 
-    // SIGKILL, at whatever the process is doing: as soon as there are draws, and once more.
+    // SIGKILL at an arbitrary time: as soon as there are draws, and once more.
     let mut child = spawn(&killed, &[]);
     assert!(wait_for_draws(&killed, &mut child), "the run is too short to be killed");
     child.kill().unwrap();
@@ -70,8 +69,8 @@ fn a_killed_run_is_resumed_bit_for_bit() {
     assert_eq!(parameters(&killed), parameters(&whole));
 }
 
-/// Kills at random moments, `SOMA_KILLS` of them: the folder can be read and resumed after each, and
-/// every run that was brought to its end so has the files of one that was not killed.
+/// `SOMA_KILLS` kills at random times: the folder can be read and resumed after each, and every
+/// completed run has the files of an uninterrupted one.
 #[test]
 fn kills_at_random_moments_lose_nothing() {
     let kills: u64 = std::env::var("SOMA_KILLS").map_or(8, |text| text.parse().unwrap());
@@ -84,7 +83,7 @@ fn kills_at_random_moments_lose_nothing() {
         let out = folder.path().join(format!("run-{runs}"));
         loop {
             let mut child = spawn(&out, &["--resume"]);
-            // Weyl's sequence: moments that are spread evenly over the first fifth of a second.
+            // Weyl's sequence: times spread evenly over the first fifth of a second.
             let moment = (killed + 31 * runs) as f64 * 0.618_033_988_749_894_9;
             let moment = if killed < kills { 0.2 * moment.fract() } else { 60.0 };
             let ended = wait(&mut child, Duration::from_secs_f64(moment));
@@ -108,7 +107,7 @@ fn kills_at_random_moments_lose_nothing() {
     println!("{killed} kills over {runs} runs: all ended with the files of a run without any");
 }
 
-/// Waits until the child ends, but no longer than this; whether it has.
+/// Waits until the child ends, at most this long. Returns whether it has.
 fn wait(child: &mut Child, most: Duration) -> bool {
     let start = std::time::Instant::now();
     while start.elapsed() < most {
@@ -120,7 +119,7 @@ fn wait(child: &mut Child, most: Duration) -> bool {
     false
 }
 
-/// A new run does not take up what an old one left, and a refused resume changes nothing.
+/// A new run does not reuse the files of an old one, and a rejected resume changes nothing.
 #[test]
 fn old_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -155,7 +154,7 @@ fn old_files_are_refused() {
     refused(&["--seed", "2", "--resume"], "holds files of a run");
 }
 
-/// The first interrupt ends the run cleanly, with its table, and leaves it to be resumed.
+/// The first interrupt ends the run cleanly, with its table, and the run can be resumed.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_reports_and_can_be_resumed() {

@@ -1,4 +1,4 @@
-//! Completions and manual pages name what the program has.
+//! Completions and manual pages contain the commands of the program.
 
 mod common;
 

@@ -1,6 +1,6 @@
-//! What a power cut can leave: nothing that vouches for what is not on the disk.
+//! Durability: after a power failure no file refers to another that is not on disk.
 //!
-//! The system calls of a run are watched by strace; without it there is nothing to see.
+//! The system calls of a run are traced by strace; without it the test is skipped.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use common::example;
 
-/// A file or folder was brought to the disk, or a file got its name.
+/// A file or folder was synced, or a file renamed.
 #[derive(Debug, PartialEq)]
 enum Call {
     Sync(String),
@@ -31,7 +31,7 @@ fn calls() -> Option<Vec<Call>> {
     }
     let base = out.to_string_lossy().into_owned();
     let relative = |path: &str| path.replace(&base, "").trim_matches('/').to_string();
-    // The first bracket: a call that another thread interrupts ends in `<unfinished ...>`.
+    // The first bracket: a call interrupted by another thread ends in `<unfinished ...>`.
     let between = |line: &str, from: char, to: char| {
         line.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map(|(path, _)| path.into())
     };
@@ -49,8 +49,8 @@ fn calls() -> Option<Vec<Call>> {
     Some(std::fs::read_to_string(log).unwrap().lines().filter_map(call).collect())
 }
 
-/// Each file is on the disk before it gets its name, and its name before anything else gets one;
-/// rows get theirs before the checkpoint, and that before the manifest.
+/// Each file is synced before it is renamed, and its name before anything else is renamed; rows
+/// before the checkpoint, and the checkpoint before the manifest.
 #[test]
 fn files_and_names_are_synced_in_order() {
     let Some(calls) = calls() else {

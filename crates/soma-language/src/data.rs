@@ -1,4 +1,4 @@
-//! Constants, vectors and matrices that a text may name.
+//! Constants, vectors and matrices that a text may use.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ pub enum Datum {
     Scalar(f64),
     /// A vector.
     Vector(Vec<f64>),
-    /// A matrix of so many rows, row after row.
+    /// A matrix with this many rows, row by row.
     Matrix(usize, Vec<f64>),
 }
 
@@ -44,7 +44,7 @@ impl Data {
         self.with(name, Datum::Vector(values))
     }
 
-    /// With a matrix of `rows` rows, row after row.
+    /// With a matrix of `rows` rows, row by row.
     pub fn matrix(self, name: &str, rows: usize, values: Vec<f64>) -> Self {
         self.with(name, Datum::Matrix(rows, values))
     }

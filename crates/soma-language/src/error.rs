@@ -1,4 +1,4 @@
-//! Mistakes in a text: where they are, what is wrong and what was meant.
+//! Errors in a text: their position, what is wrong, and a suggestion.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl Span {
     }
 }
 
-/// A mistake before it is placed in its text.
+/// An error before its line and column are known.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Problem {
     pub span: Span,
@@ -36,7 +36,7 @@ impl Problem {
         Problem { span, message: message.into(), help: help.into() }
     }
 
-    /// The mistake with its line and column in `text`, the text of `block`.
+    /// The error with its line and column in `text`, the text of `block`.
     pub fn within(self, block: &str, text: &str) -> Mistake {
         let start = floor_boundary(text, self.span.start);
         let end = floor_boundary(text, self.span.end.max(start));
@@ -58,7 +58,7 @@ impl Problem {
     }
 }
 
-/// The last boundary of a character at or before `at`.
+/// The last character boundary at or before `at`.
 fn floor_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -67,7 +67,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// One mistake: its place, the line it stands in, what is wrong and how to mend it.
+/// One error: its position, its line, what is wrong and how to fix it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mistake {
     /// The text that it is in: `parameters`, `record` or `statistics[k]`.
@@ -76,13 +76,13 @@ pub struct Mistake {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// How many characters of the line are meant.
+    /// The number of characters to underline.
     pub width: usize,
     /// The line itself.
     pub line_text: String,
     /// What is wrong.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: String,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// The mistakes of a text, at most one for each line, in the order of the text.
+/// The errors of a text, at most one per line, in the order of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mistakes(pub Vec<Mistake>);
 
@@ -114,7 +114,7 @@ impl fmt::Display for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The name of `known` that is most like `given`, if one is like it.
+/// The name of `known` that is most similar to `given`, if one is similar.
 pub(crate) fn nearest<'a>(
     given: &str,
     known: impl IntoIterator<Item = &'a str>,

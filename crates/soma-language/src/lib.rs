@@ -1,10 +1,10 @@
 //! Models and statistics of a record, written as text.
 //!
-//! A text is parsed with spans, checked (names, shapes, supports), turned into a graph of scalar
+//! A text is parsed with spans, checked (names, shapes, supports), converted to a graph of scalar
 //! operations and compiled to flat programs over columns of a batch of records, with derivatives.
 //! The manual of the language is `docs/language.md`.
 
-// `!(x > 0.0)` is also true of NaN, which is what the numerics want.
+// `!(x > 0.0)` is also true for NaN, as intended.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
 mod check;

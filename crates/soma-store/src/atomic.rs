@@ -1,4 +1,4 @@
-//! Files that are either there as a whole or not at all, and that last through a power cut.
+//! Atomic and durable writes of files.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
-/// What the name of a file ends in while it is written.
+/// The suffix of a file while it is written.
 const UNFINISHED: &str = ".unfinished";
 
-/// Writes `path` by `fill`, under another name until it is complete and on the disk. When this
-/// returns, the file and its name are on the disk: what is written afterwards may rely on it.
-/// After a failure nothing is left behind.
+/// Writes `path` by `fill`, under a temporary name until it is complete and synced. On return, the
+/// file and its name are on disk, so later writes may rely on it. After a failure nothing is left
+/// behind.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut File) -> std::io::Result<()>,
@@ -27,19 +27,19 @@ pub(crate) fn write(
         sync_folder(path.parent())
     };
     written().map_err(|error| {
-        // The error that is reported is the first; a second one here would say the same.
+        // The first error is reported; a second one here would add nothing.
         let _ = fs::remove_file(&unfinished);
         StoreError::io(path)(error)
     })
 }
 
-/// Writes `contents` to `path` so that it is there as a whole or, after a failure, as it was before;
-/// and on the disk when this returns.
+/// Writes `contents` to `path` atomically: after a failure the old file is unchanged. On return the
+/// file is on disk.
 pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), StoreError> {
     write(path, |file| file.write_all(contents))
 }
 
-/// Makes a folder, whose name is then on the disk.
+/// Creates a folder and syncs its name to disk.
 pub(crate) fn make_folder(path: &Path) -> Result<(), StoreError> {
     let made = || -> std::io::Result<()> {
         fs::create_dir_all(path)?;
@@ -49,7 +49,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), StoreError> {
     made().map_err(StoreError::io(path))
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -58,7 +58,7 @@ pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Removes what a kill left of the writing of `path`.
+/// Removes the temporary file of an interrupted write of `path`.
 pub(crate) fn remove_unfinished(path: &Path) -> Result<(), StoreError> {
     remove(&unfinished(path)).map(|_| ())
 }
@@ -68,8 +68,8 @@ fn unfinished(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}{UNFINISHED}"))
 }
 
-/// Brings the names of the files in a folder to the disk. Not every system lets a folder be opened;
-/// where it does not, there is nothing to be done.
+/// Syncs the names of the files in a folder to disk. Some systems cannot open a folder; then there
+/// is nothing to do.
 fn sync_folder(folder: Option<&Path>) -> std::io::Result<()> {
     if cfg!(unix)
         && let Some(folder) = folder
@@ -85,7 +85,7 @@ fn sync_folder(folder: Option<&Path>) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Neither a failure while the file is filled nor one when it is named leaves anything.
+    /// A failure to fill or to rename the file leaves nothing behind.
     #[test]
     fn a_failure_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();

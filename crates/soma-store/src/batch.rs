@@ -1,4 +1,4 @@
-//! What a batch of fits is: the file `batch.json` of its folder, from which it is taken up.
+//! The file `batch.json` of a batch of fits, from which it is resumed.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -12,11 +12,11 @@ use crate::{StoreError, atomic};
 /// A fit of a batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedFit {
-    /// Its name, which is that of its folder.
+    /// Its name and that of its folder.
     pub name: String,
     /// The text of its spec.
     pub spec: String,
-    /// How it is run, with what the command line said.
+    /// Its settings, with the options of the command line.
     pub settings: Settings,
 }
 
@@ -32,7 +32,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The version of the layout that this program reads and writes.
+    /// The version of the layout that this version reads and writes.
     pub const FORMAT: u32 = 1;
     /// The name of the file.
     pub const FILE: &str = "batch.json";
@@ -44,7 +44,7 @@ impl Batch {
         Batch { format: Self::FORMAT, version: env!("CARGO_PKG_VERSION").to_string(), fits }
     }
 
-    /// Whether a fit can have this name: it is a folder beside the files of the batch.
+    /// Whether a name is valid: it is a folder beside the files of the batch.
     pub fn is_name(name: &str) -> bool {
         let mut parts = Path::new(name).components();
         let is_plain = matches!(parts.next(), Some(Component::Normal(part)) if part == name);
@@ -52,7 +52,7 @@ impl Batch {
         is_plain && parts.next().is_none() && !is_taken && !name.starts_with('.')
     }
 
-    /// Writes the file in `folder`, which is made if there is none.
+    /// Writes the file to `folder`, which is created if necessary.
     pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
         atomic::make_folder(folder)?;
         let json = serde_json::to_string_pretty(self);
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(Batch::read(&folder.path().join("out")).unwrap(), written);
     }
 
-    /// A file that was made to harm cannot lead out of the folder, nor name a folder twice.
+    /// A malicious file cannot name a folder outside the batch, or a folder twice.
     #[test]
     fn names_lead_nowhere_else() {
         let parsed = |batch: &Batch| Batch::parse(&serde_json::to_vec(batch).unwrap());

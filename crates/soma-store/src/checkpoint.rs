@@ -1,9 +1,9 @@
-//! The state of a chain, to go on from.
+//! Checkpoints: the state of a chain, to resume from.
 //!
-//! A file is a mark, a version, a checksum (CRC-32) and, in postcard's encoding, the run and the
-//! chain that it belongs to and the state. What does not fit its checksum is refused: a chain that
-//! goes on from a damaged state would give wrong draws without a sign of it. So is what belongs to
-//! another run or chain, and a state that no chain can be in.
+//! A file is a magic number, a version, a checksum (CRC-32) and, in postcard's encoding, the run,
+//! the chain and the state. A checkpoint that does not match its checksum is rejected: a chain
+//! resumed from a damaged state would silently give wrong draws. So is one of another run or chain,
+//! and an invalid state.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -18,21 +18,21 @@ const MARK: &[u8; 8] = b"SOMA-CHK";
 const VERSION: u32 = 4;
 const REMEDY: &str = "Put the file back from a copy, or start the run afresh in another folder.";
 
-/// A chain as it was after its last stored draw (or in warm-up, with no draw yet).
+/// A chain after its last stored draw (or in warm-up, without draws).
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
-    /// The fingerprint of the run, and the number of the chain.
+    /// The fingerprint of the run, and the index of the chain.
     pub run: String,
     pub chain: u64,
     pub snapshot: EngineSnapshot,
     /// Stored draws.
     pub draws: u64,
-    /// What the sweeps after warm-up did.
+    /// Counts of the sweeps after warm-up.
     pub counts: Counts,
 }
 
 impl Checkpoint {
-    /// The length of what is before the contents.
+    /// The length of the header.
     pub(crate) const HEAD: usize = MARK.len() + 4 + 4;
 
     pub(crate) fn write(&self, path: &Path) -> Result<(), StoreError> {
@@ -48,7 +48,7 @@ impl Checkpoint {
         })
     }
 
-    /// The checkpoint at `path`, if there is one.
+    /// The checkpoint at `path`, if it exists.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, StoreError> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -59,15 +59,15 @@ impl Checkpoint {
         found.map(Some).map_err(|problem| Checkpoint::damaged(path, problem))
     }
 
-    /// The error that the checkpoint at `path` cannot be used.
+    /// The error for an unusable checkpoint at `path`.
     pub(crate) fn damaged(path: &Path, problem: impl ToString) -> StoreError {
         StoreError::damaged(path, problem, REMEDY)
     }
 
-    /// The checkpoint in these bytes, or what is wrong with them.
+    /// Parses a checkpoint; the error says what is wrong.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() < Self::HEAD {
-            return Err("it is cut short".into());
+            return Err("it is truncated".into());
         }
         let (head, encoded) = bytes.split_at(Self::HEAD);
         let word =
@@ -79,7 +79,7 @@ impl Checkpoint {
             return Err("it was written by another version of soma".into());
         }
         if word(MARK.len() + 4) != crc32fast::hash(encoded) {
-            return Err("its checksum does not fit its contents".into());
+            return Err("its checksum does not match its contents".into());
         }
         match postcard::take_from_bytes(encoded) {
             Ok((checkpoint, [])) => Ok(checkpoint),
@@ -88,8 +88,8 @@ impl Checkpoint {
         }
     }
 
-    /// Whether this is a state of chain number `chain` of the run of `manifest`, which is one of
-    /// `problem`; says otherwise what is wrong.
+    /// Whether this is a state of chain number `chain` of the run of `manifest`, for `problem`;
+    /// otherwise the error says what is wrong.
     pub(crate) fn check(
         &self,
         problem: &Problem,
@@ -107,11 +107,11 @@ impl Checkpoint {
         let come = manifest.place(chain).map_or(0, |place| manifest.iterations[place]);
         if iteration < come {
             return Err(format!(
-                "it is from iteration {iteration}, and the run had come to {come}"
+                "it is from iteration {iteration}, but the run had reached {come}"
             ));
         }
         if self.draws != settings.draws_after(iteration) {
-            return Err(format!("{} draws do not fit {iteration} iterations", self.draws));
+            return Err(format!("{} draws do not match {iteration} iterations", self.draws));
         }
         if self.counts.accepted > self.counts.moves {
             return Err("more was accepted than was proposed".into());

@@ -1,4 +1,4 @@
-//! Columns of a Parquet file: which kinds there are, and how a file of them is written.
+//! Columns of a Parquet file: their types, and writing them.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,16 +14,16 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::seal;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Whole numbers from 0 up, none missing.
+    /// Unsigned integers, without nulls.
     Whole,
-    /// Numbers, none missing.
+    /// Numbers, without nulls.
     Number,
-    /// Numbers, some of which may be missing.
+    /// Numbers, with nulls.
     MaybeNumber,
-    /// Texts, none missing.
+    /// Strings, without nulls.
     Text,
 }
 
@@ -54,13 +54,13 @@ pub(crate) fn schema<'a>(columns: impl Iterator<Item = (&'a str, Kind)>) -> Resu
 
 /// The values of a column.
 pub(crate) enum Values<'a> {
-    /// Whole numbers from 0 up.
+    /// Unsigned integers.
     Whole(Vec<u64>),
     /// Numbers.
     Numbers(&'a [f64]),
-    /// Numbers; one that is not finite is written as missing.
+    /// Numbers; those that are not finite are written as null.
     MaybeNumbers(Vec<f64>),
-    /// Texts.
+    /// Strings.
     Texts(Vec<&'a str>),
 }
 
@@ -68,7 +68,7 @@ impl Values<'_> {
     fn write(self, column: &mut SerializedColumnWriter) -> Result<()> {
         match self {
             Values::Whole(values) => {
-                // Parquet has the bits of an unsigned number in a signed one.
+                // Parquet stores the bits of an unsigned integer in a signed one.
                 let values: Vec<i64> = values.into_iter().map(|x| x as i64).collect();
                 column.typed::<Int64Type>().write_batch(&values, None, None)?;
             }
@@ -89,7 +89,7 @@ impl Values<'_> {
     }
 }
 
-/// Writes a whole file of one row group, with a seal and these notes in its footer.
+/// Writes a file of one row group, with a seal and these metadata in its footer.
 pub(crate) fn write<'a>(
     file: &mut File,
     schema: TypePtr,

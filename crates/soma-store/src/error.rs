@@ -1,19 +1,19 @@
-//! What can go wrong with a run on disk.
+//! Errors of stored runs.
 
 use std::path::{Path, PathBuf};
 
-/// Why a run could not be written or read.
+/// An error when writing or reading a run.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refused.
+    /// An I/O error.
     #[error("{path}: {source}")]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file does not hold what was written to it.
+    /// A file is damaged.
     #[error("{path} is damaged: {problem}. {remedy}")]
     Damaged {
         /// The file.
@@ -23,7 +23,7 @@ pub enum StoreError {
         /// What to do about it.
         remedy: String,
     },
-    /// The folder is not what it was taken for.
+    /// The folder is not suitable.
     #[error("{path} {problem}")]
     Unfit {
         /// The folder.

@@ -1,21 +1,21 @@
-//! Runs on disk: draws as they come, checkpoints to go on from, and a manifest.
+//! Runs on disk: draws as they come, checkpoints to resume from, and a manifest.
 //!
 //! A run is a folder:
 //!
 //! ```text
 //! manifest.json                         spec, settings, seed, version, timings, acceptance, status
 //! draws/chain-0000-part-00000.parquet   one row for each kept draw
-//! records/chain-0000-part-00000.parquet one row for each stored imputed record, where asked for
+//! records/chain-0000-part-00000.parquet one row for each stored imputed record, if requested
 //! checkpoints/chain-0000.checkpoint     the state of the chain at its last stored draw
 //! ```
 //!
-//! [`Store`] writes one while the chains run, in memory that does not grow with the number of
-//! draws; [`Run`] reads one. Every file is written under another name, brought to the disk and then
-//! renamed, first the rows, then the checkpoint that vouches for them, then the manifest: a kill or
-//! a power cut at any moment leaves whole files, and at worst the work since the last checkpoint is
-//! lost. Every file has a checksum and names its run; everything that is read is checked before it
-//! is used, and nothing is written or removed before all of it is. A [`FolderLock`] keeps a second
-//! program out while one writes.
+//! [`Store`] writes a run while the chains run, in memory that does not grow with the number of
+//! draws; [`Run`] reads one. Every file is written under a temporary name, synced and renamed:
+//! first the rows, then the checkpoint that refers to them, then the manifest. A kill or a power
+//! failure at any time leaves complete files, and loses at most the work since the last checkpoint.
+//! Every file has a checksum and names its run. Everything that is read is validated before it is
+//! used, and nothing is written or removed before that. A [`FolderLock`] prevents a second program
+//! from writing at the same time.
 
 mod atomic;
 mod batch;

@@ -1,4 +1,4 @@
-//! One writer for a folder.
+//! Exclusive access to a folder.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
-/// Holds a folder until it is dropped, so that two programs do not write into it together. The
-/// system lets go of it when the program ends, however that comes about.
+/// Locks a folder until it is dropped, so that two programs do not write to it at the same time.
+/// The system releases the lock when the program ends for any reason.
 #[derive(Debug)]
 pub struct FolderLock {
     file: File,
@@ -17,11 +17,11 @@ pub struct FolderLock {
 impl FolderLock {
     const FILE: &str = ".lock";
 
-    /// Takes hold of `folder`, which is made if there is none.
+    /// Locks `folder`, which is created if necessary.
     pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(StoreError::io(folder))?;
         let path = folder.join(Self::FILE);
-        // Not truncated: another program may hold it, with its reserve.
+        // Not truncated: another program may hold it, with its reserved bytes.
         let file = File::options().create(true).write(true).truncate(false).open(&path);
         let file = file.map_err(StoreError::io(&path))?;
         match file.try_lock() {
@@ -31,14 +31,14 @@ impl FolderLock {
                                choose another folder";
                 return Err(StoreError::unfit(folder, problem));
             }
-            // Some file systems have no locks; a run there is as good as it was without them.
+            // Some file systems have no locks; then there is no protection.
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(StoreError::io(&path)(error)),
         }
         Ok(FolderLock { file, path })
     }
 
-    /// Takes so many bytes of the disk, so that the end of the run can be written down when the
+    /// Reserves this many bytes of the disk, so that the end of the run can be recorded when the
     /// disk is full.
     pub(crate) fn reserve(&self, bytes: usize) -> Result<(), StoreError> {
         let reserve = || -> std::io::Result<()> {
@@ -48,7 +48,7 @@ impl FolderLock {
         reserve().map_err(StoreError::io(&self.path))
     }
 
-    /// Gives back what was reserved.
+    /// Releases the reserved bytes.
     pub(crate) fn release(&self) -> Result<(), StoreError> {
         self.file.set_len(0).map_err(StoreError::io(&self.path))
     }

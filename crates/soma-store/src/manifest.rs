@@ -1,4 +1,4 @@
-//! What a run is and how far it has come, as JSON.
+//! The manifest of a run: its spec, settings and progress, as JSON.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -10,11 +10,11 @@ use soma::chain::{Chosen, MoveReport, Settings, Tally};
 use crate::table::RESERVED;
 use crate::{StoreError, atomic};
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// At work; or killed at work.
+    /// Running; or killed while running.
     Running,
     /// Stopped by the user before its end; it can be resumed.
     Stopped,
@@ -35,29 +35,29 @@ pub struct Manifest {
     pub status: Status,
     /// The text of the spec.
     pub spec: String,
-    /// How the run is made, with what the command line said. Its chains are those in this folder.
+    /// The settings, with the options of the command line. Its chains are those in this folder.
     pub settings: Settings,
-    /// The number of the first chain: not 0 in a part of a run whose chains are spread over folders.
+    /// The index of the first chain: not 0 in a part of a run whose chains are in several folders.
     pub first_chain: usize,
-    /// Which kernel each chain took and why, where it was to find one and has.
+    /// The kernel that each chain chose and the reason, if the kernel is `auto`.
     pub chosen: Vec<Option<Chosen>>,
-    /// What the sweeps and the moves of theta of each chain did after warm-up.
+    /// The reports of the sweeps and theta updates of each chain after warm-up.
     pub theta_moves: Vec<Vec<MoveReport>>,
     /// The number of records.
     pub n: usize,
     /// The names of the columns of draws.
     pub parameters: Vec<String>,
-    /// Of how many draws one has its imputed records stored, where they are.
+    /// The thinning interval of stored records, if they are stored.
     pub records_thin: Option<u64>,
     /// Stored draws of each chain.
     pub draws: Vec<u64>,
-    /// Iterations of each chain at its last checkpoint; 0, if there is none.
+    /// Iterations of each chain at its last checkpoint; 0 if there is none.
     pub iterations: Vec<u64>,
     /// Moves after warm-up, of all chains.
     pub moves: u64,
     /// Moves after warm-up that were accepted.
     pub accepted: u64,
-    /// The share of moves accepted after warm-up.
+    /// The acceptance rate after warm-up.
     pub acceptance_rate: f64,
     /// Seconds that the warm-up took.
     pub seconds_warmup: f64,
@@ -66,30 +66,30 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The version of the layout that this program reads and writes.
+    /// The version of the layout that this version reads and writes.
     pub const FORMAT: u32 = 3;
     /// The name of the file.
     pub const FILE: &str = "manifest.json";
-    /// What comes before the checksum.
+    /// The text before the checksum.
     pub(crate) const CHECKSUM: &str = ",\n  \"checksum\": \"";
 
-    /// What the run is, but not how long it is, how many chains are in this folder or how far it has
-    /// come: every file of the run carries it, and one that carries another is refused.
+    /// Identifies the run, independently of its length, the chains in this folder and its progress.
+    /// Every file of the run has it, and a file with another is rejected.
     pub(crate) fn fingerprint(&self) -> String {
         let settings = Settings { draws: 0, chains: 0, ..self.settings.clone() };
         let run = (&self.spec, settings, self.n, &self.parameters, self.records_thin);
         let text = serde_json::to_vec(&run).unwrap_or_else(|e| unreachable!("plain data: {e}"));
-        // 64-bit FNV-1a: it tells runs apart, and guards against nothing else.
+        // 64-bit FNV-1a: it distinguishes runs, and is not a protection.
         let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, mix))
     }
 
-    /// The chains in this folder, by their numbers.
+    /// The indices of the chains in this folder.
     pub fn chains(&self) -> std::ops::Range<usize> {
         self.first_chain..self.first_chain + self.settings.chains
     }
 
-    /// The place of a chain among those in this folder.
+    /// The position of a chain among those in this folder.
     pub(crate) fn place(&self, chain: usize) -> Option<usize> {
         chain.checked_sub(self.first_chain).filter(|&place| place < self.settings.chains)
     }
@@ -99,14 +99,14 @@ impl Manifest {
         atomic::write(&folder.join(Self::FILE), |file| file.write_all(text.as_bytes()))
     }
 
-    /// As JSON, whose last field is a checksum of what is before it.
+    /// The manifest as JSON, whose last field is a checksum of the text before it.
     pub(crate) fn text(&self) -> String {
         let json = serde_json::to_string_pretty(self);
         let json = json.unwrap_or_else(|error| unreachable!("plain data: {error}"));
         Manifest::seal(json.strip_suffix("\n}").unwrap_or(&json))
     }
 
-    /// The text of an object without its closing bracket, closed with a checksum of it.
+    /// Completes the text of an object without its closing bracket by a checksum.
     pub(crate) fn seal(body: &str) -> String {
         format!("{body}{}{:08x}{END}", Self::CHECKSUM, crc32fast::hash(body.as_bytes()))
     }
@@ -116,7 +116,7 @@ impl Manifest {
         let path = folder.join(Self::FILE);
         let text = std::fs::read(&path).map_err(|error| {
             if !folder.exists() {
-                StoreError::unfit(folder, "is not there: a run is the folder that --out named")
+                StoreError::unfit(folder, "does not exist: a run is the folder given by --out")
             } else if error.kind() == std::io::ErrorKind::NotFound {
                 StoreError::unfit(folder, "holds no run: it has no manifest.json")
             } else {
@@ -127,7 +127,7 @@ impl Manifest {
         Manifest::parse(&text).map_err(|problem| StoreError::damaged(&path, problem, remedy))
     }
 
-    /// The manifest of this text, or what is wrong with it.
+    /// Parses a manifest; the error says what is wrong.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
         let format: Format = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if format.format != Self::FORMAT {
@@ -142,13 +142,13 @@ impl Manifest {
             let body = rest.strip_suffix(Self::CHECKSUM.as_bytes())?;
             (format!("{:08x}", crc32fast::hash(body)).as_bytes() == digits).then_some(())
         });
-        sealed.ok_or("its checksum does not fit its contents")?;
+        sealed.ok_or("its checksum does not match its contents")?;
         let manifest: Manifest = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         manifest.check()?;
         Ok(manifest)
     }
 
-    /// Whether the fields fit each other: everything that is computed from them relies on it.
+    /// Whether the fields are consistent: all that is computed from them relies on it.
     fn check(&self) -> Result<(), String> {
         let settings = &self.settings;
         if self.n == 0 {
@@ -171,7 +171,7 @@ impl Manifest {
         }
         for (&draws, &iteration) in self.draws.iter().zip(&self.iterations) {
             if iteration > settings.iterations() || draws != settings.draws_after(iteration) {
-                return Err(format!("{draws} draws do not fit {iteration} iterations"));
+                return Err(format!("{draws} draws do not match {iteration} iterations"));
             }
         }
         let names: HashSet<&str> = self.parameters.iter().map(String::as_str).collect();
@@ -187,7 +187,7 @@ impl Manifest {
             tallies().try_fold(0, |sum: u64, tally| sum.checked_add(of(&tally))).is_some()
         };
         if !sums.into_iter().all(adds_up) {
-            return Err("the tallies of the moves do not add up".into());
+            return Err("the tallies of the moves are inconsistent".into());
         }
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         if self.accepted > self.moves || !(0.0..=1.0).contains(&self.acceptance_rate) {

@@ -1,22 +1,22 @@
-//! How much memory there is for a run.
+//! The memory available to a run.
 //!
-//! The least of what the machine has left, what the container may still use (control groups, of
-//! either version, and all groups around the process's own), and what the process may still address.
+//! The minimum of what is free on the machine, what the container may still use (control groups of
+//! either version, including all enclosing groups), and what the process may still address.
 
 use std::path::Path;
 
 use soma::chain::MemoryNeed;
 
-/// Memory that can still be taken.
+/// Available memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Available {
-    /// So many bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// What sets the limit.
+    /// The binding limit.
     pub limit: Limit,
 }
 
-/// What limits memory.
+/// Limits of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// The memory of the machine.
@@ -37,17 +37,17 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// The memory that this process can still take; nothing, where the system does not say.
+/// The memory available to this process; `None` if the system does not report it.
 pub fn available_memory() -> Option<Available> {
     available_under(Path::new("/"))
 }
 
-/// A run that does not fit into the memory that there is.
+/// A run that does not fit into the available memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoesNotFit {
-    /// What the run needs.
+    /// The memory that the run needs.
     pub need: MemoryNeed,
-    /// What there is.
+    /// The memory that is available.
     pub available: Available,
 }
 
@@ -80,7 +80,7 @@ impl std::fmt::Display for DoesNotFit {
     }
 }
 
-/// An error if a run cannot fit. Where the system does not say what there is, all fits.
+/// An error if a run cannot fit. If the available memory is unknown, every run fits.
 pub fn check_memory(need: MemoryNeed) -> Result<(), DoesNotFit> {
     match available_memory() {
         Some(available) if need.bytes() > available.bytes => Err(DoesNotFit { need, available }),
@@ -88,7 +88,7 @@ pub fn check_memory(need: MemoryNeed) -> Result<(), DoesNotFit> {
     }
 }
 
-/// A number of bytes that one can read.
+/// A number of bytes in readable units.
 pub fn in_words(bytes: u64) -> String {
     match bytes as f64 {
         small if small < 1e6 => format!("{:.0} kB", (small / 1e3).ceil()),
@@ -97,7 +97,7 @@ pub fn in_words(bytes: u64) -> String {
     }
 }
 
-/// The same of the system whose files are below `root`.
+/// The same for the system whose files are below `root`.
 fn available_under(root: &Path) -> Option<Available> {
     let found = [
         (machine(root), Limit::Machine),
@@ -124,11 +124,11 @@ fn machine(root: &Path) -> Option<u64> {
     kilobytes.checked_mul(1024)
 }
 
-/// The least that is left in the groups of the process and those around them.
+/// The minimum over the groups of the process and their enclosing groups.
 fn group(root: &Path) -> Option<u64> {
     let own = read(&root.join("proc/self/cgroup"))?;
     let left = own.lines().filter_map(|line| {
-        // number:controllers:path, of which version 2 has no controllers.
+        // number:controllers:path; version 2 has no controllers.
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?);
         let (mount, files) = if controllers.is_empty() {
@@ -139,7 +139,7 @@ fn group(root: &Path) -> Option<u64> {
             return None;
         };
         let mount = root.join(mount);
-        // In a container the path may be that of the host, of which nothing can be seen but its end.
+        // In a container the path may be that of the host, of which only the end is visible.
         let groups = Path::new(path)
             .ancestors()
             .map(|group| mount.join(group.strip_prefix("/").unwrap_or(group)));
@@ -148,7 +148,7 @@ fn group(root: &Path) -> Option<u64> {
     left.min()
 }
 
-/// The files of a group: its limit, what it uses, and the name of the cache in its statistics.
+/// The files of a group: its limit, its usage, and the names of the page cache in its statistics.
 type Files = [&'static str; 4];
 
 const VERSION_2: Files = ["memory.max", "memory.current", "inactive_file ", "active_file "];
@@ -159,8 +159,8 @@ const VERSION_1: Files = [
     "total_active_file ",
 ];
 
-/// What is left in one group, if it has a limit. Files that are cached are given up when memory is
-/// wanted.
+/// The memory left in one group, if it has a limit. The page cache is reclaimable and counts as
+/// free.
 fn left_in(group: &Path, [limit, used, inactive, active]: Files) -> Option<u64> {
     let limit: u64 = read(&group.join(limit))?.trim().parse().ok()?;
     let used: u64 = read(&group.join(used))?.trim().parse().ok()?;
@@ -181,7 +181,7 @@ fn address_space(root: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A system of so many files.
+    /// A fake system with these files.
     fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(found(&unlimited), Some((9000 * 1024, Limit::Machine)));
     }
 
-    /// The group around the own one counts, and cached files do not.
+    /// Enclosing groups count, and the page cache does not.
     #[test]
     fn groups_of_version_2_limit() {
         let files = [

@@ -1,4 +1,4 @@
-//! Joins folders that hold different chains of one run.
+//! Merges folders with different chains of one run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,12 @@ use crate::store::{checkpoint_name, refuse_a_run};
 use crate::table::{DRAWS, RECORDS, Table};
 use crate::{FolderLock, Manifest, Run, Status, StoreError, atomic};
 
-/// Joins the runs in `parts` into a new run in `folder`, which is the one that a single call with
-/// all chains would have stored: the same draws, records and checkpoints, byte for byte. Times are
-/// added up.
+/// Merges the runs in `parts` into a new run in `folder`: the same as a single run with all chains,
+/// with the same draws, records and checkpoints, byte for byte. Times are summed.
 ///
-/// The parts must be complete, of one spec and with the same settings (seed and number of draws
-/// among them), and their chains must be all different, without a gap. What is refused changes
-/// nothing.
+/// The parts must be complete, of one spec and with the same settings (including the seed and the
+/// number of draws), and their chains must be distinct and without a gap. On an error nothing is
+/// changed.
 pub fn merge(parts: &[PathBuf], folder: &Path) -> Result<Manifest, StoreError> {
     let mut runs: Vec<(&PathBuf, Manifest)> = Vec::new();
     for part in parts {
@@ -37,10 +36,10 @@ pub fn merge(parts: &[PathBuf], folder: &Path) -> Result<Manifest, StoreError> {
     Ok(manifest)
 }
 
-/// The manifest of all parts together, which are in the order of their chains.
+/// The manifest of all parts, which are in the order of their chains.
 fn joined(runs: &[(&PathBuf, Manifest)]) -> Result<Manifest, StoreError> {
     let [(first, begun), others @ ..] = runs else {
-        let problem = "cannot be made of nothing: name the folders to join";
+        let problem = "cannot be merged from no folders: name the folders to merge";
         return Err(StoreError::unfit(Path::new("a run"), problem));
     };
     let mut all = begun.clone();
@@ -91,7 +90,7 @@ fn add(all: &mut Manifest, part: &Manifest) {
 /// The files of a run, by their names in its folder.
 fn files(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>, StoreError> {
     let mut files = Vec::new();
-    // The width of a record is of no consequence for the names of files.
+    // The width of a record does not affect the names of files.
     let records = Table::records(Path::new(""), manifest, 1);
     for table in [Some(Table::draws(Path::new(""), manifest)), records].into_iter().flatten() {
         for (chain, &draws) in manifest.chains().zip(&manifest.draws) {

@@ -4,9 +4,9 @@ const FIELD: &str = ",\"checksum\":\"";
 const END: &str = "\"}";
 const DIGITS: usize = 8;
 
-/// The JSON object `json` with a last field `checksum`: the CRC-32 of `owner`, which names what the
-/// object belongs to, and of all that is before the field. So an object that was damaged, or that
-/// belongs to something else, is told from one that was written so.
+/// The JSON object `json` with a last field `checksum`: the CRC-32 of `owner`, which identifies
+/// what the object belongs to, and of the text before the field. It detects objects that are
+/// damaged or belong to something else.
 pub fn seal_object(owner: &str, json: &str) -> String {
     let body = json.strip_suffix('}').unwrap_or(json);
     format!("{body}{FIELD}{}{END}", checksum(owner, body))

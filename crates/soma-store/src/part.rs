@@ -11,7 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use crate::table::Table;
 use crate::{StoreError, seal};
 
-/// The key under which a file has the fingerprint of its run.
+/// The metadata key of the fingerprint of the run.
 pub(crate) const RUN: &str = "soma.run";
 
 const REMEDY: &str = "Put the file back from a copy, or start the run afresh in another folder.";
@@ -27,16 +27,16 @@ fn open(path: &Path) -> Result<File, StoreError> {
     })
 }
 
-/// Whether the file at `path` is as it was written.
+/// Whether the file at `path` is undamaged.
 pub(crate) fn check_seal(path: &Path) -> Result<(), StoreError> {
     match seal::holds(&mut open(path)?) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(damaged(path, "its checksum does not fit its contents")),
+        Ok(false) => Err(damaged(path, "its checksum does not match its contents")),
         Err(error) => Err(StoreError::io(path)(error)),
     }
 }
 
-/// Calls the Parquet reader, which may panic on a file that was made to harm it.
+/// Calls the Parquet reader, which may panic on a malicious file.
 fn guarded<T, E: ToString>(
     path: &Path,
     read: impl FnOnce() -> Result<T, E>,
@@ -47,7 +47,7 @@ fn guarded<T, E: ToString>(
     }
 }
 
-/// The most rows that are decoded at a time.
+/// The largest number of rows decoded at a time.
 const BATCH: usize = 8192;
 
 /// The first rows of a file of a table.
@@ -56,7 +56,7 @@ pub(crate) struct PartReader<'a> {
     chain: usize,
     /// Rows in files before this one.
     before: u64,
-    /// Rows that are wanted of this one.
+    /// Rows to read from this file.
     needed: u64,
     path: PathBuf,
     reader: SerializedFileReader<File>,
@@ -64,7 +64,7 @@ pub(crate) struct PartReader<'a> {
 
 impl<'a> PartReader<'a> {
     /// The first `needed` rows of file number `part` of a chain. Its columns must be those of the
-    /// table, and it must be a file of the same run.
+    /// table, and it must belong to the same run.
     pub(crate) fn open(
         table: &'a Table,
         chain: usize,
@@ -101,8 +101,8 @@ impl<'a> PartReader<'a> {
         Ok(())
     }
 
-    /// Whether the keys of all rows are what they should be: a file of another chain, or another
-    /// file of this one, is refused.
+    /// Whether the keys of all rows are correct: a file of another chain, or another file of this
+    /// one, is rejected.
     pub(crate) fn check_keys(&self) -> Result<(), StoreError> {
         (0..self.table.counts().0).try_for_each(|place| {
             let mut row = self.before;
@@ -117,7 +117,7 @@ impl<'a> PartReader<'a> {
         })
     }
 
-    /// Adds the values of the column at `place` among all columns to `values`.
+    /// Appends the values of the column at `place` among all columns to `values`.
     pub(crate) fn read(&self, place: usize, values: &mut Vec<f64>) -> Result<(), StoreError> {
         self.batches::<DoubleType>(place, |batch| {
             values.extend_from_slice(batch);
@@ -125,8 +125,8 @@ impl<'a> PartReader<'a> {
         })
     }
 
-    /// Hands over the rows that are wanted of a column, in batches. The column is of this type:
-    /// that was checked when the file was opened.
+    /// Passes the rows of a column to `take` in batches. The type of the column was checked when
+    /// the file was opened.
     fn batches<T: DataType>(
         &self,
         place: usize,
@@ -145,7 +145,7 @@ impl<'a> PartReader<'a> {
                 if batch.is_empty() {
                     break;
                 }
-                // A file that was made to harm may hold more than it was asked for.
+                // A malicious file may return more than requested.
                 batch.truncate(left);
                 take(&batch)?;
                 left -= batch.len();

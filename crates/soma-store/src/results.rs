@@ -1,4 +1,4 @@
-//! What many fits gave, as one table in a Parquet file.
+//! The results of many fits, as one table in a Parquet file.
 
 use std::path::Path;
 
@@ -12,21 +12,21 @@ use crate::{StoreError, atomic};
 pub struct ResultRow {
     /// The name of the fit.
     pub name: String,
-    /// The parameter; empty, where the fit has no draws.
+    /// The parameter; empty if the fit has no draws.
     pub parameter: String,
-    /// What its draws say, where there are any.
+    /// The summary of its draws, if there are any.
     pub summary: Option<Summary>,
     /// Chains with draws, and the draws of each.
     pub chains: u64,
     /// Draws of each chain.
     pub draws: u64,
-    /// `trusted`, `untrusted`, `failed`, ...: one word on the whole fit.
+    /// The verdict on the fit: `trusted`, `untrusted`, `failed`, ...
     pub verdict: &'static str,
-    /// What speaks against the fit, in sentences.
+    /// The reasons against the fit, in sentences.
     pub reasons: String,
 }
 
-/// A column of numbers: its name, and what it has of a summary.
+/// A column of numbers: its name, and its value in a summary.
 type Number = (&'static str, fn(&Summary) -> f64);
 
 const NUMBERS: [Number; 9] = [
@@ -41,8 +41,8 @@ const NUMBERS: [Number; 9] = [
     ("ess_tail", |s| s.ess_tail),
 ];
 
-/// Writes the rows to the file at `path`, which is there as a whole or not at all. What cannot be
-/// told, such as R-hat of three draws, is missing (null).
+/// Writes the rows to the file at `path` atomically. Undefined values, such as R-hat of three
+/// draws, are null.
 pub fn write_results(path: &Path, rows: &[ResultRow]) -> Result<(), StoreError> {
     let texts = |of: fn(&ResultRow) -> &str| Values::Texts(rows.iter().map(of).collect());
     let whole = |of: fn(&ResultRow) -> u64| Values::Whole(rows.iter().map(of).collect());
@@ -76,7 +76,7 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 
-    /// Read by the row, as another program would: the texts, the numbers, and what is missing.
+    /// Read row by row, as another program would: strings, numbers and nulls.
     #[test]
     fn rows_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();

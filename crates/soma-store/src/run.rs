@@ -1,4 +1,4 @@
-//! A run, read back.
+//! Reading a stored run.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run in `folder`. All of its draws are checked to be there as they were written, which
-    /// takes one pass over their files.
+    /// Opens the run in `folder`. Checks that all of its draws are undamaged, which takes one pass
+    /// over their files.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, StoreError> {
         let folder = folder.as_ref().to_path_buf();
         let manifest = Manifest::read(&folder)?;
@@ -27,14 +27,14 @@ impl Run {
         Ok(Run { folder, manifest, draws })
     }
 
-    /// What the run is and how far it has come.
+    /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// The stored values of one parameter (or of `acceptance` or `log_density`), by chain.
     ///
-    /// Only this column is read, so that a long run can be looked at column by column.
+    /// Reads this column only, so that a long run can be read column by column.
     pub fn column(&self, name: &str) -> Result<Vec<Vec<f64>>, StoreError> {
         let read = |chain| {
             let mut all = Vec::new();
@@ -47,8 +47,8 @@ impl Run {
         self.manifest.chains().map(read).collect()
     }
 
-    /// Column number `column` of the stored imputed records, which are `dim` wide, by chain: the
-    /// records of one stored draw after those of another. All of the files are checked first.
+    /// Column number `column` of the stored imputed records, of `dim` columns, by chain: the
+    /// records of all stored draws, concatenated. Checks all of the files first.
     pub fn records(&self, dim: usize, column: usize) -> Result<Vec<Vec<f64>>, StoreError> {
         let table = Table::records(&self.folder, &self.manifest, dim).filter(|_| column < dim);
         let table = table.ok_or_else(|| {
@@ -67,7 +67,7 @@ impl Run {
         self.manifest.chains().zip(&self.manifest.draws).map(read).collect()
     }
 
-    /// The same of the chain with this number, a file at a time: at most 32,768 values are in memory.
+    /// The same for one chain, a file at a time: at most 32,768 values are in memory.
     pub fn column_parts(
         &self,
         name: &str,

@@ -1,8 +1,8 @@
-//! A checksum inside a Parquet file, of the whole file.
+//! A checksum of a Parquet file inside the file.
 //!
-//! The footer of the file has a text `soma-seal:` and eight digits: the CRC-32 of all bytes of the
-//! file, these digits counted as zeros. So the file vouches for itself, whatever was or was not
-//! written after it, and a damaged file is refused before any of it is decoded.
+//! The footer has a text `soma-seal:` and eight digits: the CRC-32 of all bytes of the file, with
+//! these digits as zeros. So the file is self-checking, independently of other files, and a damaged
+//! file is rejected before any of it is decoded.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -10,12 +10,12 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 const MARK: &str = "soma-seal:";
 const DIGITS: usize = 8;
 
-/// The text that a file must have in its footer to be sealed.
+/// The placeholder text in the footer of a file to be sealed.
 pub(crate) fn blank() -> String {
     format!("{MARK}{}", "0".repeat(DIGITS))
 }
 
-/// Passes on what is written, and computes its CRC-32.
+/// A writer that computes the CRC-32 of what it passes on.
 pub(crate) struct Hashed<W> {
     inner: W,
     crc: crc32fast::Hasher,
@@ -26,7 +26,7 @@ impl<W: Write> Hashed<W> {
         Hashed { inner, crc: crc32fast::Hasher::new() }
     }
 
-    /// The checksum of all that was written.
+    /// The checksum of all bytes written.
     pub(crate) fn finish(mut self) -> io::Result<u32> {
         self.inner.flush()?;
         Ok(self.crc.finalize())
@@ -45,7 +45,7 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
-/// Seals a file that has a [`blank`] seal and this checksum.
+/// Seals a file with a [`blank`] seal and this checksum.
 pub(crate) fn close(file: &mut File, crc: u32) -> io::Result<()> {
     let place =
         place(file)?.ok_or_else(|| io::Error::other("the footer has no room for a seal"))?;
@@ -53,7 +53,7 @@ pub(crate) fn close(file: &mut File, crc: u32) -> io::Result<()> {
     file.write_all(format!("{crc:08x}").as_bytes())
 }
 
-/// Whether the file is as it was when it was sealed.
+/// Whether the file matches its seal.
 pub(crate) fn holds(file: &mut File) -> io::Result<bool> {
     let Some(place) = place(file)? else { return Ok(false) };
     file.rewind()?;
@@ -66,7 +66,7 @@ pub(crate) fn holds(file: &mut File) -> io::Result<bool> {
     Ok(digits == *format!("{:08x}", hashed.finish()?).as_bytes())
 }
 
-/// Where the digits of the seal are.
+/// The position of the digits of the seal.
 fn place(file: &mut File) -> io::Result<Option<u64>> {
     const END: u64 = 8;
     let length = file.seek(SeekFrom::End(0))?;

@@ -17,7 +17,7 @@ use crate::{FolderLock, Manifest, Status, StoreError, Watch, atomic};
 
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 
-/// What the end of a run may take of the disk besides a manifest as long as the first.
+/// Bytes reserved for the end of a run, besides a manifest as long as the first.
 const RESERVE: usize = 1 << 16;
 
 /// What is stored, and how often.
@@ -25,17 +25,17 @@ const RESERVE: usize = 1 << 16;
 pub struct Options {
     /// The text of the spec, for the manifest.
     pub spec: String,
-    /// Of how many draws one has its imputed records stored; none, without it.
+    /// The thinning interval of stored records; `None` if they are not stored.
     pub records_thin: Option<u64>,
     /// The longest time between two checkpoints of a chain.
     pub checkpoint_every: Duration,
-    /// The number of the first chain; not 0, where others are run elsewhere.
+    /// The index of the first chain; not 0 if others are run elsewhere.
     pub first_chain: usize,
 }
 
-/// An [`Observer`] that stores what it sees.
+/// An [`Observer`] that stores what it observes.
 ///
-/// Nothing in the folder of a run that is taken up is changed before its first chain begins.
+/// When a run is resumed, nothing in its folder is changed before its first chain begins.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -43,7 +43,7 @@ pub struct Store {
     first_chain: usize,
     every: Duration,
     problem: Problem,
-    /// By the place of a chain among those in this folder.
+    /// By the position of a chain among those in this folder.
     chains: Vec<Mutex<ChainStore>>,
     manifest: Mutex<Manifest>,
     /// Seconds of warm-up and sampling before this run was resumed.
@@ -58,18 +58,18 @@ pub struct Store {
 struct ChainStore {
     draws: PartWriter,
     records: Option<RecordsStore>,
-    /// Which kernel the chain took, where it was to find one and has.
+    /// The kernel that the chain chose, if the kernel is `auto`.
     chosen: Option<Chosen>,
-    /// What its sweeps and moves of theta had done at the last checkpoint.
+    /// The reports of its sweeps and theta updates at the last checkpoint.
     theta_moves: Vec<MoveReport>,
-    /// Draws so far, and what the sweeps did for them.
+    /// The draws so far, and the counts of their sweeps.
     kept: u64,
     counts: Counts,
-    /// The same at the last checkpoint, and the iteration of that.
+    /// The same at the last checkpoint, and its iteration.
     saved: u64,
     saved_counts: Counts,
     saved_iteration: u64,
-    /// When the last checkpoint was done, and how long it took.
+    /// The time of the last checkpoint, and its duration.
     last_checkpoint: Instant,
     cost: Duration,
 }
@@ -78,13 +78,13 @@ struct ChainStore {
 #[derive(Debug)]
 struct RecordsStore {
     writer: PartWriter,
-    /// Of how many draws one is stored.
+    /// The thinning interval.
     thin: u64,
     dim: usize,
 }
 
 impl Store {
-    /// A new run in `folder`, which must not hold anything of a run.
+    /// A new run in `folder`, which must not contain a run.
     pub fn create(
         folder: impl AsRef<Path>,
         problem: &Problem,
@@ -132,10 +132,10 @@ impl Store {
         Ok(Store::open(lock, folder, problem, manifest, options.checkpoint_every))
     }
 
-    /// The run in `folder`, to be taken up where its last checkpoints were. It must be a run of the
-    /// spec `spec`, whose problem is `problem`, and its settings are those that it was begun with:
-    /// `given` may repeat them, and may ask for more draws. All checkpoints and rows must be there
-    /// as they were written; if anything is amiss, the folder is left as it is.
+    /// Resumes the run in `folder` from its last checkpoints. It must be a run of the spec `spec`,
+    /// with problem `problem`, and keeps its settings: `given` may repeat them, and may request
+    /// more draws. All checkpoints and rows must be undamaged; otherwise the folder is left
+    /// unchanged.
     pub fn resume(
         folder: impl AsRef<Path>,
         problem: &Problem,
@@ -144,7 +144,7 @@ impl Store {
         checkpoint_every: Duration,
     ) -> Result<Self, StoreError> {
         let folder = folder.as_ref();
-        // Without a run there is no folder to be locked; with one, it is read when nobody writes.
+        // Without a run there is no folder to lock; with one, it is read under the lock.
         Manifest::read(folder)?;
         let lock = FolderLock::acquire(folder)?;
         let mut manifest = Manifest::read(folder)?;
@@ -208,22 +208,22 @@ impl Store {
         }
     }
 
-    /// How the run is made: for a resumed run, as it was begun.
+    /// The settings; for a resumed run, those that it began with.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The numbers of the chains that are stored here.
+    /// The indices of the chains that are stored here.
     pub fn chains(&self) -> Range<usize> {
         self.first_chain..self.first_chain + self.chains.len()
     }
 
-    /// The open files of the chain with this number.
+    /// The open files of the chain with this index.
     fn chain(&self, chain: usize) -> MutexGuard<'_, ChainStore> {
         lock(&self.chains[chain - self.first_chain])
     }
 
-    /// Ends the run. After a failure, what the last checkpoints hold remains.
+    /// Ends the run. After a failure, the state of the last checkpoints remains.
     pub fn finish(self, failed: bool) -> Result<Manifest, StoreError> {
         let complete = |chain: &Mutex<ChainStore>| lock(chain).saved == self.settings.draws;
         let status = if failed {
@@ -242,8 +242,7 @@ impl Store {
         self.folder.join(checkpoint_name(chain))
     }
 
-    /// The last checkpoint of a chain, which must be one of this run; none, if the chain has not
-    /// come to its first.
+    /// The last checkpoint of a chain, which must belong to this run; `None` if there is none yet.
     fn last_checkpoint(&self, chain: usize) -> Result<Option<Checkpoint>, StoreError> {
         let path = self.checkpoint_path(chain);
         let manifest = lock(&self.manifest);
@@ -260,7 +259,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Whether a chain can be taken up: its checkpoint is good, and the rows before it are there.
+    /// Whether a chain can be resumed: its checkpoint is valid, and the rows before it are
+    /// complete.
     fn check(&self, chain: usize) -> Result<(), StoreError> {
         let found = self.last_checkpoint(chain)?;
         let mut store = self.chain(chain);
@@ -270,7 +270,7 @@ impl Store {
         store.records.as_ref().map_or(Ok(()), |records| rows(records.writer.table()))
     }
 
-    /// Takes up a chain at its last checkpoint, and removes what was written after that.
+    /// Resumes a chain from its last checkpoint, and removes what was written after it.
     fn load(&self, chain: usize) -> Result<Option<EngineSnapshot>, StoreError> {
         let found = self.last_checkpoint(chain)?;
         let mut store = self.chain(chain);
@@ -284,14 +284,14 @@ impl Store {
         Ok(found.map(|found| found.snapshot))
     }
 
-    /// Writes down that the run is at work, and keeps room to write down its end.
+    /// Records that the run is running, and reserves space to record its end.
     fn begin_run(&self) -> Result<(), StoreError> {
         let length = lock(&self.manifest).text().len();
         self.lock.reserve(2 * length + RESERVE)?;
         self.write_manifest(Status::Running)
     }
 
-    /// Stores the chain as it is: first its rows, then the checkpoint that vouches for them, then
+    /// Stores the state of a chain: first its rows, then the checkpoint that refers to them, then
     /// the manifest.
     fn checkpoint(&self, chain: usize, state: &Engine) -> Result<(), StoreError> {
         let begun = Instant::now();
@@ -314,7 +314,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes what the checkpoints hold.
+    /// Writes the manifest from the state of the checkpoints.
     fn write_manifest(&self, status: Status) -> Result<(), StoreError> {
         let mut manifest = lock(&self.manifest);
         let mut counts = Counts::default();
@@ -337,7 +337,7 @@ impl Store {
 }
 
 impl ChainStore {
-    /// The chain is where this checkpoint was made, or at its start.
+    /// Sets the chain to this checkpoint, or to its start.
     fn at(&mut self, checkpoint: Option<&Checkpoint>) {
         self.saved = checkpoint.map_or(0, |found| found.draws);
         self.saved_counts = checkpoint.map_or_else(Counts::default, |found| found.counts);
@@ -346,13 +346,12 @@ impl ChainStore {
     }
 }
 
-/// The file of the state of a chain, in the folder of a run.
+/// The checkpoint file of a chain, in the folder of a run.
 pub(crate) fn checkpoint_name(chain: usize) -> PathBuf {
     Path::new(CHECKPOINTS).join(format!("chain-{chain:04}.checkpoint"))
 }
 
-/// Refuses a folder that holds anything of a run: what an earlier one left would be taken for
-/// part of a new one.
+/// Rejects a folder that contains any file of a run, which would be mistaken for part of a new one.
 pub(crate) fn refuse_a_run(folder: &Path) -> Result<(), StoreError> {
     if folder.join(Manifest::FILE).exists() {
         let problem = "holds a run already; resume it (--resume), or choose another folder";
@@ -376,7 +375,7 @@ pub(crate) fn refuse_a_run(folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The settings of a run that goes on, or what speaks against them.
+/// The settings of a resumed run, or the reason against them.
 fn resumed_settings(manifest: &Manifest, given: Sampler) -> Result<Settings, String> {
     let begun = &manifest.settings;
     let wanted = Sampler::from(begun).overridden_by(given);
@@ -398,7 +397,7 @@ fn resumed_settings(manifest: &Manifest, given: Sampler) -> Result<Settings, Str
     Ok(wanted)
 }
 
-/// The settings of a run that are not what was given, by name.
+/// The settings of a run that differ from those given, by name.
 fn differences(begun: &Settings, given: &Settings) -> Vec<String> {
     let fields = |settings: &Settings| match serde_json::to_value(settings) {
         Ok(serde_json::Value::Object(fields)) => fields,
@@ -445,7 +444,7 @@ impl Observer for Store {
     fn step(&self, chain: usize, state: &Engine) -> Outcome {
         self.watch.step(chain - self.first_chain, state.iteration());
         let store = self.chain(chain);
-        // On a slow disk, no more than half of the time goes into checkpoints.
+        // On a slow disk, at most half of the time goes into checkpoints.
         let is_due = store.last_checkpoint.elapsed() >= self.every.max(store.cost);
         drop(store);
         if is_due {
@@ -456,7 +455,7 @@ impl Observer for Store {
 
     fn end(&self, chain: usize, state: &Engine) -> Outcome {
         self.watch.end(chain - self.first_chain);
-        // A chain that was broken off in an iteration can be taken up from its last checkpoint only.
+        // A chain interrupted within an iteration can be resumed from its last checkpoint only.
         if state.is_whole() {
             self.checkpoint(chain, state)?;
         }

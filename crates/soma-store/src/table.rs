@@ -1,4 +1,4 @@
-//! A table of a run: which columns it has, and which files its rows are in.
+//! A table of a run: its columns and its files.
 
 use std::path::{Path, PathBuf};
 
@@ -14,26 +14,26 @@ pub(crate) const RECORDS: &str = "records";
 /// Rows of draws in a full file.
 const DRAWS_PER_PART: u64 = 1 << 15;
 
-/// About as many rows of records in a full file, and at least the records of one draw.
+/// Rows of records in a full file, approximately; at least the records of one draw.
 const RECORDS_PER_PART: u64 = 1 << 17;
 
-/// Columns that are there besides the parameters.
+/// Columns in addition to the parameters.
 pub(crate) const RESERVED: [&str; 4] = ["chain", "draw", "acceptance", "log_density"];
 
-/// The rows of all chains, in files of a fixed number of rows of one chain each. What the key
-/// columns of a row hold follows from its number.
+/// The rows of all chains, in files with a fixed number of rows of one chain each. The key columns
+/// of a row follow from its index.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     folder: PathBuf,
-    /// The columns of whole numbers, which come first, and those of numbers.
+    /// The integer columns, which come first, and the number columns.
     keys: Vec<String>,
     values: Vec<String>,
     /// Rows in a full file.
     pub(crate) capacity: u64,
-    /// Rows of a draw, and one of how many draws has any.
+    /// Rows per stored draw, and the thinning interval.
     per_draw: u64,
     thin: u64,
-    /// What the run is, by its [fingerprint](Manifest::fingerprint).
+    /// The [fingerprint](Manifest::fingerprint) of the run.
     pub(crate) run: String,
 }
 
@@ -52,7 +52,7 @@ impl Table {
         }
     }
 
-    /// The imputed records of the run in `folder`, of length `dim`, where they are stored.
+    /// The imputed records of the run in `folder`, of length `dim`, if they are stored.
     pub(crate) fn records(folder: &Path, manifest: &Manifest, dim: usize) -> Option<Self> {
         let n = manifest.n as u64;
         manifest.records_thin.map(|thin| Table {
@@ -66,25 +66,25 @@ impl Table {
         })
     }
 
-    /// The columns, as Parquet has them; fails if a name cannot be one.
+    /// The Parquet schema; fails if a name is invalid.
     pub(crate) fn schema(&self) -> parquet::errors::Result<TypePtr> {
         let keys = self.keys.iter().map(|name| (name.as_str(), Kind::Whole));
         let values = self.values.iter().map(|name| (name.as_str(), Kind::Number));
         schema(keys.chain(values))
     }
 
-    /// How many columns are keys, and how many are values.
+    /// The numbers of key and of value columns.
     pub(crate) fn counts(&self) -> (usize, usize) {
         (self.keys.len(), self.values.len())
     }
 
-    /// The place among all columns of the column of values of this name.
+    /// The index among all columns of the value column with this name.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         let place = self.values.iter().position(|value| value == name)?;
         Some(self.keys.len() + place)
     }
 
-    /// The key at this place of row number `row` of a chain.
+    /// The key at this index of row number `row` of a chain.
     pub(crate) fn key(&self, place: usize, chain: usize, row: u64) -> u64 {
         match place {
             0 => chain as u64,
@@ -93,7 +93,7 @@ impl Table {
         }
     }
 
-    /// How many rows so many draws have.
+    /// The number of rows of this many draws.
     pub(crate) fn rows(&self, draws: u64) -> u64 {
         draws.div_ceil(self.thin).saturating_mul(self.per_draw)
     }
@@ -103,16 +103,16 @@ impl Table {
         self.folder.join(format!("chain-{chain:04}-part-{part:05}.parquet"))
     }
 
-    /// The files with the first `rows` rows of a chain, and how many of these rows each has.
+    /// The files with the first `rows` rows of a chain, and the number of these rows in each.
     pub(crate) fn parts(&self, rows: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let capacity = self.capacity;
         (0..rows.div_ceil(capacity)).map(move |part| (part, capacity.min(rows - part * capacity)))
     }
 
-    /// Whether the first `rows` rows of a chain are on the disk as they were written.
+    /// Whether the first `rows` rows of a chain are on disk and undamaged.
     pub(crate) fn check(&self, chain: usize, rows: u64) -> Result<(), StoreError> {
         self.parts(rows).try_for_each(|(number, needed)| {
-            // The seal first: what is damaged is not decoded.
+            // The seal first: a damaged file is not decoded.
             part::check_seal(&self.path(chain, number))?;
             PartReader::open(self, chain, number, needed)?.check_keys()
         })

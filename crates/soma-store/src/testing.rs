@@ -1,4 +1,4 @@
-//! The readers as the tests and the fuzz targets drive them: on bytes, with checksums that fit.
+//! The readers for tests and fuzz targets: on bytes, with valid checksums.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::part::PartReader;
 use crate::table::Table;
 use crate::{Manifest, StoreError};
 
-/// The length of what is before the state in a checkpoint.
+/// The length of the header of a checkpoint.
 pub const CHECKPOINT_HEAD: usize = Checkpoint::HEAD;
 
-/// Gives a checkpoint, whose contents may have been changed, the checksum that fits them.
+/// Updates the checksum of a checkpoint whose contents may have been changed.
 pub fn seal_checkpoint(bytes: &mut [u8]) {
     if bytes.len() >= CHECKPOINT_HEAD {
         let crc = crc32fast::hash(&bytes[CHECKPOINT_HEAD..]);
@@ -32,7 +32,7 @@ pub fn checkpoint(
     Ok(found.snapshot)
 }
 
-/// A manifest with a checksum that fits; `json` is a JSON object with or without one.
+/// A manifest with a valid checksum; `json` is a JSON object with or without one.
 pub fn seal_manifest(json: &str) -> String {
     let body = json.split(Manifest::CHECKSUM).next().unwrap_or(json).trim_end();
     let body = body.strip_suffix('}').unwrap_or(body).trim_end();
@@ -44,7 +44,7 @@ pub fn manifest(text: &[u8]) -> Result<Manifest, String> {
     Manifest::parse(text)
 }
 
-/// All values of the first file of draws of a chain in `folder`, without a look at its seal.
+/// All values of the first file of draws of a chain in `folder`, without checking its seal.
 pub fn part(folder: &Path, manifest: &Manifest, chain: usize) -> Result<Vec<f64>, StoreError> {
     let table = Table::draws(folder, manifest);
     let draws = manifest.place(chain).map_or(0, |place| manifest.draws[place]);

@@ -1,4 +1,4 @@
-//! How long warm-up and sampling take.
+//! The times of warm-up and sampling.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -11,7 +11,7 @@ struct Times {
     ended: Option<Instant>,
 }
 
-/// A watch over chains that run beside each other and after each other.
+/// A stopwatch of chains that run in parallel and in sequence.
 #[derive(Debug)]
 pub struct Watch {
     start: Instant,
@@ -20,33 +20,33 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch that starts now, over `chains` chains with `warmup` iterations of warm-up.
+    /// Starts a stopwatch of `chains` chains with `warmup` iterations of warm-up.
     pub fn start(chains: usize, warmup: u64) -> Self {
         let chains = (0..chains).map(|_| Mutex::default()).collect();
         Watch { start: Instant::now(), warmup, chains }
     }
 
-    /// A chain begins at this iteration.
+    /// Called when a chain begins, at this iteration.
     pub fn begin(&self, chain: usize, iteration: u64) {
         let now = Some(Instant::now());
         let warm = if iteration >= self.warmup { now } else { None };
         *self.times(chain) = Times { begun: now, warm, ended: None };
     }
 
-    /// A chain has made this iteration.
+    /// Called after each iteration of a chain.
     pub fn step(&self, chain: usize, iteration: u64) {
         if iteration == self.warmup {
             self.times(chain).warm = Some(Instant::now());
         }
     }
 
-    /// A chain has ended.
+    /// Called when a chain has ended.
     pub fn end(&self, chain: usize) {
         self.times(chain).ended = Some(Instant::now());
     }
 
-    /// Seconds of warm-up and of sampling so far. Chains may be in different phases at one time:
-    /// the time on the wall is split by how much of the chains' own time went into each.
+    /// Seconds of warm-up and of sampling so far. Chains may be in different phases: the wall time
+    /// is divided in proportion to the chains' own times.
     pub fn seconds(&self) -> (f64, f64) {
         let now = Instant::now();
         let (mut warmup, mut sampling) = (0.0, 0.0);

@@ -1,8 +1,8 @@
-//! Rows of one chain, written to Parquet in files of a fixed number of rows.
+//! Writes the rows of one chain to Parquet files with a fixed number of rows.
 //!
-//! The last file is written again, with more rows, at each checkpoint until it is full. So what
-//! the files hold depends on the rows alone and not on when the checkpoints were, and a run that
-//! was resumed leaves the same files as one that was not.
+//! The last file is rewritten, with more rows, at each checkpoint until it is full. So the files
+//! depend on the rows only and not on the times of checkpoints, and a resumed run leaves the same
+//! files as an uninterrupted one.
 
 use parquet::file::metadata::KeyValue;
 
@@ -16,10 +16,10 @@ use crate::{StoreError, atomic};
 pub(crate) struct PartWriter {
     table: Table,
     chain: usize,
-    /// Rows in files before the present one.
+    /// Rows in files before the current one.
     before: u64,
     values: Vec<Vec<f64>>,
-    /// Whether there are rows that are not on the disk.
+    /// Whether there are rows that are not on disk.
     dirty: bool,
 }
 
@@ -29,12 +29,12 @@ impl PartWriter {
         PartWriter { table, chain, before: 0, values, dirty: false }
     }
 
-    /// The table that the rows are of.
+    /// The table of the rows.
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Adds a row; a file that is then full is written.
+    /// Appends a row; writes the file when it is full.
     pub(crate) fn push(&mut self, values: &[f64]) -> Result<(), StoreError> {
         self.values.iter_mut().zip(values).for_each(|(column, value)| column.push(*value));
         self.dirty = true;
@@ -46,7 +46,7 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Writes the present file with the rows that it has so far.
+    /// Writes the current file with its rows so far.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
         if !self.dirty {
             return Ok(());
@@ -66,7 +66,7 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Takes up the table after so many draws: reads the rows of the last file, and removes later
+    /// Resumes the table after this many draws: reads the rows of the last file, and removes later
     /// files.
     pub(crate) fn restore(&mut self, draws: u64) -> Result<(), StoreError> {
         self.clear();
@@ -90,7 +90,7 @@ impl PartWriter {
         for unfinished in part..=first_stale {
             atomic::remove_unfinished(&self.table.path(self.chain, unfinished))?;
         }
-        // The last file may hold rows from after the checkpoint.
+        // The last file may have rows from after the checkpoint.
         self.dirty = kept > 0;
         Ok(())
     }

@@ -14,7 +14,7 @@ use pool::Pool;
 use progress::BatchProgress;
 use summary::Summary;
 
-/// Fits all specs of the command line, or what is missing of a batch in a folder.
+/// Fits all specs of the command line, or the missing fits of a batch in a folder.
 pub fn run(args: &Args) -> Outcome {
     // Two batches would not mix their fits, but each would write its own list of them.
     let _lock = args.out.as_deref().map(FolderLock::acquire).transpose()?;
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Outcome {
     ended(&summary, args.strict)
 }
 
-/// How the batch ends: with an error if a fit failed, or if trust is asked for and one lacks it.
+/// The result of the batch: an error if a fit failed, or with `--strict` if one cannot be trusted.
 fn ended(summary: &Summary, strict: bool) -> Outcome {
     let all = summary.count(|_| true);
     let failed = summary.count(|done| done.verdict == "failed");

@@ -1,4 +1,4 @@
-//! Which fits a batch has.
+//! The fits of a batch.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use crate::exit::{Failed, Outcome};
 use crate::fit::{self, Args};
 use crate::{memory, spec_file};
 
-/// The fits of the command line, and those that the folder has already. All specs are read before
-/// the first is run.
+/// The fits of the command line, and those already in the folder. All specs are read before the
+/// first is run.
 pub fn plan(args: &Args) -> Result<Vec<PlannedFit>, Failed> {
     let refused = |option: &str, why: &str| Err(Failed::Input(format!("--{option}: {why}")));
     if args.sampler.is_certified() {
@@ -95,7 +95,7 @@ fn read(args: &Args, path: &Path) -> Result<PlannedFit, Failed> {
     Ok(PlannedFit { name, spec: text, settings })
 }
 
-/// The fits that the folder has, with what the command line says.
+/// The fits in the folder, with the options of the command line.
 fn stored(args: &Args) -> Result<Vec<PlannedFit>, Failed> {
     let Some(folder) = &args.out else { return Ok(Vec::new()) };
     let unfit = |problem: &str| Err(Failed::Input(format!("{} {problem}", folder.display())));
@@ -114,7 +114,7 @@ fn stored(args: &Args) -> Result<Vec<PlannedFit>, Failed> {
     Ok(fits)
 }
 
-/// Gives a fit of the folder what the command line says: more draws, and nothing else.
+/// Applies the options of the command line to a stored fit: more draws, and nothing else.
 fn resumed(fit: &mut PlannedFit, given: Sampler) -> Outcome {
     let wrong = |problem: String| Err(Failed::Input(format!("the fit {:?}: {problem}", fit.name)));
     let spec = match soma::spec::Spec::parse(&fit.spec) {

@@ -1,7 +1,7 @@
-//! One pool of threads over all chains of all fits.
+//! One pool of threads for all chains of all fits.
 //!
-//! A fit is opened when its first chain is due, and closed by the thread that ends its last one: so
-//! memory holds as many fits as there are threads, however many there are in all.
+//! A fit is opened before its first chain and closed after its last one, so the number of fits in
+//! memory is at most the number of threads.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ use crate::progress::Shown;
 use crate::report::Report;
 use crate::session::{Session, Sink};
 
-/// The fits and how far they are.
+/// The fits and their progress.
 pub struct Pool<'a> {
     args: &'a Args,
     progress: Option<&'a BatchProgress>,
     fits: Vec<Fit<'a>>,
-    /// All chains, as (fit, chain), and the next of them.
+    /// All chains, as (fit, chain), and the index of the next.
     chains: Vec<(usize, usize)>,
     next: AtomicUsize,
 }
@@ -37,14 +37,14 @@ struct Fit<'a> {
     folder: Option<PathBuf>,
     /// Chains that have not ended.
     left: AtomicUsize,
-    /// What it needs while it is run.
+    /// Its state while it runs.
     live: Mutex<Option<Arc<Live<'a>>>>,
     done: Mutex<Option<Done>>,
 }
 
-/// What a fit needs while it is run.
+/// The state of a fit while it runs.
 enum Live<'a> {
-    /// It is run.
+    /// Running.
     Running { problem: Box<Problem>, session: Session<'a>, failure: Mutex<Option<soma::Failure>> },
     /// All of its draws are in its folder.
     Complete,
@@ -77,7 +77,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Runs all chains, on so many threads.
+    /// Runs all chains on this many threads.
     pub fn run(&self, threads: NonZeroUsize) {
         let work = || {
             while let Some(&(fit, chain)) =
@@ -94,7 +94,7 @@ impl<'a> Pool<'a> {
         });
     }
 
-    /// What came of the fits, in their order.
+    /// The results of the fits, in their order.
     pub fn into_done(self) -> Vec<Done> {
         let done = |fit: Fit| fit.done.into_inner().unwrap_or_else(|e| e.into_inner());
         self.fits.into_iter().filter_map(done).collect()
@@ -131,7 +131,7 @@ impl<'a> Pool<'a> {
     fn try_open(&self, fit: &Fit<'a>) -> Result<Live<'a>, Failed> {
         let PlannedFit { spec: text, settings, .. } = fit.planned;
         let shown = self.progress.map(|progress| progress as &dyn Shown);
-        // All specs were read before; one that stands in the folder may have been changed since.
+        // All specs were read before, but one in the folder may have been changed since.
         let spec = Spec::parse(text).map_err(|error| Failed::Input(error.to_string()))?;
         let problem = spec.problem;
         let sink = match &fit.folder {

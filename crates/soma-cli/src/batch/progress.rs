@@ -1,4 +1,4 @@
-//! How far a batch is.
+//! The progress of a batch.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +7,7 @@ use soma_store::PlannedFit;
 use crate::display::Display;
 use crate::progress::Shown;
 
-/// What is shown of a batch.
+/// The progress of a batch.
 pub struct BatchProgress {
     display: Display,
     fits: usize,
@@ -16,7 +16,7 @@ pub struct BatchProgress {
 }
 
 impl BatchProgress {
-    /// For these fits.
+    /// The progress of these fits.
     pub fn new(fits: &[PlannedFit]) -> Self {
         let iterations = fits.iter().fold(0u64, |sum, PlannedFit { settings, .. }| {
             sum.saturating_add(settings.iterations().saturating_mul(settings.chains as u64))
@@ -29,7 +29,7 @@ impl BatchProgress {
         }
     }
 
-    /// Shows how far the batch is while `work` is done, where that is shown.
+    /// Shows progress while `work` runs, if there is a display.
     pub fn during<T>(progress: Option<&Self>, work: impl FnOnce() -> T) -> T {
         match progress {
             Some(progress) => progress.display.during(|| progress.state(), work),
@@ -37,7 +37,7 @@ impl BatchProgress {
         }
     }
 
-    /// A fit has ended with this verdict.
+    /// Called when a fit has ended with this verdict.
     pub fn ended(&self, verdict: &str) {
         self.done.fetch_add(1, Ordering::Relaxed);
         if verdict != "trusted" {

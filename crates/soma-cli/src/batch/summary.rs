@@ -1,4 +1,4 @@
-//! What came of a batch: a row for each fit in the table, one for each parameter in the file.
+//! The results of a batch: a row for each fit in the table, one for each parameter in the file.
 
 use std::path::Path;
 
@@ -9,17 +9,16 @@ use crate::exit::Failed;
 use crate::report::{Report, Row};
 use crate::table;
 
-/// A table of more fits than this shows only those that are not trusted, and so many of them.
+/// With more fits than this, the table shows at most this many, and only those not trusted.
 const SHOWN: usize = 50;
 
-/// What came of a fit: as little as the results need, so that memory does not grow with the number
-/// of chains and draws.
+/// The result of a fit, reduced so that memory does not grow with the number of chains and draws.
 pub struct Done {
     /// The name of the fit.
     pub name: String,
     /// `trusted`, `untrusted`, `stopped` or `failed`.
     pub verdict: &'static str,
-    /// What speaks against it.
+    /// The reasons against it.
     pub reasons: String,
     parameters: Vec<Row>,
     chains: usize,
@@ -42,8 +41,8 @@ struct Json<'a> {
 }
 
 impl Done {
-    /// Of a report, or of why there is none. `stopped` says that the user stopped the batch, and
-    /// `json` that all of the report is wanted.
+    /// The result from a report or an error. `stopped` if the user stopped the batch; `json` if the
+    /// whole report is needed.
     pub fn of(fit: &PlannedFit, report: Result<Report, Failed>, stopped: bool, json: bool) -> Self {
         let empty = Done {
             name: fit.name.clone(),
@@ -95,7 +94,7 @@ impl Done {
 }
 
 impl Json<'_> {
-    /// As text, where that is wanted.
+    /// The fit as JSON, if `wanted`.
     fn text(&self, wanted: bool) -> String {
         let text = || serde_json::to_string(self).unwrap_or_else(|e| unreachable!("plain: {e}"));
         if wanted { text() } else { String::new() }
@@ -113,7 +112,7 @@ impl Summary {
         Summary { fits }
     }
 
-    /// How many fits are such.
+    /// The number of fits for which `is_such` is true.
     pub fn count(&self, is_such: impl Fn(&Done) -> bool) -> usize {
         self.fits.iter().filter(|done| is_such(done)).count()
     }

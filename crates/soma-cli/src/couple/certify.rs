@@ -10,11 +10,11 @@ use super::watch::Watch;
 use crate::exit::Failed;
 use crate::interrupt;
 
-/// Pairs that a warm-up is certified with.
+/// The number of pairs for a certified warm-up.
 const PAIRS: u64 = 200;
 
-/// The iteration from which the chain of `settings` with centred moves is within 0.01 of the
-/// posterior in total variation, two standard errors of the bound added; at least one.
+/// The iteration from which the chain of `settings` with centred updates is within 0.01 of the
+/// posterior in total variation, with two standard errors added to the bound; at least one.
 pub fn warmup(
     problem: &Problem,
     settings: &Settings,

@@ -12,16 +12,16 @@ use soma_store::{FolderLock, is_sealed_object, seal_object, write_whole};
 use super::function::Function;
 use crate::exit::Failed;
 
-/// A folder with `couple.json`, which says how pairs are run, and `pairs.jsonl`, a line for each
-/// finished pair. Each has a checksum; that of a pair is of how pairs are run, too, so that a pair of
-/// another run is refused as a damaged one is.
+/// A folder with `couple.json`, the settings, and `pairs.jsonl`, a line for each finished pair.
+/// Each has a checksum; that of a pair includes the settings, so that a pair of another run is
+/// rejected like a damaged one.
 pub struct Folder {
     path: PathBuf,
     spec: String,
     manifest: Option<Manifest>,
     runs: Vec<PairRun>,
     pairs: Option<File>,
-    /// What the pairs are of, from [`begin`](Folder::begin) on.
+    /// Identifies the run, from [`begin`](Folder::begin) on.
     run: String,
     _lock: FolderLock,
 }
@@ -35,7 +35,7 @@ struct Manifest {
 }
 
 impl Manifest {
-    /// What the pairs are of, but not which version ran them.
+    /// Identifies the run, independently of the version.
     fn run(&self) -> String {
         json(&(&self.spec, &self.settings, &self.functions))
     }
@@ -49,7 +49,7 @@ fn json(value: &impl Serialize) -> String {
 }
 
 impl Folder {
-    /// The folder at `path`, which is made if there is none, for pairs of a spec.
+    /// Opens the folder at `path`, which is created if necessary, for pairs of a spec.
     pub fn open(path: &Path, spec: &str) -> Result<Self, Failed> {
         let failed = |error: std::io::Error| Failed::Run(format!("{}: {error}", path.display()));
         let lock =
@@ -69,7 +69,7 @@ impl Folder {
                 let manifest: Manifest = serde_json::from_str(&text)
                     .map_err(|error| damaged(&format!("damaged: {error}")))?;
                 if !is_sealed_object("", text.trim_end()) {
-                    return Err(damaged("damaged: its checksum does not fit its contents"));
+                    return Err(damaged("damaged: its checksum does not match its contents"));
                 }
                 if manifest.spec != spec {
                     return Err(folder.unfit("its pairs are of another spec"));
@@ -94,7 +94,8 @@ impl Folder {
         ))
     }
 
-    /// Reads the pairs. A last line that a kill has cut off is left out, and run again.
+    /// Reads the pairs. An incomplete last line, left by a kill, is dropped, and its pair run
+    /// again.
     fn read_pairs(&mut self) -> Result<(), Failed> {
         let text = match std::fs::read_to_string(self.path.join(PAIRS)) {
             Ok(text) => text,
@@ -109,7 +110,7 @@ impl Folder {
                 self.unfit(&format!("{PAIRS} is damaged at line {}: {problem}", number + 1))
             };
             if !is_sealed_object(&run, line) {
-                return Err(damaged("its checksum does not fit its contents and this run"));
+                return Err(damaged("its checksum does not match its contents and this run"));
             }
             let pair: PairRun =
                 serde_json::from_str(line).map_err(|error| damaged(&error.to_string()))?;
@@ -121,7 +122,7 @@ impl Folder {
         Ok(())
     }
 
-    /// How the pairs in the folder were run, if there are any.
+    /// The settings of the pairs in the folder, if there are any.
     pub fn settings(&self) -> Option<&PairSettings> {
         self.manifest.as_ref().map(|manifest| &manifest.settings)
     }
@@ -131,7 +132,7 @@ impl Folder {
         &self.runs
     }
 
-    /// Makes ready for more pairs with these settings.
+    /// Prepares the folder for more pairs with these settings.
     pub fn begin(&mut self, settings: &PairSettings, functions: &[Function]) -> Result<(), Failed> {
         let failed = |error: std::io::Error| Failed::Run(format!("--out: {error}"));
         let names: Vec<String> = functions.iter().map(|f| f.name().to_string()).collect();

@@ -1,11 +1,11 @@
-//! Functions of a draw, as a user writes them.
+//! Functions of a draw, as written by a user.
 
 use soma::error::listed;
 
 use crate::exit::Failed;
 
-/// A product of factors such as `beta1^2` or `log(sigma2)`; or whether that is below or above a
-/// number, whose mean is a probability.
+/// A product of factors such as `beta1^2` or `log(sigma2)`; or an indicator that it is below or
+/// above a number, whose mean is a probability.
 #[derive(Debug, Clone)]
 pub struct Function {
     name: String,
@@ -28,13 +28,13 @@ struct Factor {
 
 type Transform = fn(f64) -> f64;
 
-/// The functions of one parameter that have a name.
+/// The named functions of one parameter.
 const TRANSFORMS: [(&str, Transform); 4] =
     [("log", f64::ln), ("exp", f64::exp), ("sqrt", f64::sqrt), ("abs", f64::abs)];
 
 impl Function {
-    /// The functions that `texts` write of the parameters `names`; each parameter itself, if there
-    /// are none.
+    /// Parses `texts` as functions of the parameters `names`; each parameter itself, if there are
+    /// none.
     pub fn all(texts: &[String], names: &[String]) -> Result<Vec<Self>, Failed> {
         if texts.is_empty() {
             return Ok(names.iter().enumerate().map(|(k, name)| Function::of(k, name)).collect());
@@ -55,7 +55,7 @@ impl Function {
             .collect()
     }
 
-    /// A parameter itself, whatever is in its name.
+    /// A parameter itself, with any characters in its name.
     fn of(parameter: usize, name: &str) -> Self {
         let factors = vec![Factor { parameter, transform: |x| x, power: 1 }];
         Function { name: name.to_string(), factors, threshold: None }
@@ -77,12 +77,12 @@ impl Function {
         })
     }
 
-    /// As it was written.
+    /// Its text.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// At a draw.
+    /// Its value at a draw.
     pub fn value(&self, draw: &[f64]) -> f64 {
         let factors = self.factors.iter().map(|factor| factor.value(draw));
         let product: f64 = factors.product();

@@ -1,24 +1,24 @@
-//! How long a meeting is waited for.
+//! The limit of iterations for a meeting.
 
 use soma::coupling::{Meetings, PairSettings};
 
 use crate::exit::Failed;
 
-/// Moves of a chain up to which a meeting is waited for unless it is said: about a second.
+/// The default limit in moves of a chain: about a second.
 const MOVES: u64 = 2_000_000;
 
-/// The iteration up to which the meeting of chains of `n` records is waited for unless it is said.
+/// The default limit in iterations for chains of `n` records.
 pub fn usual(n: usize) -> u64 {
     (MOVES / n.max(1) as u64).clamp(200, 100_000)
 }
 
-/// The lag that `pilot` suggests; at most half of the iterations up to which a meeting is waited for,
-/// since before the lag there is none.
+/// The lag suggested by `pilot`; at most half of the limit, since there are no meetings before the
+/// lag.
 pub fn lag(pilot: &Meetings, settings: &PairSettings) -> u64 {
     pilot.suggested_lag().min(settings.max_iterations / 2).max(1)
 }
 
-/// Refuses a lag that leaves no iteration to meet in.
+/// Rejects a lag that leaves no iteration to meet in.
 pub fn check_lag(lag: u64, settings: &PairSettings) -> Result<(), Failed> {
     let most = settings.max_iterations;
     if lag < most {
@@ -31,7 +31,7 @@ pub fn check_lag(lag: u64, settings: &PairSettings) -> Result<(), Failed> {
     )))
 }
 
-/// Ends what cannot succeed: where no pair of the pilot has met, no number of pairs will help.
+/// Fails if no pair of the pilot has met: more pairs would not help.
 pub fn check(pilot: &Meetings, settings: &PairSettings, n: usize) -> Result<(), Failed> {
     if pilot.met() > 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `soma couple`: bounds of the distance to the posterior, and estimates without bias.
+//! `soma couple`: bounds of the distance to the posterior, and unbiased estimates.
 
 mod certify;
 mod folder;
@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Outcome {
     exit::print(&if args.json { report.json() } else { report.text() })
 }
 
-/// The settings, with what was not given chosen by a pilot.
+/// The settings; those not given are chosen by a pilot.
 fn plan(args: &Args, problem: &Problem, wanted: PairSettings) -> Result<PairSettings, Failed> {
     let window = args.k.zip(args.m).map(|(k, m)| Window::new(k, m));
     let window = window.transpose().map_err(|e| Failed::Input(format!("--{e}")))?;
@@ -130,7 +130,7 @@ fn plan(args: &Args, problem: &Problem, wanted: PairSettings) -> Result<PairSett
     Ok(PairSettings { lag, window, ..wanted })
 }
 
-/// The settings of the pairs that the folder has, if those that are wanted do not differ.
+/// The settings of the pairs in the folder, if they agree with those requested.
 fn same(stored: &PairSettings, args: &Args, wanted: &PairSettings) -> Result<PairSettings, Failed> {
     let window = args.k.zip(args.m);
     let fits = stored.kernel == wanted.kernel
@@ -148,7 +148,7 @@ fn same(stored: &PairSettings, args: &Args, wanted: &PairSettings) -> Result<Pai
     )))
 }
 
-/// The pairs that the folder has, and the others run now.
+/// The pairs in the folder, and the others, which are run.
 fn all_pairs(
     args: &Args,
     problem: &Problem,

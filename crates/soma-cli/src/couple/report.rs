@@ -1,4 +1,4 @@
-//! What is reported of pairs.
+//! The report of pairs.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
@@ -11,12 +11,12 @@ use soma::kernel::Counts;
 
 use super::function::Function;
 
-/// Pairs in figures: the object that `--json` prints.
+/// Pairs in figures: the object printed by `--json`.
 #[derive(Serialize)]
 pub struct Report {
     kernel: &'static str,
     n: usize,
-    /// How the choices of a place are coupled: maximal, near-maximal, or the same place.
+    /// The coupling of the selected places: maximal, near-maximal, or the same place.
     places: &'static str,
     moves: &'static str,
     /// The command whose chain the bounds are for.
@@ -25,7 +25,7 @@ pub struct Report {
     pairs: usize,
     met: usize,
     max_iterations: u64,
-    /// Whether all pairs met, so that the bounds hold.
+    /// Whether all pairs met, so that the bounds are valid.
     complete: bool,
     meeting_times: Vec<Option<u64>>,
     /// The mean of tau - lag and its standard error.
@@ -44,14 +44,14 @@ pub struct Report {
     version: &'static str,
 }
 
-/// The fewest pairs whose meeting times a bound may rest on without a warning.
+/// A bound that rests on fewer pairs than this gets a warning.
 const FEW: usize = 5;
 
-/// How many iterations the bound is given at.
+/// The number of iterations at which the bound is given.
 const POINTS: u64 = 100;
 
 impl Report {
-    /// Of pairs that were run with `settings`.
+    /// The report of pairs run with `settings`.
     pub fn new(
         problem: &Problem,
         settings: &PairSettings,
@@ -143,8 +143,8 @@ impl Report {
         text
     }
 
-    /// A warning where the bound just before iteration `t` is made by too few pairs for its
-    /// standard error to mean much.
+    /// A warning if the bound just before iteration `t` rests on too few pairs for its standard
+    /// error to be reliable.
     fn few(&self, t: u64) -> String {
         let apart = |tau: &&u64| **tau + 1 > t + self.lag;
         let slow = self.meeting_times.iter().flatten().filter(apart).count();
@@ -192,7 +192,7 @@ fn right_aligned(mut table: Table, from: usize) -> String {
     table.to_string()
 }
 
-/// The means; none if a pair has not met, since leaving it out would be a bias.
+/// The means; empty if a pair has not met, since leaving it out would bias them.
 fn estimates(
     settings: &PairSettings,
     functions: &[Function],

@@ -1,5 +1,4 @@
-//! How far the pairs are: a bar in a terminal, and a line now and then where there is none, so that
-//! a log file shows that the run is alive.
+//! The progress of pairs: a bar in a terminal, and otherwise a line at intervals, for log files.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,36 +6,36 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The time to the first line, and the longest between two.
+/// The time to the first line, and the longest interval between two.
 const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
 
-/// How often the bar is drawn anew.
+/// The refresh interval of the bar.
 const TICK: Duration = Duration::from_millis(200);
 
-/// What is shown of pairs at work.
+/// A progress display of pairs.
 pub struct Watch {
     what: &'static str,
     pairs: u64,
     done: AtomicU64,
-    /// Those that there were before.
+    /// The number of pairs finished before.
     before: u64,
     over: AtomicBool,
     quiet: bool,
 }
 
 impl Watch {
-    /// For so many pairs, of which some are `done`; nothing is shown where `quiet`.
+    /// A display for this many pairs, of which `done` are finished; shows nothing if `quiet`.
     pub fn new(what: &'static str, pairs: u64, done: u64, quiet: bool) -> Self {
         let over = AtomicBool::new(false);
         Watch { what, pairs, done: AtomicU64::new(done), before: done, over, quiet }
     }
 
-    /// A pair has ended.
+    /// Called when a pair has ended.
     pub fn ended(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Shows how far it is while `work` is done.
+    /// Shows progress while `work` runs.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         if self.quiet {
             return work();
@@ -53,7 +52,7 @@ impl Watch {
         })
     }
 
-    /// Waits for so long, or until all is over.
+    /// Waits for this long, or until the end. Returns whether to continue.
     fn waits(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         while !self.over.load(Ordering::Relaxed) {

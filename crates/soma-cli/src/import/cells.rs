@@ -3,11 +3,11 @@
 use super::Options;
 use super::write::texts;
 
-/// A table of counts: the query, and for each of its cells the row that has it.
+/// A table of counts: the query, and the row of each of its cells.
 pub struct Cells {
     /// `query = ...`.
     pub query: String,
-    /// The row of each cell; nothing for a cell that was not shown.
+    /// The row of each cell; `None` for a suppressed cell.
     pub rows: Vec<Option<usize>>,
 }
 
@@ -77,7 +77,7 @@ impl Cells {
     }
 }
 
-/// The given labels, if all of the table's own are among them.
+/// The given labels, if they include all of the table's own.
 fn given(own: &[String], labels: &[String]) -> Result<Vec<String>, String> {
     match own.iter().find(|level| !labels.contains(level)) {
         None => Ok(labels.to_vec()),

@@ -4,8 +4,8 @@ use super::frame::Frame;
 use super::write::{Part, numbers};
 use super::{Imported, Options, of_geocode, one_frame};
 
-/// The release of one geographic unit: a part for each query, all about one table of counts, of
-/// which a query keeps some axes.
+/// The release of one geographic unit: a part for each query, all on one table of counts, of which
+/// a query keeps some axes.
 pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
     let frame = one_frame(frames)?;
     let (geocode, rows) = of_geocode(frame, options)?;
@@ -20,7 +20,7 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
         rows.iter().map(|&row| list(frame, row, column)).collect::<Result<Vec<_>, _>>()
     };
     let (shapes, values, variances) = (lists(shape)?, lists(value)?, lists(variance)?);
-    // The number of levels of each axis: a query that does not keep an axis has 1 there.
+    // The number of levels of each axis; it is 1 in a query without the axis.
     let axes = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let levels: Vec<f64> = (0..axes)
         .map(|axis| shapes.iter().filter_map(|shape| shape.get(axis)).fold(1.0, |a, &b| b.max(a)))
@@ -75,7 +75,7 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
     Ok(Imported { parts, remarks })
 }
 
-/// The numbers in a cell, however they are separated.
+/// The numbers in a cell, with any separators.
 fn list(frame: &Frame, row: usize, column: usize) -> Result<Vec<f64>, String> {
     let text = &frame.rows[row][column];
     let pieces = text.split(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)));

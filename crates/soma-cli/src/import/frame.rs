@@ -1,8 +1,8 @@
-//! A table as CSV, with errors that say which file and which column.
+//! A table as CSV, with errors that name the file and the column.
 
 /// The rows of a CSV file with a header.
 pub struct Frame {
-    /// What errors call it: the path of the file.
+    /// The name in errors: the path of the file.
     pub source: String,
     /// The names of the columns.
     pub columns: Vec<String>,
@@ -36,12 +36,12 @@ impl Frame {
         Ok(Frame { source, columns, rows })
     }
 
-    /// The place of a column, if it is there.
+    /// The index of a column, if present.
     pub fn find(&self, column: &str) -> Option<usize> {
         self.columns.iter().position(|own| own.eq_ignore_ascii_case(column))
     }
 
-    /// The place of a column that has to be there.
+    /// The index of a required column.
     pub fn need(&self, column: &str) -> Result<usize, String> {
         self.find(column).ok_or_else(|| {
             format!(

@@ -1,6 +1,6 @@
-//! `soma import`: what another tool printed, as the table `[release]` of a spec.
+//! `soma import`: the output of another tool, as the table `[release]` of a spec.
 //!
-//! One file for each tool. Scales are taken from what the tool prints and never computed again.
+//! One file for each tool. Scales are taken from the output of the tool and never recomputed.
 
 mod cells;
 mod census_gls;
@@ -21,7 +21,7 @@ use crate::spec_file;
 use frame::Frame;
 use write::Part;
 
-/// Whose tables they are.
+/// The tool that wrote the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Tool {
     /// OpenDP's Polars front: query.summarize() and query.release().collect(), two files.
@@ -36,7 +36,7 @@ pub enum Tool {
     Table,
 }
 
-/// What the tables do not say.
+/// Information that is not in the tables.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Options {
     /// The number of records, or unknown; unknown, if not given.
@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Outcome {
     }
 }
 
-/// The table `[release]` of tables as CSV, each with the name that errors call it.
+/// The table `[release]` from tables as CSV, each with its name for errors.
 pub fn release(
     tool: Tool,
     tables: &[(String, String)],
@@ -112,7 +112,7 @@ pub fn release(
         Tool::Table => table::read(&frames, options),
     }?;
     let text = write::release(options.n.as_deref(), &parts, &remarks);
-    // Statistics as text are known with a model only.
+    // Statistics as text can be checked with a model only.
     if parts.iter().all(|part| part.query.starts_with("query")) {
         Release::parse(&text).map_err(|error| {
             let mut invalid = error.invalid;
@@ -125,7 +125,7 @@ pub fn release(
     Ok(text)
 }
 
-/// What an importer found.
+/// The result of an importer.
 struct Imported {
     parts: Vec<Part>,
     remarks: Vec<String>,
@@ -155,8 +155,8 @@ fn named<'a>(all: &'a [(String, Vec<f64>)], column: &str) -> Option<&'a [f64]> {
     all.iter().find(|(name, _)| name == column).map(|(_, numbers)| &numbers[..])
 }
 
-/// A clamped variable: the query of a record that is this number alone, or a statistic as text where
-/// a record has several.
+/// A clamped variable: the query of a record of this number alone, or a statistic as text if a
+/// record has several.
 fn variable(column: &str, several: bool, options: &Options) -> Result<String, String> {
     let clamp = options.clamp_of(column)?;
     if several {
@@ -166,7 +166,7 @@ fn variable(column: &str, several: bool, options: &Options) -> Result<String, St
     Ok(format!("query = {{ kind = \"mean\", clamp = {} }}", write::list(clamp)))
 }
 
-/// The key of a mechanism that follows from standard deviations of the noise, with its numbers.
+/// The key of a mechanism from standard deviations of the noise, with its numbers.
 fn law_of_sd(kind: &str, sd: &[f64]) -> (&'static str, Vec<f64>) {
     match kind {
         "laplace" => ("scale", sd.iter().map(|sd| sd / std::f64::consts::SQRT_2).collect()),

@@ -1,4 +1,4 @@
-//! What OpenDP's Polars front prints: `query.summarize()` and `query.release().collect()`.
+//! The output of OpenDP's Polars interface: `query.summarize()` and `query.release().collect()`.
 
 use super::cells::Cells;
 use super::frame::Frame;
@@ -40,8 +40,8 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
         let one = |column: &&String| scalar(result, column, &of(column), &columns, &of, options);
         columns.iter().map(one).collect::<Result<_, _>>()?
     } else {
-        // The threshold stands beside the count that it is about: a group is shown where that is
-        // above it.
+        // The threshold is given with the count that it applies to: a group is shown if its count
+        // is above it.
         let shown = rows.iter().find_map(|row| row.threshold);
         let one = |column: &&String| grouped(result, column, &of(column), &keys, shown, options);
         columns.iter().map(one).collect::<Result<_, _>>()?
@@ -105,8 +105,8 @@ fn is_count(row: &Summarised) -> bool {
     ["Frame Length", "Length", "Len"].contains(&row.aggregate.as_str())
 }
 
-/// Noise with its scale, of counts or not. Counts of OpenDP are unsigned unless asked otherwise: one
-/// at zero may have been below. Under Laplace noise that says the same.
+/// Noise with its scale, of counts or not. By default counts of OpenDP are unsigned: a zero may
+/// have been negative. Under Laplace noise the likelihood is the same.
 fn noise(row: &Summarised, values: &[Option<f64>]) -> Vec<(&'static str, String)> {
     let mut law = vec![("kind", format!("{:?}", row.kind)), ("scale", format!("{:?}", row.scale))];
     let is_unsigned = is_count(row) && values.iter().flatten().all(|&value| value >= 0.0);
@@ -116,7 +116,7 @@ fn noise(row: &Summarised, values: &[Option<f64>]) -> Vec<(&'static str, String)
     law
 }
 
-/// A column of a frame of one row.
+/// A column of a table with one row.
 fn scalar<'a>(
     result: &Frame,
     column: &str,
@@ -127,7 +127,7 @@ fn scalar<'a>(
 ) -> Result<Part, String> {
     let value = result.number(0, result.need(column)?)?;
     let values = vec![Some(value)];
-    // Where there are several variables, only a model as text can say how a record is made of them.
+    // With several variables only a model as text can define a record.
     let is_variable = |column: &&&String| of(column).iter().any(|row| !is_count(row));
     let several = columns.iter().filter(is_variable).count() > 1;
     let part = |query: String, is_sum: bool, mechanism| Part {
@@ -167,7 +167,7 @@ fn scalar<'a>(
     }
 }
 
-/// A column of a frame with a row for each group.
+/// A column of a table with a row for each group.
 fn grouped(
     result: &Frame,
     column: &str,

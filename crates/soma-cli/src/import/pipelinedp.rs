@@ -1,12 +1,12 @@
-//! What PipelineDP prints with `output_noise_stddev=True`: each metric beside the standard deviation
-//! of its noise.
+//! The output of PipelineDP with `output_noise_stddev=True`: each metric with the standard
+//! deviation of its noise.
 
 use super::cells::Cells;
 use super::frame::Frame;
 use super::write::{Part, numbers};
 use super::{Imported, Options, law_of_sd, one_frame, variable};
 
-/// The end of the names of columns of standard deviations.
+/// The suffix of columns of standard deviations.
 const SD: &str = "_noise_stddev";
 
 /// The release of the table: a row for each partition, or one row for all records.
@@ -34,7 +34,7 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
         let values = frame.numbers(frame.need(metric)?)?;
         let sd = frame.numbers(sd_of(metric).unwrap_or_default())?;
         let is_count = ["count", "privacy_id_count"].contains(&metric.as_str());
-        // Whole numbers have rounded noise; PipelineDP itself publishes others.
+        // Integers have rounded noise; PipelineDP itself also publishes others.
         let is_whole = is_count && values.iter().all(|value| value.fract() == 0.0);
         let kind = match (options.noise.as_deref(), is_whole) {
             (Some("laplace"), true) => "rounded-laplace",
@@ -68,7 +68,7 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
             ));
         };
         let (key, scales) = match kind {
-            // The printed one is that of the noise before it is rounded.
+            // The printed standard deviation is that of the noise before rounding.
             "rounded-laplace" => law_of_sd("laplace", &sd),
             kind => law_of_sd(kind, &sd),
         };

@@ -5,10 +5,10 @@ use super::frame::Frame;
 use super::write::{Part, number, numbers};
 use super::{Imported, Options, law_of_sd, one_frame};
 
-/// What the column of values may be called.
+/// Names of the column of values.
 const VALUES: [&str; 4] = ["value", "count", "estimate", "noisy_count"];
 
-/// What a cell says that was not shown.
+/// Texts of a suppressed cell.
 const HIDDEN: [&str; 7] = ["", "*", "x", "s", "suppressed", "null", "na"];
 
 /// The release of the table.

@@ -2,21 +2,21 @@
 
 use std::fmt::Write;
 
-/// A part of a release, as texts of a spec.
+/// A part of a release, as text of a spec.
 pub struct Part {
     /// Its name.
     pub name: String,
     /// `query = ...` or `statistics = ...`.
     pub query: String,
-    /// Whether sums were published: otherwise the law says itself what was.
+    /// Whether sums were published; otherwise the mechanism determines the statistic.
     pub is_sum: bool,
-    /// The values; nothing for one that was suppressed.
+    /// The values; `None` for a suppressed one.
     pub values: Vec<Option<f64>>,
     /// The table `mechanism`, key by key.
     pub mechanism: Vec<(&'static str, String)>,
 }
 
-/// The table `[release]` of parts about the same records, after remarks for the reader.
+/// The table `[release]` of parts on the same records, after comments for the reader.
 pub fn release(n: Option<&str>, parts: &[Part], remarks: &[String]) -> String {
     let mut text = String::new();
     for remark in remarks {
@@ -44,7 +44,7 @@ pub fn release(n: Option<&str>, parts: &[Part], remarks: &[String]) -> String {
     text
 }
 
-/// A number: whole ones without a point.
+/// A number; integers without a decimal point.
 pub fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         format!("{value:.0}")
@@ -53,7 +53,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// One number where all are the same, or a list.
+/// One number if all are equal, or a list.
 pub fn numbers(values: &[f64]) -> String {
     match values {
         [first, rest @ ..] if rest.iter().all(|value| value == first) => format!("{first:?}"),
@@ -66,12 +66,12 @@ pub fn list(values: &[f64]) -> String {
     format!("[{}]", values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(", "))
 }
 
-/// A text.
+/// A quoted string.
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A list of texts.
+/// A list of strings.
 pub fn texts(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
 }

@@ -1,4 +1,4 @@
-//! What the tests of the program share.
+//! Shared by the tests of the program.
 
 #![allow(dead_code)] // each test file uses a part of it
 
@@ -35,7 +35,7 @@ pub fn examples() -> Vec<(String, String)> {
     specs
 }
 
-/// What the program prints as JSON: standard output must be one object and nothing else.
+/// The JSON output of the program: standard output must be one object and nothing else.
 pub fn json(command: &mut Command) -> Value {
     let output = command.assert().success().get_output().stdout.clone();
     serde_json::from_slice(&output).unwrap()

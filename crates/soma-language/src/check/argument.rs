@@ -1,4 +1,4 @@
-//! Whether the arguments of a distribution fit it.
+//! Checks of the arguments of a distribution.
 
 use super::function::Argument;
 use super::{Block, Scope, Shape};
@@ -9,7 +9,7 @@ use crate::syntax::{Target, Tilde};
 type Checked<T> = Result<T, Problem>;
 
 impl Scope<'_> {
-    /// Refuses an argument that is, or can be, outside its domain.
+    /// Rejects an argument that is, or can be, outside its domain.
     pub(super) fn check_domain(
         &self,
         name: &str,
@@ -81,7 +81,7 @@ fn inside(domain: Domain, value: f64) -> bool {
     }
 }
 
-/// Refuses a vector or matrix that does not fit its distribution.
+/// Rejects a vector or matrix of the wrong shape for its distribution.
 pub(super) fn check_whole(
     family: &dyn Multivariate,
     target: &Target,
@@ -163,7 +163,7 @@ pub(super) fn check_whole(
     Ok(())
 }
 
-/// Refuses a matrix that is no Cholesky factor of n rows.
+/// Rejects a matrix that is not a Cholesky factor with n rows.
 fn check_factor(argument: &Argument, n: usize, scope: &Scope<'_>) -> Checked<()> {
     let nodes = &argument.value.nodes;
     if nodes.len() != n * n {

@@ -1,4 +1,4 @@
-//! From the tree of an expression to nodes.
+//! Converts the tree of an expression to nodes.
 
 use super::function::{self, Argument, FUNCTIONS, each};
 use super::value::{Shape, Value};
@@ -8,7 +8,7 @@ use crate::error::{Problem, Span, nearest};
 use crate::graph::{Binary, Node};
 use crate::syntax::{Entry, Expression, Kind, Operator};
 
-/// The longest vector that a text may make.
+/// The longest vector of a text.
 pub(super) const MAX_LENGTH: usize = 1000;
 
 type Checked<T> = Result<T, Problem>;
@@ -245,7 +245,7 @@ impl Scope<'_> {
         }
     }
 
-    /// An entry of a vector at a place that is known, or that is a whole number of the record.
+    /// An entry of a vector at a constant index, or at an integer variable of the record.
     fn entry(&self, nodes: &[Node], n: usize, at: &Expression) -> Checked<Value> {
         let value = self.value(at)?;
         let place = match value.nodes.as_slice() {
@@ -286,7 +286,7 @@ impl Scope<'_> {
         Ok(Value::scalar(chosen))
     }
 
-    /// A known place from 1 to n, counted from 0.
+    /// A constant index from 1 to n, converted to count from 0.
     fn place(&self, at: &Expression, n: usize) -> Checked<usize> {
         let place = self.whole_number(at, "a place")?;
         if place < 1.0 || place > n as f64 {
@@ -299,7 +299,7 @@ impl Scope<'_> {
         Ok(place as usize - 1)
     }
 
-    /// A constant whole number.
+    /// A constant integer.
     pub(super) fn whole_number(&self, expression: &Expression, what: &str) -> Checked<f64> {
         let value = self.value(expression)?;
         let constant = match value.nodes.as_slice() {
@@ -322,7 +322,7 @@ impl Scope<'_> {
     }
 }
 
-/// Names for a message, at most twelve of them.
+/// A list of names for a message, at most twelve.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let shown =

@@ -9,18 +9,18 @@ use crate::graph::{Binary, Graph, Node, Unary};
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// Its arguments, as the manual writes them.
+    /// Its arguments, as written in the manual.
     pub arguments: &'static str,
     /// The smallest and largest number of arguments.
     arity: (usize, usize),
-    /// What it gives.
+    /// Its description.
     pub meaning: &'static str,
     build: Build,
 }
 
 type Build = fn(&mut Graph, &[Argument]) -> Result<Value, Problem>;
 
-/// An argument with its place in the text.
+/// An argument with its position in the text.
 pub(super) struct Argument {
     pub value: Value,
     pub span: Span,
@@ -101,7 +101,7 @@ fn count(low: usize, high: usize) -> String {
     }
 }
 
-/// The common shape of arguments of which single numbers go with everything.
+/// The common shape of the arguments; single numbers broadcast.
 pub(super) fn common_shape(arguments: &[Argument]) -> Result<Shape, Problem> {
     let mut shape = Shape::Scalar;
     for argument in arguments {
@@ -120,7 +120,7 @@ pub(super) fn common_shape(arguments: &[Argument]) -> Result<Shape, Problem> {
     Ok(shape)
 }
 
-/// Entry by entry.
+/// Applies a function entry by entry.
 pub(super) fn each(
     g: &mut Graph,
     arguments: &[Argument],

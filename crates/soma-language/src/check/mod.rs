@@ -1,4 +1,4 @@
-//! From trees to nodes: names, shapes, supports, and what each block may use.
+//! Semantic checks: names, shapes, supports, and which names each block may use.
 
 mod argument;
 mod expression;
@@ -19,10 +19,10 @@ use crate::error::{Problem, Span};
 use crate::graph::{Graph, Input, Node};
 use crate::syntax::{Expression, Lines, Statement};
 
-/// How many nodes a text may mean.
+/// The largest number of nodes of a text.
 const MAX_NODES: usize = 200_000;
 
-/// Which text is being read.
+/// The text that is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Block {
     Parameters,
@@ -30,13 +30,13 @@ pub(crate) enum Block {
     Statistics,
 }
 
-/// What a name stands for.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Data,
     Parameter,
     Record,
-    /// Its line has a mistake, which is reported once.
+    /// Its line has an error, which is reported once.
     Broken,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Binding {
     pub role: Role,
 }
 
-/// The law of a variable.
+/// The distribution of a variable.
 #[derive(Clone)]
 pub(crate) enum Law {
     /// Entries that are independent given the arguments of each.
@@ -60,11 +60,11 @@ pub(crate) enum Law {
 pub(crate) struct Variable {
     pub name: String,
     pub shape: Shape,
-    /// The entries, row after row.
+    /// The entries, row by row.
     pub nodes: Vec<Node>,
-    /// The number of the first coordinate of theta or of the record.
+    /// The index of the first coordinate in theta or in the record.
     pub first: usize,
-    /// The entry that each coordinate is; entries that others determine have none in theta.
+    /// The entry of each coordinate; entries determined by others have no coordinate in theta.
     pub coordinates: Vec<usize>,
     pub law: Law,
     /// The distribution as it was written.
@@ -86,13 +86,13 @@ pub(crate) struct Definition {
     pub text: String,
 }
 
-/// The names of a line and those that its right side uses.
+/// The name defined by a line, and the names used on its right side.
 struct Line {
     name: String,
     uses: BTreeSet<String>,
 }
 
-/// The names that are known at a line of a block.
+/// The names in scope at a line of a block.
 pub(crate) struct Scope<'g> {
     pub graph: &'g RefCell<Graph>,
     pub names: BTreeMap<String, Binding>,
@@ -121,7 +121,7 @@ impl<'g> Scope<'g> {
         self.lines.clear();
     }
 
-    /// Reads the lines of a block; mistakes are added to those of the lines.
+    /// Reads the lines of a block; errors are appended to those of the lines.
     pub fn block(&mut self, block: Block, lines: &mut Lines, text: &str) -> Defined {
         self.block = block;
         self.lines = lines.statements.iter().map(Line::new).collect();
@@ -129,13 +129,13 @@ impl<'g> Scope<'g> {
         self.statements(&lines.statements, text, &mut lines.problems)
     }
 
-    /// Notes that the line of `name` has a mistake, so that its uses are no further ones.
+    /// Marks the line of `name` as erroneous, so that uses of the name are not reported again.
     fn mark_broken(&mut self, name: &str) {
         let broken = Binding { value: Value::vector(Vec::new()), role: Role::Broken };
         self.names.entry(name.to_string()).or_insert(broken);
     }
 
-    /// Says which names the record will define.
+    /// Declares the names that the record will define.
     pub fn announce_record(&mut self, statements: &[Statement]) {
         self.record_names = statements.iter().map(|s| s.target.name.clone()).collect();
     }
@@ -153,7 +153,7 @@ impl<'g> Scope<'g> {
         Err(Problem::new(span, format!("the model has more than {MAX_NODES} operations"), help))
     }
 
-    /// Why a known name cannot be used in this block.
+    /// The reason why a known name cannot be used in this block.
     fn refusal(&self, name: &str, binding: &Binding) -> Option<(String, String)> {
         if self.block != Block::Statistics {
             return None;
@@ -178,7 +178,7 @@ impl<'g> Scope<'g> {
         }
     }
 
-    /// The problem with a name that a later line defines, or this one.
+    /// The error for a name that is defined on this line or a later one.
     fn defined_later(&self, name: &str, span: Span) -> Option<Problem> {
         let Some(line) = self.lines.iter().position(|line| line.name == name) else {
             let in_record = self.block == Block::Parameters && self.record_names.contains(name);
@@ -211,7 +211,7 @@ impl<'g> Scope<'g> {
         ))
     }
 
-    /// Whether the right side of `line` leads to `target`.
+    /// Whether the right side of `line` depends on `target`.
     fn reaches(&self, line: usize, target: &str) -> bool {
         let mut seen = vec![false; self.lines.len()];
         let mut stack = vec![line];

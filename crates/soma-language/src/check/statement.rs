@@ -1,4 +1,4 @@
-//! From statements to variables and definitions.
+//! Converts statements to variables and definitions.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::error::{Problem, Span, nearest};
 use crate::graph::{Fact, Input, Node, Term};
 use crate::syntax::{Entry, Expression, Kind, Meaning, Statement, Target, Tilde};
 
-/// What the statements of a block define.
+/// The definitions of a block.
 #[derive(Clone, Default)]
 pub(crate) struct Defined {
     pub variables: Vec<Variable>,
     pub definitions: Vec<Definition>,
-    /// How many coordinates there are.
+    /// The number of coordinates.
     pub coordinates: usize,
 }
 
@@ -59,7 +59,7 @@ fn names_in(expression: &Expression, names: &mut BTreeSet<String>) {
 }
 
 impl Scope<'_> {
-    /// Reads the statements of a block; mistakes are added to `problems`, one for each line.
+    /// Reads the statements of a block; errors are appended to `problems`, one per line.
     pub(super) fn statements(
         &mut self,
         statements: &[Statement],
@@ -153,7 +153,7 @@ impl Scope<'_> {
         ))
     }
 
-    /// The shape that the ranges of a target say.
+    /// The shape from the ranges of a target.
     fn target_shape(&self, target: &Target) -> Checked<Shape> {
         let mut sides = Vec::new();
         for [first, last] in &target.ranges {
@@ -327,7 +327,7 @@ impl Scope<'_> {
         })
     }
 
-    /// The nodes of the entries: inputs, and what the other entries determine.
+    /// The nodes of the entries: inputs, and entries determined by others.
     fn entries(&self, law: &Law, shape: Shape, first: usize, coordinates: &[usize]) -> Vec<Node> {
         let input = if self.block == Block::Parameters { Input::Theta } else { Input::Record };
         let facts: Vec<Fact> = (0..shape.len()).map(|k| self.entry_fact(law, k)).collect();
@@ -361,7 +361,7 @@ impl Scope<'_> {
         nodes
     }
 
-    /// What is known of entry `k` from the support.
+    /// The fact of entry `k` from the support.
     fn entry_fact(&self, law: &Law, k: usize) -> Fact {
         match law {
             Law::Each(family, args) => {
@@ -383,7 +383,7 @@ impl Scope<'_> {
     }
 }
 
-/// The entries of an argument that entry `k` of the target uses.
+/// The entries of an argument for entry `k` of the target.
 fn entries_for(value: &Value, form: Form, k: usize) -> Vec<Node> {
     match (form, value.shape) {
         (Form::Scalar, Shape::Scalar) => vec![value.nodes[0]],

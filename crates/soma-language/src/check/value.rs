@@ -2,19 +2,19 @@
 
 use crate::graph::Node;
 
-/// The form of a value.
+/// The shape of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One number.
     Scalar,
-    /// So many numbers.
+    /// A vector of this length.
     Vector(usize),
     /// Rows and columns.
     Matrix(usize, usize),
 }
 
 impl Shape {
-    /// How many numbers there are.
+    /// The number of entries.
     #[allow(clippy::len_without_is_empty)] // no shape is empty
     pub fn len(self) -> usize {
         match self {
@@ -43,7 +43,7 @@ impl Shape {
     }
 }
 
-/// A value: its nodes, row after row.
+/// A value: its nodes, row by row.
 #[derive(Debug, Clone)]
 pub(crate) struct Value {
     pub shape: Shape,

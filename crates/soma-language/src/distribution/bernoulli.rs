@@ -24,7 +24,7 @@ impl Univariate for Bernoulli {
     }
 
     fn log_density<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
-        // With p = logistic(u), log p = u - log(1 + e^u): exact where p is near 0 or 1.
+        // With p = logistic(u), log p = u - log(1 + e^u): accurate for p near 0 or 1.
         if let Some(u) = args[0].argument_of(Unary::Logistic) {
             return x * u - u.softplus();
         }

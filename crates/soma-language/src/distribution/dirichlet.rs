@@ -7,8 +7,8 @@ use crate::special::Special;
 
 pub(super) struct Dirichlet;
 
-/// The sum of the shapes after each: with the shape itself, the two shapes of the beta that
-/// stick-breaking takes there.
+/// The sum of the later shapes: with the shape itself, the two shapes of the beta in
+/// stick-breaking.
 fn sums_after<'g>(shapes: &[Term<'g>]) -> Vec<Term<'g>> {
     let mut sums = vec![shapes[shapes.len() - 1]; shapes.len() - 1];
     for k in (0..sums.len().saturating_sub(1)).rev() {
@@ -48,7 +48,7 @@ impl Multivariate for Dirichlet {
         gammas.into_iter().map(|gamma| gamma / total).collect()
     }
 
-    /// Stick-breaking: each share is a beta part of what the shares before have left.
+    /// Stick-breaking: each share is a beta fraction of the rest.
     fn transform<'g>(&self, noise: &[Term<'g>], _: usize, args: &[Vec<Term<'g>>]) -> Vec<Term<'g>> {
         let mut left = args[0][0].constant(1.0);
         let mut shares = Vec::new();

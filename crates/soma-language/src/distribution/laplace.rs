@@ -24,7 +24,7 @@ impl Univariate for Laplace {
     }
 
     fn quantile<'g>(&self, noise: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
-        // log(2 Phi(-|e|)) is minus the size.
+        // log(2 Phi(-|e|)) is minus the magnitude.
         let size = -((-noise.abs()).normal_log_cdf() + std::f64::consts::LN_2);
         let z = noise.less(noise.constant(0.0)).select(-size, size);
         args[0] + args[1] * z

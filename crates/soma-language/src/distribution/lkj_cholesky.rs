@@ -1,9 +1,10 @@
 //! lkj_cholesky(concentration): the Cholesky factor L of a correlation matrix R with density
 //! proportional to det(R)^(concentration - 1) (Lewandowski, Kurowicka and Joe 2009).
 //!
-//! Row i of L is a point of the unit sphere, made of partial correlations: with z_ij in (-1, 1),
-//! L_ij = z_ij sqrt(what the entries before have left of 1). Under LKJ(c) the z are independent,
-//! (z_ij + 1) / 2 ~ Beta(s_j, s_j) with s_j = c + (d - 1 - j) / 2 for the column j = 1, ...
+//! Row i of L is a point on the unit sphere, parametrised by partial correlations: with z_ij in
+//! (-1, 1), L_ij = z_ij sqrt(1 - the sum of the squared earlier entries). Under LKJ(c) the z are
+//! independent, (z_ij + 1) / 2 ~ Beta(s_j, s_j) with s_j = c + (d - 1 - j) / 2 for the column j =
+//! 1, ...
 
 use super::{Argument, Constraint, Domain, Multivariate, scalar};
 use crate::graph::{Source, Term};
@@ -21,7 +22,7 @@ fn shape<'g>(concentration: Term<'g>, d: usize, j: usize) -> Term<'g> {
     concentration + 0.5 * (d as f64 - 2.0 - j as f64)
 }
 
-/// L out of partial correlations, row after row.
+/// L from partial correlations, row by row.
 pub(crate) fn factor<'g>(
     d: usize,
     one: Term<'g>,
@@ -40,7 +41,8 @@ pub(crate) fn factor<'g>(
     entries
 }
 
-/// The partial correlation behind each entry below the diagonal, and what is left before it.
+/// The partial correlation of each entry below the diagonal, and the remaining squared length
+/// before it.
 pub(crate) fn partials<'g>(d: usize, x: &[Term<'g>]) -> Vec<(Term<'g>, Term<'g>)> {
     let mut found = Vec::new();
     for i in 0..d {

@@ -1,7 +1,7 @@
 //! The distributions: one file each, and one line in [`TABLE`].
 //!
-//! A distribution gives formulas: its normalised log density, how to draw from it, its quantile as
-//! a function of standard noise, and the inverse of that. Derivatives follow from the formulas.
+//! A distribution is given by formulas: its normalised log density, a sampler, its quantile as a
+//! function of standard noise, and the inverse of that. Derivatives follow from the formulas.
 
 mod bernoulli;
 mod beta;
@@ -29,7 +29,7 @@ pub(crate) use standard::{standard_beta, standard_gamma, standard_student};
 
 use crate::graph::{Fact, Source, Term};
 
-/// Where an argument may lie.
+/// The domain of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Domain {
     /// Any number.
@@ -70,7 +70,7 @@ pub enum Form {
 pub struct Argument {
     /// Its name in messages and in the manual.
     pub name: &'static str,
-    /// Where it may lie.
+    /// Its domain.
     pub domain: Domain,
     /// Its form.
     pub form: Form,
@@ -86,7 +86,7 @@ pub(crate) const fn vector(name: &'static str, domain: Domain) -> Argument {
     Argument { name, domain, form: Form::Vector }
 }
 
-/// The ends of a support, where there are any.
+/// The bounds of a support, if any.
 #[derive(Debug, Clone, Copy)]
 pub struct Support<'g> {
     /// The lower end.
@@ -105,18 +105,18 @@ pub trait Univariate: Sync {
     /// The arguments, in order.
     fn arguments(&self) -> &'static [Argument];
 
-    /// Whether its values are whole numbers.
+    /// Whether its values are integers.
     fn is_discrete(&self) -> bool {
         false
     }
 
-    /// Whether its values are bounded by what they are, and not by what the model says of them: an
-    /// indicator or a category.
+    /// Whether its values are bounded by their type, and not by the model: an indicator or a
+    /// category.
     fn is_bounded_by_type(&self) -> bool {
         false
     }
 
-    /// What is wrong with arguments that each are in their domain, and how to mend it.
+    /// The error for arguments that are invalid together, and how to fix it.
     fn problem(&self, args: &[Fact]) -> Option<(String, String)> {
         let _ = args;
         None
@@ -131,11 +131,11 @@ pub trait Univariate: Sync {
     /// A draw.
     fn sample<'g>(&self, source: Source<'g>, args: &[Term<'g>]) -> Term<'g>;
 
-    /// The value that the noise stands for: a standard normal or, where the distribution is
-    /// discrete, a uniform on (0, 1).
+    /// The value for given noise: a standard normal or, if the distribution is discrete, a uniform
+    /// on (0, 1).
     fn quantile<'g>(&self, noise: Term<'g>, args: &[Term<'g>]) -> Term<'g>;
 
-    /// The standard normal noise of the value x. Not asked of a discrete distribution.
+    /// The standard normal noise of the value x. Not used for a discrete distribution.
     fn score<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
         self.cdf(x, args).normal_quantile()
     }
@@ -144,10 +144,10 @@ pub trait Univariate: Sync {
     fn cdf<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g>;
 }
 
-/// How the entries of a vector hang together, and so how it is made of unconstrained numbers.
+/// The constraint on the entries of a vector, which determines its unconstrained parametrisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
-    /// Not at all.
+    /// None.
     Free,
     /// Positive entries that sum to one.
     Simplex,
@@ -156,12 +156,12 @@ pub enum Constraint {
     CorrelationFactor,
 }
 
-/// The distribution of a vector, or of a matrix row after row. Always continuous.
+/// The distribution of a vector, or of a matrix row by row. Always continuous.
 pub trait Multivariate: Sync {
     /// The arguments, in order.
     fn arguments(&self) -> &'static [Argument];
 
-    /// How the entries hang together.
+    /// The constraint on the entries.
     fn constraint(&self) -> Constraint;
 
     /// Whether a value is a square matrix.
@@ -169,10 +169,10 @@ pub trait Multivariate: Sync {
         false
     }
 
-    /// How many entries a value has for arguments of these lengths, where they say so.
+    /// The number of entries of a value for arguments of these lengths, if determined by them.
     fn length(&self, lengths: &[usize]) -> Option<usize>;
 
-    /// How many standard normals make a value of `length` entries.
+    /// The number of standard normals for a value of `length` entries.
     fn noise(&self, length: usize) -> usize;
 
     /// The normalised log density, with respect to the entries that are not determined by others.
@@ -186,7 +186,7 @@ pub trait Multivariate: Sync {
         args: &[Vec<Term<'g>>],
     ) -> Vec<Term<'g>>;
 
-    /// The value that the standard normals stand for.
+    /// The value for given standard normals.
     fn transform<'g>(
         &self,
         noise: &[Term<'g>],

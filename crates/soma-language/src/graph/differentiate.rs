@@ -8,9 +8,9 @@ use crate::special::{LOG_SQRT_TWO_PI, Special};
 impl Graph {
     /// The derivatives of `of` with respect to each of `inputs`, by reverse accumulation.
     ///
-    /// An adjoint that flows from what is computed for each record into what is computed once for
-    /// all of them is summed over the records. If `of` is one number for each record and an input
-    /// is one number for all, the derivative is that of the sum over the records.
+    /// An adjoint is summed over the records where it passes from a quantity per record to one
+    /// common to all records. If `of` is one number per record and an input is common to all, the
+    /// derivative is that of the sum over the records.
     pub fn gradient(&mut self, of: Node, inputs: &[Node]) -> Vec<Node> {
         let one = self.constant(1.0);
         self.pull_back(&[(of, one)], inputs)

@@ -1,9 +1,9 @@
-//! What is known of a node whatever the inputs are: an interval, and whether it is whole.
+//! Facts: an interval for a node, valid for all inputs, and whether it is an integer.
 
 use super::op::{Binary, Op, Unary};
 use crate::special::Special;
 
-/// An interval that holds every value, and whether every value is a whole number.
+/// An interval that contains every value, and whether every value is an integer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fact {
     /// The lower end.
@@ -56,7 +56,7 @@ impl Fact {
     }
 }
 
-/// The interval of the values; everything, where one is not a number.
+/// The interval of the values; everything if one is NaN.
 fn hull<const N: usize>(values: [f64; N], integer: bool) -> Fact {
     if values.iter().any(|value| value.is_nan()) {
         return Fact { integer, ..Fact::ANY };
@@ -68,23 +68,23 @@ fn hull<const N: usize>(values: [f64; N], integer: bool) -> Fact {
     }
 }
 
-/// Widens ends that were computed by a function that need not be monotone in its last digits.
-/// Sums, products, quotients and roots are rounded correctly, and so monotone: the values of a
-/// program that computes them stay between the ends computed in the same way.
+/// Widens bounds computed by a function that need not be monotone in its last digits. Sums,
+/// products, quotients and roots are correctly rounded, and so monotone: the values of a program
+/// stay between the bounds computed in the same way.
 fn outward(fact: Fact) -> Fact {
     let ulps = |x: f64| if x.is_finite() { 4.0 * f64::EPSILON * x.abs() } else { 0.0 };
     Fact { low: fact.low - ulps(fact.low), high: fact.high + ulps(fact.high), ..fact }
 }
 
-/// What is known of a product of a number with itself.
+/// The fact of a square.
 pub(super) fn square(a: Fact) -> Fact {
     let ends = [a.low * a.low, a.high * a.high];
     let low = if a.low <= 0.0 && a.high >= 0.0 { 0.0 } else { ends[0].min(ends[1]) };
     Fact { low, high: ends[0].max(ends[1]), integer: a.integer }
 }
 
-/// What is known of a cube. Unless it is `plain`, its factors are multiplied in another order, with
-/// constants taken out, so that its values may pass the cubes of the ends by a few units in the
+/// The fact of a cube. Unless it is `plain`, its factors are multiplied in another order, with
+/// constants moved out, so that its values may exceed the cubes of the bounds by a few units in the
 /// last place.
 pub(super) fn cube(a: Fact, plain: bool) -> Fact {
     let [low, high] = [a.low, a.high].map(|end| end * end * end);
@@ -92,7 +92,7 @@ pub(super) fn cube(a: Fact, plain: bool) -> Fact {
     if plain { fact } else { outward(fact) }
 }
 
-/// What is known of `op` given what is known of its arguments.
+/// The fact of `op` given the facts of its arguments.
 pub(super) fn fact_of(op: Op, args: &[Fact]) -> Fact {
     match op {
         Op::Constant(bits) => Fact::constant(f64::from_bits(bits)),

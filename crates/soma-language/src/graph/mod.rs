@@ -1,9 +1,9 @@
-//! The graph of scalar operations that a text means, every node once.
+//! The graph of scalar operations of a text, with each node once.
 //!
-//! Vectors are unrolled: a node is one number for each theta ([`Level::Theta`]), for each record
-//! ([`Level::Row`]) or for all records ([`Level::Total`]). Equal nodes are one node, constants are
-//! folded, and factors that are the same for all records are moved out of products and sums, so
-//! that what depends on theta alone is computed once.
+//! Vectors are unrolled: a node is one number per theta ([`Level::Theta`]), per record
+//! ([`Level::Row`]) or for all records ([`Level::Total`]). Common subexpressions are shared,
+//! constants are folded, and factors that are the same for all records are moved out of products
+//! and sums, so that what depends on theta alone is computed once.
 
 mod differentiate;
 mod fact;
@@ -29,10 +29,10 @@ impl Node {
     }
 }
 
-/// How often a node is computed.
+/// How often a node is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Never: it is known.
+    /// Never: it is constant.
     Constant,
     /// Once for each theta.
     Theta,
@@ -42,7 +42,7 @@ pub enum Level {
     Total,
 }
 
-/// What a node is and what is known of it.
+/// A node and its facts.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The operation.
@@ -53,7 +53,7 @@ pub struct Entry {
     pub level: Level,
     /// Its interval.
     pub fact: Fact,
-    /// The kinds of input that it depends on, a bit each.
+    /// The kinds of input that it depends on, one bit each.
     depends: u8,
 }
 
@@ -64,7 +64,7 @@ impl Entry {
     }
 }
 
-/// Nodes, each after those that it is computed from.
+/// Nodes in topological order.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     entries: Vec<Entry>,
@@ -151,14 +151,14 @@ impl Graph {
         self.push(Op::Constant((value + 0.0).to_bits()), &[])
     }
 
-    /// The input of a kind and a place, of which `fact` is known.
+    /// The input of this kind and index, with `fact`.
     pub fn input(&mut self, input: Input, place: usize, fact: Fact) -> Node {
         let node = self.push(Op::Input(input, place as u32), &[]);
         self.entries[node.at()].fact = fact;
         node
     }
 
-    /// Forgets what was known of some inputs, and all that followed from it.
+    /// Replaces the facts of some inputs, and recomputes all that depends on them.
     pub(crate) fn restate(&mut self, inputs: &[(Node, Fact)]) {
         for at in 0..self.entries.len() {
             let node = Node(at as u32);
@@ -179,7 +179,7 @@ impl Graph {
         }
     }
 
-    /// Notes that `node` is known to lie in an interval that the operations alone do not show.
+    /// Adds a fact about `node` that the operations alone do not imply.
     pub fn assume(&mut self, node: Node, fact: Fact) {
         let known = &mut self.entries[node.at()].fact;
         known.low = known.low.max(fact.low);
@@ -187,7 +187,7 @@ impl Graph {
         known.integer |= fact.integer;
     }
 
-    /// A random number for each theta, or for each record.
+    /// A random number per theta, or per record.
     pub fn draw(&mut self, draw: Draw, each_record: bool, args: &[Node]) -> Node {
         self.draws += 1;
         self.push(Op::Draw(draw, self.draws, each_record), args)
@@ -202,13 +202,13 @@ impl Graph {
         }
     }
 
-    /// `node` with each of `from` replaced by its like of `to`.
+    /// `nodes` with each of `from` replaced by the corresponding one of `to`.
     pub fn substitute(&mut self, nodes: &[Node], from: &[Node], to: &[Node]) -> Vec<Node> {
         let mut image: HashMap<Node, Node> = from.iter().copied().zip(to.iter().copied()).collect();
         nodes.iter().map(|&node| self.image(node, &mut image)).collect()
     }
 
-    /// Without recursion: a chain of nodes may be long.
+    /// Iterative, since a chain of nodes may be long.
     fn image(&mut self, node: Node, image: &mut HashMap<Node, Node>) -> Node {
         let mut stack = vec![node];
         while let Some(&top) = stack.last() {

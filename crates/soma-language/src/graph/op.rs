@@ -147,10 +147,10 @@ impl Binary {
     }
 }
 
-/// What a number outside the program stands for.
+/// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Input {
-    /// A parameter as a user reads it.
+    /// A parameter, in the user's parametrisation.
     Theta,
     /// An unconstrained parameter.
     Free,
@@ -197,7 +197,7 @@ pub enum Op {
     Constant(u64),
     /// A number from outside, by its place.
     Input(Input, u32),
-    /// A random number; its own count keeps two draws apart. For each record, if the flag is set.
+    /// A random number; its index distinguishes draws. Per record if the flag is set.
     Draw(Draw, u32, bool),
     /// A function of one number.
     Unary(Unary),

@@ -1,4 +1,4 @@
-//! Operations as they are built: constants folded, factors of lower level moved out.
+//! Simplification on construction: constants are folded, and factors of lower level moved out.
 
 use super::{Binary, Graph, Level, Node, Op, Unary, fact};
 
@@ -73,7 +73,7 @@ impl Graph {
         (entry.op == Op::Unary(Unary::Neg)).then(|| entry.args[0])
     }
 
-    /// a + b. What is computed least often stands first, and is joined with its like.
+    /// a + b. Terms evaluated least often come first, and are combined.
     pub fn add(&mut self, a: Node, b: Node) -> Node {
         if self.is(a, 0.0) {
             return b;
@@ -115,7 +115,7 @@ impl Graph {
         self.folded(Binary::Sub, a, b)
     }
 
-    /// a b. Factors that are computed less often are moved out and joined.
+    /// a b. Factors evaluated less often are moved out and combined.
     pub fn mul(&mut self, a: Node, b: Node) -> Node {
         for (x, y) in [(a, b), (b, a)] {
             if self.is(x, 0.0) {
@@ -131,7 +131,7 @@ impl Graph {
         if let (Some(x), Some(y)) = (self.neg_arg(a), self.neg_arg(b)) {
             return self.mul(x, y);
         }
-        // A sign stands at the factor that is computed least often.
+        // A sign is moved to the factor that is evaluated least often.
         for (x, y) in [(a, b), (b, a)] {
             if let Some(inner) = self.neg_arg(x)
                 && self.level(x) >= self.level(y)
@@ -177,7 +177,7 @@ impl Graph {
         node
     }
 
-    /// a / b: a times 1 / b where b is computed less often.
+    /// a / b: a times 1 / b if b is evaluated less often.
     pub fn div(&mut self, a: Node, b: Node) -> Node {
         if self.is(b, 1.0) || self.is(a, 0.0) && !self.is(b, 0.0) {
             return a;
@@ -199,7 +199,7 @@ impl Graph {
             Some(3.0) => {
                 let square = self.mul(a, a);
                 let cube = self.mul(square, a);
-                // The product's interval does not know that both factors have one sign.
+                // The interval of a product does not use that both factors have the same sign.
                 let plain = self.args_if(square, Binary::Mul) == Some([a, a])
                     && self.args_if(cube, Binary::Mul).is_some_and(|args| args.contains(&square));
                 let fact = fact::cube(self.fact(a), plain);
@@ -240,7 +240,7 @@ impl Graph {
         self.push(Op::Count, &[])
     }
 
-    /// The sum of `node` over all records; what is the same for all of them is moved out.
+    /// The sum of `node` over all records; factors common to all of them are moved out.
     pub fn sum(&mut self, node: Node) -> Node {
         let entry = self.entry(node);
         let (level, [a, b, _]) = (entry.level, entry.args);
@@ -270,7 +270,7 @@ impl Graph {
     }
 }
 
-/// Short names for building.
+/// Shorthands.
 impl Graph {
     pub(crate) fn neg(&mut self, a: Node) -> Node {
         self.unary(Unary::Neg, a)
@@ -317,8 +317,8 @@ impl Graph {
         terms.iter().fold(zero, |sum, &term| self.add(sum, term))
     }
 
-    /// Whether `a` is in the closed interval with these ends, asked of the number itself: what is
-    /// known of `a` is known of numbers inside the support only.
+    /// Whether `a` is in the closed interval with these bounds, tested on the value itself: the
+    /// facts of `a` hold inside the support only.
     pub(crate) fn inside(&mut self, a: Node, low: Option<Node>, high: Option<Node>) -> Node {
         let one = self.constant(1.0);
         let above = low.map_or(one, |low| self.push(Op::Binary(Binary::Le), &[low, a]));
@@ -326,7 +326,7 @@ impl Graph {
         self.mul(above, below)
     }
 
-    /// Whether `a` is a whole number, asked of the number itself.
+    /// Whether `a` is an integer, tested on the value itself.
     pub(crate) fn is_whole(&mut self, a: Node) -> Node {
         let floor = self.push(Op::Unary(Unary::Floor), &[a]);
         self.push(Op::Binary(Binary::Eq), &[floor, a])

@@ -156,7 +156,7 @@ impl<'g> Term<'g> {
         self.binary(Binary::Max, b)
     }
 
-    /// `yes` where this is not 0, and otherwise `no`.
+    /// `yes` if this is not 0, and otherwise `no`.
     pub fn select(self, yes: Self, no: Self) -> Self {
         let node = self.graph.borrow_mut().select(self.node, yes.node, no.node);
         Term { node, ..self }
@@ -211,7 +211,7 @@ impl<'g> std::iter::Sum<Term<'g>> for Option<Term<'g>> {
     }
 }
 
-/// Where random numbers come from: for each theta, or for each record.
+/// A source of random numbers: per theta, or per record.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'g> {
     /// The graph.

@@ -1,9 +1,9 @@
-//! Parameters without constraints.
+//! The unconstrained parametrisation.
 //!
-//! A parameter above an end is end + exp(f), one below an end is end - exp(f), one between two is
-//! low + (high - low) logistic(f). Shares are made by stick-breaking: share k is what the shares
-//! before have left times logistic(f_k - log(K - k)), so that f = 0 are equal shares. Entries of
-//! the factor of a correlation are tanh(f) times what the row has left of length one.
+//! A parameter above a bound is bound + exp(f), one below a bound is bound - exp(f), one between
+//! two is low + (high - low) logistic(f). Shares are by stick-breaking: share k is the rest after
+//! the earlier shares times logistic(f_k - log(K - k)), so that f = 0 are equal shares. Entries of
+//! the factor of a correlation matrix are tanh(f) times the remaining length of the row.
 
 use super::Formulas;
 use crate::check::{Law, Variable};
@@ -137,7 +137,7 @@ impl<'m> Formulas<'m> {
     }
 }
 
-/// The value between the ends of a support that `f` stands for, and log of its derivative.
+/// The value between the bounds of a support as a function of `f`, and the log of its derivative.
 fn between<'g>(f: Term<'g>, support: Support<'g>) -> (Term<'g>, Term<'g>) {
     match (support.low, support.high) {
         (None, None) => (f, f.constant(0.0)),

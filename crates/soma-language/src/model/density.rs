@@ -1,17 +1,17 @@
-//! Prior and density as formulas.
+//! Formulas of the prior and the density.
 
 use super::Formulas;
 use crate::check::{Law, Variable};
 use crate::distribution::Constraint;
 use crate::graph::{Graph, Input, Level, Node, Source, Term};
 
-/// Where a log density is replaced by minus infinity outside the support.
+/// Where a log density is set to minus infinity outside the support.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Guard {
     /// Everywhere.
     All,
-    /// Where the ends of the support depend on theta or on the record: elsewhere records are
-    /// inside anyway.
+    /// If the bounds of the support depend on theta or on the record: otherwise records are inside
+    /// anyway.
     Moving,
 }
 
@@ -72,14 +72,14 @@ impl<'m> Formulas<'m> {
         terms.fold(self.constant(0.0), |sum, term| sum + term).node
     }
 
-    /// The log densities of the variables whose law depends on theta, of a record that the model
-    /// has drawn.
+    /// The log densities of the variables whose distribution depends on theta, for a record drawn
+    /// from the model.
     fn moving_laws(&self) -> Vec<Term<'m>> {
         let laws = self.record.variables.iter().map(|variable| self.law(variable, Guard::Moving));
         laws.filter(|law| self.graph.borrow().depends_on(law.node, Input::Theta)).collect()
     }
 
-    /// The log density of a record, but for what is the same at every theta.
+    /// The log density of a record, without terms that do not depend on theta.
     pub(super) fn log_likelihood(&self) -> Node {
         let zero = self.constant(0.0);
         self.moving_laws().into_iter().fold(zero, |sum, term| sum + term).node
@@ -96,7 +96,7 @@ impl<'m> Formulas<'m> {
         total.node
     }
 
-    /// The ends of the support of each parameter, low and high in turn.
+    /// The bounds of the support of each parameter, low and high in turn.
     pub(super) fn support_ends(&self) -> Vec<Node> {
         let infinity = self.constant(f64::INFINITY);
         let mut ends = Vec::new();
@@ -120,7 +120,7 @@ impl<'m> Formulas<'m> {
         ends
     }
 
-    /// A draw of each variable in turn, what was drawn put in the place of `inputs`.
+    /// Draws each variable in turn, and substitutes the draws for `inputs`.
     fn draws(
         &self,
         variables: &[Variable],
@@ -152,7 +152,7 @@ impl<'m> Formulas<'m> {
         self.draws(&self.parameters.variables, &self.theta, source, |_, _| false)
     }
 
-    /// A record; with `keep`, what has the same law at every theta stays as it is.
+    /// Draws a record; with `keep`, variables whose distribution does not depend on theta are kept.
     pub(super) fn propose(&self, keep: bool) -> Vec<Node> {
         let source = Source { graph: self.graph, each_record: true };
         self.draws(&self.record.variables, &self.columns, source, |variable, drawn| {

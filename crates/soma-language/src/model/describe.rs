@@ -1,4 +1,4 @@
-//! A model as it was understood, in words.
+//! A description of the parsed model.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::distribution::Constraint;
 use crate::graph::Fact;
 
 impl Model {
-    /// The model as it was understood: data, parameters with supports and priors, the record.
+    /// A description of the parsed model: data, parameters with supports and priors, the record.
     pub fn describe(&self) -> String {
         let mut text = String::new();
         let data: Vec<String> = self

@@ -1,4 +1,4 @@
-//! What a model computes.
+//! Evaluation of a model.
 
 use rand::Rng;
 
@@ -29,7 +29,7 @@ impl Model {
         let mut ends = vec![0.0; 2 * theta.len()];
         self.programs.support.run(at(theta), 0, workspace, &mut ends, &mut []);
         for (k, (&value, end)) in theta.iter().zip(ends.chunks_exact(2)).enumerate() {
-            // An end that is a finite number has no density worth a parameter: it is left out.
+            // The support is open: a parameter at a finite bound is rejected.
             if !(value > end[0] && value < end[1]) {
                 return refuse(k, format!("a number above {} and below {}", end[0], end[1]));
             }
@@ -127,8 +127,8 @@ impl Model {
         self.programs.propose.run_random(at(theta), n, &mut &mut *rng, workspace, &mut [], records);
     }
 
-    /// Draws records from the model at theta, except for the coordinates of `before` (drawn at
-    /// another theta) whose law is the same at every theta: these are kept.
+    /// Draws records from the model at theta. Coordinates of `before` (drawn at another theta)
+    /// whose distribution does not depend on theta are kept.
     pub fn redraw(
         &self,
         theta: &[f64],
@@ -167,8 +167,8 @@ impl Model {
         self.programs.log_ratios.run(inputs, out.len(), workspace, &mut [], out);
     }
 
-    /// The sum of the log densities of the records, but for variables whose law is the same at
-    /// every theta.
+    /// The sum of the log densities of the records, without variables whose distribution does not
+    /// depend on theta.
     pub fn log_likelihood(&self, theta: &[f64], records: &[f64], workspace: &mut Workspace) -> f64 {
         let mut value = [0.0];
         let inputs = Inputs { records, ..at(theta) };
@@ -207,8 +207,8 @@ impl Model {
         self.programs.forward.run(inputs, self.rows(records.len()), workspace, &mut [], records);
     }
 
-    /// The noise e with x = T(theta, e). Where a coordinate is discrete, its noise is drawn among
-    /// that which gives it.
+    /// The noise e with x = T(theta, e). The noise of a discrete coordinate is drawn from the
+    /// interval that gives it.
     pub fn inverse(
         &self,
         theta: &[f64],
@@ -222,8 +222,8 @@ impl Model {
         self.programs.inverse.run_random(inputs, n, &mut &mut *rng, workspace, &mut [], noise);
     }
 
-    /// The gradient of a function of the records x = T(theta, e), of which `slopes` holds the
-    /// derivative with respect to each coordinate of each record, with respect to theta and to e.
+    /// The gradient with respect to theta and to e of a function of the records x = T(theta, e),
+    /// given its derivatives `slopes` with respect to each coordinate of each record.
     pub fn pull_back(
         &self,
         theta: &[f64],
@@ -258,8 +258,8 @@ impl Model {
         self.programs.affine.is_some()
     }
 
-    /// The shift, and the factor row after row. Returns false, and writes nothing, where the
-    /// record is no affine function of its noise.
+    /// The shift, and the factor row by row. Returns false, and writes nothing, if the record is
+    /// not an affine function of its noise.
     pub fn affine(
         &self,
         theta: &[f64],

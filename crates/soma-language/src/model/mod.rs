@@ -1,4 +1,4 @@
-//! A model: how a record is drawn given parameters, and the prior of the parameters.
+//! A model: the distribution of a record given parameters, and the prior of the parameters.
 
 mod constrain;
 mod density;
@@ -21,16 +21,16 @@ use crate::program::{Program, Widths};
 use crate::syntax;
 use formulas::Formulas;
 
-/// How a record follows one coordinate of its noise, which is standard normal.
+/// How a record depends on one coordinate of its standard normal noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
-    /// Smoothly and one to one.
+    /// Smooth and one-to-one.
     Smooth,
-    /// In jumps: the record's coordinate is discrete, the quantile of Phi(e).
+    /// With jumps: the record's coordinate is discrete, the quantile of Phi(e).
     Jumping,
 }
 
-/// A theta that is none of the model.
+/// A theta outside the support.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutOfSupport {
     /// The parameter.
@@ -78,8 +78,8 @@ struct Programs {
 /// A compiled model.
 ///
 /// theta holds the parameters in the order of [`parameters`](Model::parameters); records and noise
-/// are row after row. Every method computes in a [`Workspace`](crate::Workspace), which is reused: after the first
-/// call nothing is allocated.
+/// are row by row. Every method computes in a [`Workspace`](crate::Workspace), which is reused:
+/// after the first call nothing is allocated.
 ///
 /// ```
 /// use soma_language::{Data, Model, Workspace};
@@ -112,7 +112,7 @@ impl fmt::Debug for Model {
 }
 
 impl Model {
-    /// The model that the texts of its parameters and of its record mean.
+    /// Compiles the texts of the parameters and of the record.
     pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
         let graph = RefCell::new(Graph::default());
         let placed = |block: &str, text: &str, problems: Vec<Problem>| {
@@ -216,8 +216,9 @@ impl Model {
 
     /// The names of the parameters, in the order of theta.
     ///
-    /// Shares that sum to one have one parameter less, and the Cholesky factor of a correlation
-    /// those below its diagonal; the others are [`derived_names`](Model::derived_names).
+    /// Shares that sum to one have one parameter fewer, and the Cholesky factor of a correlation
+    /// matrix only those below its diagonal; the others are
+    /// [`derived_names`](Model::derived_names).
     pub fn parameters(&self) -> Vec<String> {
         coordinate_names(&self.parameters)
     }
@@ -237,21 +238,22 @@ impl Model {
         self.record.coordinates
     }
 
-    /// How a record follows each coordinate of its noise.
+    /// How a record depends on each coordinate of its noise.
     pub fn noise(&self) -> &[Noise] {
         &self.noise
     }
 
-    /// An interval for each coordinate of a record, whatever theta, and whether it is whole.
+    /// An interval for each coordinate of a record, valid for all theta, and whether it is an
+    /// integer.
     pub fn record_facts(&self) -> Vec<Fact> {
         let entries =
             self.record.variables.iter().flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k]));
         entries.map(|node| self.graph.fact(node)).collect()
     }
 
-    /// What the type of each coordinate of a record says of it, and the model does not add: an
-    /// indicator and a category have their values, a count is a whole number from 0 up, and
-    /// another number is any number.
+    /// The facts that follow from the type of each coordinate of a record, without the model: the
+    /// values of an indicator or a category, a non-negative integer for a count, and any number
+    /// otherwise.
     pub(crate) fn type_facts(&self) -> Vec<Fact> {
         let of = |variable: &Variable, fact: Fact| match &variable.law {
             Law::Each(family, _) if family.is_bounded_by_type() => fact,
@@ -271,7 +273,7 @@ impl Model {
         variables.flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k])).collect()
     }
 
-    /// The names of what the text of the parameters computes from theta.
+    /// The names of the quantities computed from theta.
     pub fn derived_names(&self) -> &[String] {
         &self.derived
     }

@@ -4,8 +4,8 @@ use super::{Formulas, Model};
 use crate::graph::Node;
 use crate::program::{Inputs, Workspace};
 
-/// The most parameters whose second derivatives are written down: their number is the square, and
-/// the program grows with it.
+/// The largest number of parameters with second derivatives, since their number and the program
+/// grow quadratically.
 const MOST_PARAMETERS: usize = 16;
 
 impl Formulas<'_> {
@@ -34,23 +34,23 @@ impl Formulas<'_> {
 }
 
 impl Model {
-    /// Whether [`log_posterior`](Model::log_posterior) is there: up to 16 parameters.
+    /// Whether [`log_posterior`](Model::log_posterior) is available: up to 16 parameters.
     pub fn has_log_posterior(&self) -> bool {
         self.programs.posterior.is_some()
     }
 
-    /// About how many nanoseconds a record takes in [`propose`](Model::propose),
+    /// The approximate nanoseconds per record of [`propose`](Model::propose),
     /// [`forward`](Model::forward), [`inverse`](Model::inverse) and
-    /// [`log_posterior`](Model::log_posterior), or the likelihood where that is not there.
+    /// [`log_posterior`](Model::log_posterior), or of the likelihood if that is not available.
     pub fn nanoseconds(&self) -> [f64; 4] {
         let p = &self.programs;
         let theta = p.posterior.as_ref().unwrap_or(&p.log_likelihood);
         [&p.propose, &p.forward, &p.inverse, theta].map(|program| program.nanoseconds())
     }
 
-    /// The log posterior density of the unconstrained parameters given the records, up to a
-    /// constant. `slopes` takes its gradient and then the rows of the lower triangle of its second
-    /// derivatives. NaN where the model has too many parameters.
+    /// The unnormalised log posterior density of the unconstrained parameters given the records.
+    /// `slopes` receives its gradient and then the rows of the lower triangle of its second
+    /// derivatives. NaN if the model has too many parameters.
     pub fn log_posterior(
         &self,
         free: &[f64],

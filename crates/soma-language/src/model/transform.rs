@@ -4,7 +4,7 @@ use super::{Formulas, Noise};
 use crate::check::Law;
 use crate::graph::{Fact, Input, Level, Node, Source, Term};
 
-/// The largest record of which the factor is written down.
+/// The largest record with an explicit factor.
 const MAX_AFFINE: usize = 64;
 
 impl<'m> Formulas<'m> {
@@ -29,7 +29,7 @@ impl<'m> Formulas<'m> {
         (0..length).map(|k| graph.input(Input::Noise, k, Fact::ANY)).collect()
     }
 
-    /// The record that the noise stands for.
+    /// The record as a function of the noise.
     pub(super) fn forward(&self) -> Vec<Node> {
         let inputs = self.noise_inputs();
         let noise = self.terms(&inputs);
@@ -83,7 +83,7 @@ impl<'m> Formulas<'m> {
         (0..count).map(|k| graph.input(Input::BesideRow, k, Fact::ANY)).collect()
     }
 
-    /// The gradients with respect to theta and to the noise of what has given slopes by record.
+    /// The gradients with respect to theta and to the noise, given slopes by record.
     pub(super) fn pull_back(&self, forward: &[Node]) -> (Vec<Node>, Vec<Node>) {
         let noise = self.noise_inputs();
         let slopes = self.row_inputs(forward.len());
@@ -103,7 +103,7 @@ impl<'m> Formulas<'m> {
         self.graph.borrow_mut().push_forward(forward, &inputs, &tangents)
     }
 
-    /// Shift and factor, where the record is an affine function of its noise.
+    /// Shift and factor, if the record is an affine function of its noise.
     pub(super) fn affine(&self, forward: &[Node]) -> Option<Vec<Node>> {
         let noise = self.noise_inputs();
         if noise.len() > MAX_AFFINE || self.noise_kinds().contains(&Noise::Jumping) {

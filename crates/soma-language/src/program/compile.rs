@@ -1,4 +1,4 @@
-//! From a graph to a program.
+//! Compiles a graph to a program.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ impl Program {
     }
 }
 
-/// The nodes that `roots` are computed from, each after its arguments.
+/// The nodes needed for `roots`, in topological order.
 fn needed<'a>(graph: &Graph, roots: impl Iterator<Item = &'a Node>) -> Vec<Node> {
     let mut seen = vec![false; graph.len()];
     let mut stack: Vec<Node> = roots.copied().collect();
@@ -45,9 +45,9 @@ fn needed<'a>(graph: &Graph, roots: impl Iterator<Item = &'a Node>) -> Vec<Node>
 
 struct Compiler<'a> {
     graph: &'a Graph,
-    /// How many instructions will still read a node; outputs are read to the end.
+    /// The number of remaining instructions that read a node; outputs are read at the end.
     readers: HashMap<Node, usize>,
-    /// Products that the instruction which reads them computes itself.
+    /// Products fused into the instruction that reads them.
     fused: HashMap<Node, ()>,
     place: HashMap<Node, Operand>,
     unused: Vec<u32>,
@@ -68,7 +68,7 @@ impl<'a> Compiler<'a> {
                 *readers.entry(arg).or_default() += 1;
             }
         }
-        // An output is read when all is done, however often it is asked for.
+        // An output is read at the end, however often it is requested.
         for &node in row_outputs {
             let count = readers.entry(node).or_default();
             *count = count.saturating_add(usize::MAX / 4);
@@ -152,7 +152,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The action of `node` and what it reads. A constant has none.
+    /// The action of `node` and its operands. A constant has none.
     fn instruction(&self, node: Node) -> (Option<Action>, Vec<Node>) {
         let entry = self.graph.entry(node);
         let args = entry.args();
@@ -186,7 +186,7 @@ impl<'a> Compiler<'a> {
         (Some(action), args.to_vec())
     }
 
-    /// One reader of `node` less: its column is free after the last.
+    /// Removes one reader of `node`: its column is free after the last.
     fn release(&mut self, node: Node) {
         let left = self.readers.get_mut(&node).expect("a node that is read has readers");
         *left -= 1;
@@ -198,7 +198,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The product that `node`, and nothing else, reads, if the two are one instruction.
+/// The product that only `node` reads, if the two can be fused.
 fn fusable(graph: &Graph, node: Node, readers: &HashMap<Node, usize>) -> Option<Node> {
     let entry = graph.entry(node);
     let args = entry.args();

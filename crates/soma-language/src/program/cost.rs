@@ -1,12 +1,12 @@
-//! About how long a program takes for a record.
+//! The approximate time of a program per record.
 
 use super::{Action, Program};
 use crate::graph::{Binary, Draw, Unary};
 use crate::special::Special;
 
 impl Program {
-    /// About how many nanoseconds a record takes, summed over its instructions: right to a factor
-    /// of two or so, for choices between ways to the same end.
+    /// The approximate nanoseconds per record, summed over instructions: to a factor of about two,
+    /// for choices between alternatives.
     pub fn nanoseconds(&self) -> f64 {
         self.rows.iter().map(|instruction| nanoseconds(instruction.action)).sum()
     }

@@ -1,4 +1,4 @@
-//! Loops over columns, written so that they are vectorised.
+//! Loops over columns, written to be vectorised.
 
 /// One argument of a loop: the same number for all records, or a column.
 pub(super) trait Lane: Copy {

@@ -1,10 +1,10 @@
 //! Compiled programs: flat lists of instructions over columns of a batch of records.
 //!
-//! A program has four parts, run in this order: constants, which are put into their slots;
-//! what depends on theta alone, once; what depends on the record, over columns of [`BATCH`] records
-//! at a time, with the sums that are kept of it; and what is computed from the sums, once. Every
-//! instruction writes a slot (one number) or a column (one number for each record of the batch)
-//! that it does not read. This is also what another backend translates.
+//! A program has four parts, run in this order: constants, which are stored in their slots; what
+//! depends on theta alone, once; what depends on the record, over columns of [`BATCH`] records at a
+//! time, with sums over them; and what depends on the sums, once. Every instruction writes a slot
+//! (one number) or a column (one number per record of the batch) that it does not read. Other
+//! backends translate this form too.
 
 mod compile;
 mod cost;
@@ -18,10 +18,10 @@ pub use run::{Inputs, Workspace};
 use crate::graph::{Binary, Draw, Input, Unary};
 use crate::special::Special;
 
-/// How many records are computed at a time.
+/// Records per batch.
 pub const BATCH: usize = 256;
 
-/// Where an argument is read from.
+/// The location of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
     /// A number that is the same for all records.
@@ -64,18 +64,18 @@ pub struct Instruction {
     pub action: Action,
     args: [Operand; 3],
     arity: u8,
-    /// The slot or column that is written: a column in the part for records, but for sums.
+    /// The slot or column that is written: a column in the part for records, except for sums.
     pub target: u32,
 }
 
 impl Instruction {
-    /// Where the arguments are read from.
+    /// The locations of the arguments.
     pub fn args(&self) -> &[Operand] {
         &self.args[..self.arity as usize]
     }
 }
 
-/// How many numbers a row of each kind of input has.
+/// The row length of each kind of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Widths {
     /// Of a record.
@@ -89,7 +89,7 @@ pub struct Widths {
 /// A compiled program.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// What slots hold before anything is computed.
+    /// The initial values of slots.
     pub constants: Vec<(u32, f64)>,
     /// What is computed once, before the records.
     pub theta: Vec<Instruction>,
@@ -97,7 +97,7 @@ pub struct Program {
     pub rows: Vec<Instruction>,
     /// What is computed once, after the records.
     pub totals: Vec<Instruction>,
-    /// The slots that sums are kept in: 0 before the first batch.
+    /// The slots of sums: 0 before the first batch.
     pub sums: Vec<u32>,
     /// The slots of what is computed once: the first output.
     pub outputs: Vec<u32>,

@@ -5,9 +5,9 @@ use rand_distr::{Distribution, Exp1, OpenClosed01, StandardNormal};
 
 use crate::graph::Draw;
 
-/// What a program draws from.
+/// A source of randomness for a program.
 pub trait Randomness {
-    /// A draw with these arguments; NaN if there is no such distribution.
+    /// A draw with these arguments; NaN if they are invalid.
     fn draw(&mut self, draw: Draw, args: [f64; 2]) -> f64;
 
     /// A draw for each entry of `out`, all with the same arguments.
@@ -58,7 +58,7 @@ impl<R: Rng> Randomness for &mut R {
     }
 }
 
-/// Below this shape draws are made on the log scale: the direct ones underflow.
+/// Below this shape draws are on the log scale, since direct ones underflow.
 const SMALL_SHAPE: f64 = 0.1;
 
 fn fill<R: Rng, T, D: Distribution<T>, E>(
@@ -93,7 +93,7 @@ fn log_gamma_draw<R: Rng>(rng: &mut R, shape: f64) -> f64 {
     }
 }
 
-/// Inside (0, 1), where densities are finite.
+/// Clamps to (0, 1), where densities are finite.
 fn inside(x: f64) -> f64 {
     x.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0)
 }

@@ -6,7 +6,7 @@ use super::lanes::{Each, Same, map1, map2, map3, sum};
 use super::{Action, BATCH, Instruction, Operand, Program, Quiet, Randomness};
 use crate::graph::{Binary, Input, Unary};
 
-/// The numbers that a program reads: vectors of theta, and rows one after the other.
+/// The inputs of a program: vectors of theta, and rows of records.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Inputs<'a> {
     /// The parameters.
@@ -36,11 +36,11 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Memory that programs compute in. It grows to what the largest program needs and is then reused.
+/// Buffers of programs. They grow to the size that the largest program needs and are then reused.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
     slots: Vec<f64>,
-    // Boxed: columns stay where they are when there come to be more of them.
+    // Boxed, so that columns do not move when others are added.
     #[allow(clippy::vec_box)]
     columns: Vec<Box<[f64; BATCH]>>,
 }
@@ -55,7 +55,7 @@ impl Workspace {
         if self.slots.len() < program.slots {
             self.slots.resize(program.slots, 0.0);
         }
-        // One more to put in the place of the column that is written.
+        // One spare column, to swap with the one that is written.
         while self.columns.len() < program.columns + 1 {
             self.columns.push(Box::new([0.0; BATCH]));
         }
@@ -77,8 +77,8 @@ impl Program {
         self.run_random(inputs, n, &mut Quiet, workspace, outputs, row_outputs);
     }
 
-    /// Runs the program over `n` records. What is computed once goes into `outputs`, what is
-    /// computed for each record into `row_outputs`, row after row.
+    /// Runs the program over `n` records. What is computed once is written to `outputs`, what is
+    /// computed per record to `row_outputs`, row by row.
     pub fn run_random(
         &self,
         inputs: Inputs<'_>,
@@ -183,7 +183,7 @@ impl Program {
                 workspace.slots[target] += sum_of(instruction, n, workspace);
                 continue;
             }
-            // The column that is written is taken out, so that the others can be read.
+            // The target column is swapped out, so that the others can be borrowed.
             workspace.columns.swap(target, spare);
             let Some(mut column) = workspace.columns.pop() else { return };
             let out = &mut column[..n];
@@ -378,7 +378,7 @@ fn unary(op: Unary, a: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Functions that are calls anyway.
+/// Functions without a vectorised form.
 #[inline(never)]
 fn scalar_unary(op: Unary, a: &[f64], out: &mut [f64]) {
     map1(out, a, |a| op.evaluate(a));

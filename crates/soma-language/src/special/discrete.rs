@@ -1,4 +1,4 @@
-//! Distribution functions of whole numbers, and their inverses.
+//! Distribution functions of integers, and their inverses.
 
 use super::{beta_tails, gamma_sf, normal_quantile};
 
@@ -38,7 +38,7 @@ fn smallest(u: f64, guess: f64, most: f64, cdf: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-1.0, most);
     let mut k = guess.floor().clamp(0.0, most);
     let mut step = 1.0;
-    // cdf(low) < u <= cdf(high) throughout, the ends taken for granted.
+    // Invariant: cdf(low) < u <= cdf(high), at the ends by assumption.
     while high - low > 1.0 {
         if cdf(k) >= u {
             high = k;
@@ -57,8 +57,8 @@ fn smallest(u: f64, guess: f64, most: f64, cdf: impl Fn(f64) -> f64) -> f64 {
     high
 }
 
-/// The smallest k whose probabilities up to it sum to u or more, where that takes few terms:
-/// `first` is that of 0, and `ratio`(k) that of k over that of k - 1.
+/// The smallest k with cumulative probability at least u, if that takes few terms: `first` is the
+/// probability of 0, and `ratio`(k) that of k over that of k - 1.
 fn by_sum(u: f64, first: f64, ratio: impl Fn(f64) -> f64) -> Option<f64> {
     const MOST_TERMS: usize = 300;
     let (mut k, mut mass, mut sum) = (0.0, first, first);
@@ -73,10 +73,10 @@ fn by_sum(u: f64, first: f64, ratio: impl Fn(f64) -> f64) -> Option<f64> {
     None
 }
 
-/// Up to this mean the probabilities are added up.
+/// Up to this mean the probabilities are summed.
 const SMALL_MEAN: f64 = 50.0;
 
-/// Where the quantile is about, from the mean and the standard deviation.
+/// An approximate quantile from the mean and the standard deviation.
 fn guess(u: f64, mean: f64, deviation: f64) -> f64 {
     let e = normal_quantile(u.clamp(1e-300, 1.0 - 1e-16));
     mean + deviation * e

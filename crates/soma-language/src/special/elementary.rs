@@ -1,6 +1,6 @@
-//! Exponential and logarithm without branches, so that a loop over them is vectorised.
+//! exp and log without branches, so that they vectorise.
 
-/// 1.5 * 2^52: adding it rounds a small number to a whole one, in the low bits.
+/// 1.5 * 2^52: adding it rounds a small number to an integer, in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// e^x, within 2 units in the last place; 0 and infinity beyond the range of doubles.
@@ -23,7 +23,7 @@ pub fn exp(x: f64) -> f64 {
                 + r2 * (1.0 / 362_880.0
                     + r2 * (1.0 / 39_916_800.0 + r2 * (1.0 / 6_227_020_800.0)))));
     let p = 1.0 + (r + r2 * (even + r * odd));
-    // 2^k in two factors: one alone has no room for subnormal results.
+    // 2^k in two factors, so that subnormal results are possible.
     let bits = shifted.to_bits() as i64;
     let whole = (bits << 13) >> 13;
     let half = whole >> 1;
@@ -78,7 +78,7 @@ pub fn log(x: f64) -> f64 {
     }
 }
 
-/// log(1 + x), with the rounding of 1 + x made good.
+/// log(1 + x), with a correction for the rounding of 1 + x.
 #[inline(always)]
 pub fn log1p(x: f64) -> f64 {
     let u = 1.0 + x;

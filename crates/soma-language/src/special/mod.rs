@@ -89,8 +89,8 @@ impl Special {
         }
     }
 
-    /// The distribution function behind a score or a quantile; a score itself, where the density
-    /// is all that is needed of it.
+    /// The distribution function of a score or a quantile; the score itself if only the density is
+    /// needed.
     pub(crate) fn cdf(self) -> Special {
         use Special::*;
         match self {
@@ -204,7 +204,7 @@ pub fn gamma_sf(shape: f64, x: f64) -> f64 {
     if shape > LARGE_SHAPE { normal_cdf(-cube_root_score(shape, x)) } else { gamma_ur(shape, x) }
 }
 
-/// Above it the incomplete gamma function takes too many terms, and the cube root of a gamma is
+/// Above this the incomplete gamma function takes too many terms, and the cube root of a gamma is
 /// normal (Wilson and Hilferty) to about 1e-9.
 const LARGE_SHAPE: f64 = 1e9;
 

@@ -1,7 +1,7 @@
-//! Quantiles of a score, by Newton's method on the score itself.
+//! Quantiles for a given score, by Newton's method on the score.
 //!
-//! As a function of log x (or logit x) the score is increasing and nearly straight, so that a few
-//! steps are enough; a bracket keeps every step inside.
+//! As a function of log x (or logit x) the score is increasing and nearly linear, so that a few
+//! steps are enough; every step is kept inside a bracket.
 
 use super::{LOG_SQRT_TWO_PI, log1p, softplus};
 use super::{beta_score, gamma_score, log_gamma, normal_cdf, normal_log_cdf, student_score};
@@ -90,7 +90,7 @@ pub fn beta_quantile(a: f64, b: f64, e: f64) -> f64 {
         (a / b).ln() + e * (1.0 / a + 1.0 / b).sqrt().min(3.0)
     };
     let score = |u: f64| {
-        // 1 - x is as exact as x: both from the logit.
+        // 1 - x is as accurate as x: both from the logit.
         if u < 0.0 { beta_score(a, b, logistic(u)) } else { -beta_score(b, a, logistic(-u)) }
     };
     let log_density = |u: f64| -a * softplus(-u) - b * softplus(u) - normaliser;
@@ -115,7 +115,7 @@ pub fn student_quantile(nu: f64, e: f64) -> f64 {
     let normaliser =
         log_gamma(0.5 * (nu + 1.0)) - log_gamma(0.5 * nu) - 0.5 * (nu * std::f64::consts::PI).ln();
     if e < 1e-3 {
-        // The distribution function is straight to order t^3 around 0.
+        // The distribution function is linear to order t^3 around 0.
         let t = (normal_cdf(e) - 0.5) * (-normaliser).exp();
         let t = t + (nu + 1.0) / (6.0 * nu) * t * t * t;
         return t;

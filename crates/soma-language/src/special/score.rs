@@ -1,6 +1,6 @@
-//! Scores: the standard normal with the same probability below it.
+//! Scores: the standard normal quantile of the same probability.
 //!
-//! Computed from the smaller of the two tails, so that they are exact far out on both sides.
+//! Computed from the smaller of the two tails, so that they are accurate in both.
 
 use super::{beta_tails, gamma_cdf, gamma_sf, normal_cdf, normal_quantile};
 

@@ -1,17 +1,17 @@
-//! Statistics that take few values: the cells of the record on which they are constant.
+//! Statistics with few values: the cells of the record on which they are constant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::{Binary, Graph, Node, Op};
 use crate::program::{Inputs, Program, Workspace};
 
-/// How many combinations of values of the coordinates are tried.
+/// The largest number of combinations of coordinate values that are evaluated.
 const MAX_COMBINATIONS: usize = 20_000;
 
-/// How many different statistics count as few.
+/// The largest number of distinct values.
 const MAX_VALUES: usize = 1000;
 
-/// The different values of a statistic.
+/// The distinct values of a statistic.
 #[derive(Debug, Clone)]
 pub(super) struct Cells {
     pub values: Vec<Vec<f64>>,
@@ -20,11 +20,11 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// The values of `nodes`, where they depend on coordinates with few values, or on coordinates
-    /// through comparisons with constants alone.
+    /// The values of `nodes`, if they depend on coordinates with few values, or on coordinates
+    /// through comparisons with constants only.
     ///
-    /// All combinations of representatives are evaluated. Not all of them need be possible: then
-    /// there are fewer values than found, and what is bounded by them is still a bound.
+    /// All combinations of representatives are evaluated. Some may be impossible: then there are
+    /// fewer values than found, and bounds from them are still valid.
     pub fn find(
         graph: &Graph,
         nodes: &[Node],
@@ -68,12 +68,12 @@ impl Cells {
     }
 }
 
-/// How coordinates are used below some nodes.
+/// How some nodes depend on coordinates.
 struct Uses {
     read: BTreeSet<Node>,
     /// The constants that a coordinate is compared with.
     thresholds: BTreeMap<Node, Vec<f64>>,
-    /// Coordinates that are capped by a constant (`min`) or compared only.
+    /// Coordinates that are only capped by a constant (`min`) or compared.
     capped: BTreeSet<Node>,
     /// Coordinates that are used in another way.
     free: BTreeSet<Node>,

@@ -52,11 +52,11 @@ impl fmt::Debug for Statistics {
 }
 
 impl Statistics {
-    /// The statistics that `texts` mean, of records of `model`. An expression that is a vector is
-    /// as many statistics.
+    /// The statistics of `texts`, for records of `model`. An expression that is a vector is as many
+    /// statistics.
     ///
     /// Their bounds follow from clamps and from the types of the record (indicators, categories,
-    /// counts). Where these give none, but the supports of the model do, the statistics are
+    /// counts). If these give none, but the supports of the model do, the statistics are
     /// [model-bounded](Statistics::is_model_bounded).
     pub fn new(texts: &[impl AsRef<str>], model: &Model) -> Result<Self, Mistakes> {
         match Statistics::read(texts, model, model.type_facts(), false) {
@@ -147,9 +147,9 @@ impl Statistics {
         }
     }
 
-    /// Whether the bounds rest on supports that the model assumes of continuous variables, or on
-    /// the number of trials of a binomial. Real records may lie outside of them: a curator must
-    /// clamp, or know that they do not.
+    /// Whether the bounds rely on supports that the model assumes of continuous variables, or on
+    /// the number of trials of a binomial. Real records may lie outside them: a curator must clamp,
+    /// or know that they do not.
     pub fn is_model_bounded(&self) -> bool {
         self.is_model_bounded
     }
@@ -174,19 +174,19 @@ impl Statistics {
         self.facts.iter().map(|fact| (fact.low, fact.high)).collect()
     }
 
-    /// Whether all statistics are whole numbers.
+    /// Whether all statistics are integers.
     pub fn is_integer(&self) -> bool {
         self.facts.iter().all(|fact| fact.integer)
     }
 
-    /// The statistics of the records, row after row.
+    /// The statistics of the records, row by row.
     pub fn evaluate(&self, records: &[f64], out: &mut [f64], workspace: &mut Workspace) {
         let inputs = Inputs { records, ..Inputs::default() };
         self.values.run(inputs, out.len() / self.dim(), workspace, &mut [], out);
     }
 
     /// The derivative of the sum of `weights`\[k\] t_k with respect to each coordinate of each
-    /// record, row after row. Where a statistic jumps or bends it is that of one side.
+    /// record, row by row. At a jump or a kink it is one-sided.
     pub fn slopes(
         &self,
         records: &[f64],
@@ -198,12 +198,12 @@ impl Statistics {
         self.slopes.run(inputs, out.len() / self.record_dim, workspace, &mut [], out);
     }
 
-    /// How far the sum of the statistics moves between neighbouring data sets, at most.
+    /// The largest change of the sum of the statistics between neighbouring data sets.
     pub fn sensitivity(&self, neighbours: Neighbours) -> Sensitivity {
         self.sensitivities[neighbours as usize]
     }
 
-    /// Refuses a stated sensitivity that is below what can be shown; a larger one is allowed.
+    /// Rejects a stated sensitivity below the proven bound; a larger one is allowed.
     pub fn check_sensitivity(
         &self,
         neighbours: Neighbours,
@@ -212,17 +212,17 @@ impl Statistics {
         sensitivity::check(stated, self.sensitivity(neighbours), self.reason)
     }
 
-    /// The different values of the statistic, where they are few.
+    /// The distinct values of the statistic, if they are few.
     pub fn values(&self) -> Option<&[Vec<f64>]> {
         self.cells.as_ref().map(|cells| cells.values.as_slice())
     }
 
-    /// K, where the statistics are the indicators of K bins: one of them is 1, or none.
+    /// K, if the statistics are the indicators of K bins: at most one of them is 1.
     pub fn bins(&self) -> Option<usize> {
         self.cells.as_ref().filter(|cells| cells.one_hot).map(|_| self.dim())
     }
 
-    /// The bin of each row of evaluated statistics, and K where none is 1.
+    /// The bin of each row of evaluated statistics, or K if none is 1.
     pub fn bins_of(&self, statistics: &[f64], out: &mut [u32]) {
         let k = self.dim();
         for (to, row) in out.iter_mut().zip(statistics.chunks_exact(k)) {
@@ -230,7 +230,7 @@ impl Statistics {
         }
     }
 
-    /// The statistics as moments of clamped coordinates, where that is what they are.
+    /// The statistics as moments of clamped coordinates, if they are.
     pub fn clamped_moments(&self) -> Option<&ClampedMoments> {
         self.moments.as_ref()
     }
@@ -240,7 +240,7 @@ impl Statistics {
         &self.values
     }
 
-    /// The statistics as they were understood: bounds and sensitivities.
+    /// A description of the statistics: bounds and sensitivities.
     pub fn describe(&self) -> String {
         let mut text = format!("statistics ({}):\n", self.dim());
         for (label, fact) in self.labels.iter().zip(&self.facts) {

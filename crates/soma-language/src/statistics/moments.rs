@@ -2,8 +2,8 @@
 
 use crate::graph::{Binary, Graph, Input, Node, Op, Unary};
 
-/// Statistics that are moments of u_j = (x_j - centre_j) / half_width_j, each clamped to
-/// \[-1, 1\]: their sums and the derivatives of these can be had quickly.
+/// Statistics that are moments of u_j = (x_j - centre_j) / half_width_j, each clamped to \[-1, 1\]:
+/// their sums and derivatives have a fast path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClampedMoments {
     /// The middle of the range of each coordinate.
@@ -33,7 +33,7 @@ struct Affine {
     b: f64,
 }
 
-/// The moments that `nodes` are, if they all are ones.
+/// The moments of `nodes`, if all of them are moments.
 pub(super) fn find(graph: &Graph, nodes: &[Node], record_dim: usize) -> Option<ClampedMoments> {
     let mut ranges: Vec<Option<(f64, f64)>> = vec![None; record_dim];
     let mut terms = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn find(graph: &Graph, nodes: &[Node], record_dim: usize) -> Option<C
     })
 }
 
-/// `node` as offset + factor core, with constants only in front.
+/// `node` as offset + factor core, with constants factored out.
 fn peel(graph: &Graph, mut node: Node) -> (f64, f64, Node) {
     let (mut offset, mut factor) = (0.0, 1.0);
     loop {

@@ -1,4 +1,4 @@
-//! How far sums of statistics move between neighbouring data sets.
+//! The sensitivity of sums of statistics.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use super::cells::Cells;
 use crate::graph::{Binary, Fact, Graph, Level, Node, Op};
 
-/// When two data sets are neighbours.
+/// The neighbouring relation of data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Neighbours {
     /// One record is replaced by another.
@@ -24,16 +24,16 @@ pub struct Sensitivity {
     pub l2: f64,
 }
 
-/// A stated sensitivity that is below what can be shown.
+/// A stated sensitivity below the proven bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TooTight {
     /// `l1` or `l2`.
     pub norm: &'static str,
-    /// What was stated.
+    /// The stated value.
     pub stated: f64,
-    /// What can be shown.
+    /// The proven bound.
     pub shown: f64,
-    /// How it is shown.
+    /// The argument for it.
     pub reason: &'static str,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for TooTight {
 
 impl std::error::Error for TooTight {}
 
-/// Refuses what is stated below what is shown, but for rounding.
+/// Rejects values below the proven bound, up to rounding.
 pub(super) fn check(
     stated: Sensitivity,
     shown: Sensitivity,
@@ -63,8 +63,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The sensitivities for replaced and for added or removed records, the smallest of what can be
-/// shown, and how it is shown.
+/// The smallest proven bounds for replaced and for added or removed records, and the argument.
 pub(super) fn of(
     graph: &Graph,
     nodes: &[Node],
@@ -109,9 +108,9 @@ fn of_values(values: &[Vec<f64>]) -> [Sensitivity; 2] {
     [replace, add]
 }
 
-/// The sensitivity under replacement of first and second moments of d variables in [-1, 1], if
-/// that is what the statistics are (all of them or some): d (d + 2)^2 / (2 (d + 1)) in l1 and
-/// d + 1 (d odd) or sqrt(d (d + 2)) (d even) in l2, as shown for the Gram query.
+/// The sensitivity under replacement of first and second moments of d variables in [-1, 1], if the
+/// statistics are (some of) these: d (d + 2)^2 / (2 (d + 1)) in l1 and d + 1 (d odd) or sqrt(d (d +
+/// 2)) (d even) in l2, as shown for the Gram query.
 fn gram(graph: &Graph, nodes: &[Node]) -> Option<Sensitivity> {
     let mut variables = BTreeSet::new();
     for &node in nodes {

@@ -1,4 +1,4 @@
-//! Which clamp an unbounded statistic lacks.
+//! The missing clamp of an unbounded statistic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ pub(super) fn problem(
     Problem::new(span, format!("the statistic has no bounds: {ends}"), help)
 }
 
-/// The unbounded inputs below `node`, and the operations that are unbounded on bounded arguments.
+/// The unbounded inputs of `node`, and the operations that are unbounded on bounded arguments.
 fn search(graph: &Graph, node: Node, inputs: &mut BTreeSet<Node>, operations: &mut Vec<Op>) {
     let mut stack = vec![node];
     let mut seen = BTreeSet::new();

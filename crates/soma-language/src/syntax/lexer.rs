@@ -1,4 +1,4 @@
-//! From text to tokens with spans, by winnow.
+//! Tokens with spans, by winnow.
 
 use winnow::ascii::digit1;
 use winnow::combinator::{alt, opt, peek, preceded, repeat};
@@ -64,14 +64,14 @@ fn symbol(input: &mut Input<'_>) -> Result<Token, EmptyError> {
     Err(EmptyError)
 }
 
-/// Blanks and comments.
+/// Whitespace and comments.
 fn blank(input: &mut Input<'_>) -> Result<(), EmptyError> {
     let spaces = take_while(1.., [' ', '\t', '\r']).void();
     let comment = preceded('#', take_while(0.., |c| c != '\n')).void();
     repeat(0.., alt((spaces, comment))).parse_next(input)
 }
 
-/// The tokens of `text`, the last one [`Token::End`]. Inside brackets a line goes on.
+/// The tokens of `text`, the last one [`Token::End`]. Inside brackets a line continues.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, Problem> {
     let mut input = LocatingSlice::new(text);
     let mut tokens = Vec::new();

@@ -1,4 +1,4 @@
-//! From text to a tree with spans.
+//! Parsing of text to a tree with spans.
 
 mod lexer;
 mod parser;

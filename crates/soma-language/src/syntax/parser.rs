@@ -1,16 +1,16 @@
-//! From tokens to a tree, by recursive descent.
+//! The recursive descent parser.
 
 use super::lexer::{Token, tokens};
 use super::tree::{Entry, Expression, Kind, Meaning, Operator, Statement, Target, Tilde};
 use crate::error::{Problem, Span};
 
-/// How deep brackets and operators may be nested.
+/// The largest nesting depth of brackets and operators.
 const MAX_DEPTH: usize = 60;
 
-/// How high the tree of one expression may be.
+/// The largest height of the tree of one expression.
 const MAX_HEIGHT: usize = 250;
 
-/// Words that cannot be names.
+/// Reserved words.
 const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
 
 type Parsed<T> = Result<T, Problem>;
@@ -19,11 +19,11 @@ type Parsed<T> = Result<T, Problem>;
 #[derive(Default)]
 pub(crate) struct Lines {
     pub statements: Vec<Statement>,
-    /// The mistakes of lines that are no statements.
+    /// The errors of lines that are not statements.
     pub problems: Vec<Problem>,
     /// The names that such lines begin with.
     pub broken: Vec<String>,
-    /// Whether the text could not even be split into tokens.
+    /// Whether the text could not be tokenised.
     pub unreadable: bool,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn lines(text: &str) -> Lines {
     }
 }
 
-/// The one expression that `text` is.
+/// Parses `text` as one expression.
 pub(crate) fn expression(text: &str) -> Parsed<Expression> {
     let mut parser = Parser::new(text)?;
     while *parser.peek() == Token::Newline {
@@ -97,7 +97,7 @@ impl Parser {
         self.tokens[self.at.saturating_sub(1)].1
     }
 
-    /// Goes on to the next token; stays at the end.
+    /// Advances to the next token; stays at the end.
     fn advance(&mut self) {
         self.at = (self.at + 1).min(self.tokens.len() - 1);
     }
@@ -136,7 +136,7 @@ impl Parser {
         if self.takes(symbol) { Ok(()) } else { Err(self.unexpected(&format!("`{symbol}`"))) }
     }
 
-    /// A name that is no reserved word.
+    /// A name that is not a reserved word.
     fn name(&mut self, what: &str) -> Parsed<(String, Span)> {
         match self.peek().clone() {
             Token::Name(name) if RESERVED.contains(&name.as_str()) => Err(Problem::new(
@@ -221,7 +221,7 @@ impl Parser {
         self.list(")")
     }
 
-    /// Expressions with commas, up to and with the closing bracket.
+    /// Comma-separated expressions, up to and including the closing bracket.
     fn list(&mut self, closing: &str) -> Parsed<Vec<Expression>> {
         let mut list = Vec::new();
         if self.takes(closing) {
@@ -245,7 +245,7 @@ impl Parser {
         }
     }
 
-    /// Counts the depth of nesting, so that no text can exhaust the stack.
+    /// Limits the nesting depth, so that no text can exhaust the stack.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
             return Err(Problem::new(
@@ -281,7 +281,7 @@ impl Parser {
         Ok(Expression::new(Kind::If { parts: Box::new([condition, yes, no]) }, span))
     }
 
-    /// Operators of one precedence, from the left.
+    /// Left-associative operators of one precedence.
     fn left(
         &mut self,
         find: impl Fn(&Token) -> Option<Operator>,
@@ -373,7 +373,7 @@ impl Parser {
         Ok(Expression::new(Kind::Negate(Box::new(inner)), span))
     }
 
-    /// `a ^ b`, from the right; `-a ^ b` is `-(a ^ b)`.
+    /// `a ^ b`, right-associative; `-a ^ b` is `-(a ^ b)`.
     fn power(&mut self) -> Parsed<Expression> {
         let base = self.postfix()?;
         if !self.takes("^") {

@@ -9,7 +9,7 @@ pub(crate) struct Statement {
     pub meaning: Meaning,
 }
 
-/// What stands at the left: a name, with a range for each dimension.
+/// The left side: a name, with a range for each dimension.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub name: String,
@@ -38,7 +38,7 @@ pub(crate) struct Tilde {
 pub(crate) struct Expression {
     pub kind: Kind,
     pub span: Span,
-    /// The longest way down the tree.
+    /// The height of the tree.
     pub height: usize,
 }
 

@@ -18,15 +18,14 @@ use crate::error::Outcome;
 use crate::interrupt;
 use crate::rng::{self, Rng};
 
-/// What one kind of move did.
+/// The counts of one kind of move.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveCounts {
     /// Moves made.
     pub proposed: u64,
     /// Moves that changed the state.
     pub accepted: u64,
-    /// The work, counted in terms of the log density that were computed: one for each cell and each
-    /// published number.
+    /// The work, in terms of the log density computed: one per cell and published number.
     pub work: u64,
 }
 
@@ -45,13 +44,13 @@ impl MoveCounts {
         }
     }
 
-    /// The share of moves that changed the state.
+    /// The fraction of moves that changed the state.
     pub fn acceptance_rate(&self) -> f64 {
         self.accepted as f64 / self.proposed.max(1) as f64
     }
 }
 
-/// What all kinds of moves did.
+/// The counts of all kinds of moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountMoves {
     /// Slice moves of one cell.
@@ -60,13 +59,13 @@ pub struct CountMoves {
     pub transfer: MoveCounts,
     /// Slice moves that keep margins.
     pub swap: MoveCounts,
-    /// Two cells shared out anew by the prior.
+    /// Joint redraws of two cells from the prior.
     pub redraw: MoveCounts,
-    /// All counts with n.
+    /// Joint moves of all counts with n.
     pub resize: MoveCounts,
     /// theta given the counts.
     pub theta: MoveCounts,
-    /// theta with the counts.
+    /// Joint moves of theta and the counts.
     pub reroute: MoveCounts,
 }
 
@@ -84,8 +83,7 @@ impl CountMoves {
         ]
     }
 
-    /// All kinds together. A slice move has no rejections: where it stays is drawn as well, and it
-    /// counts as accepted here.
+    /// The total of all kinds. A slice move has no rejections, and counts as accepted.
     pub fn total(&self) -> MoveCounts {
         let mut all = MoveCounts::default();
         for (_, made) in self.named() {
@@ -100,18 +98,18 @@ impl CountMoves {
     }
 }
 
-/// Lines for each cell in an iteration.
+/// Lines per cell and iteration.
 const PASSES: usize = 2;
-/// Moves of n in an iteration.
+/// Moves of n per iteration.
 const RESIZES: usize = 4;
-/// The width of a step of a slice move, in standard deviations along the line.
+/// The initial width of a slice move, in standard deviations along the line.
 const WIDTH: f64 = 2.5;
 
 /// One chain: the true counts and theta.
 ///
-/// An iteration makes each kind of move that the problem has a use for, a fixed number of times;
-/// each leaves the joint posterior of counts and theta invariant, and so does the iteration. Its
-/// cost grows with the number of cells and of published numbers, and not with n.
+/// An iteration makes each applicable kind of move a fixed number of times. Each leaves the joint
+/// posterior of counts and theta invariant, and so does the iteration. Its cost grows with the
+/// number of cells and of published numbers, and not with n.
 #[derive(Debug)]
 pub struct CountChain<'a> {
     problem: &'a CountProblem,
@@ -124,13 +122,13 @@ pub struct CountChain<'a> {
     rng: Rng,
     iteration: u64,
     moves: CountMoves,
-    /// What had been done when that was last asked.
+    /// The counts at the last call of `take_done`.
     taken: MoveCounts,
-    /// Whether an iteration has begun and has not ended.
+    /// Whether an iteration is incomplete.
     is_in_step: bool,
 }
 
-/// All of a chain that cannot be recomputed: what a checkpoint holds.
+/// The state of a chain that a checkpoint stores: all that cannot be recomputed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CountSnapshot {
     pub(super) counts: Vec<i64>,
@@ -145,19 +143,20 @@ pub struct CountSnapshot {
 }
 
 impl CountSnapshot {
-    /// How many iterations had been made.
+    /// The number of iterations made.
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
 
-    /// How many iterations of warm-up it has.
+    /// The number of warm-up iterations.
     pub fn warmup(&self) -> u64 {
         self.tuning.warmup
     }
 }
 
 impl<'a> CountChain<'a> {
-    /// Chain number `index` under `seed`, at its start; it learns in the first `warmup` iterations.
+    /// Chain number `index` under `seed`, in its initial state; it adapts in the first `warmup`
+    /// iterations.
     pub fn new(problem: &'a CountProblem, seed: u64, index: u64, warmup: u64) -> Self {
         let mut rng = rng::stream(seed, index);
         let (state, variances) = start(problem, &mut rng);
@@ -183,8 +182,8 @@ impl<'a> CountChain<'a> {
         chain
     }
 
-    /// One iteration. After an error, as that of [an interrupt](crate::interrupt), the chain is in
-    /// the middle of it.
+    /// One iteration. After an error, such as [an interrupt](crate::interrupt), the iteration is
+    /// incomplete.
     pub fn step(&mut self) -> Outcome {
         self.is_in_step = true;
         self.move_counts()?;
@@ -208,7 +207,7 @@ impl<'a> CountChain<'a> {
     fn move_counts(&mut self) -> Outcome {
         let cells = self.state.counts.len();
         let problem = self.problem;
-        // What a move of all counts computes.
+        // The work of a move of all counts.
         let whole = (cells + problem.published().len()) as u64;
         if problem.total().known().is_none() {
             for cell in 0..cells {
@@ -245,7 +244,7 @@ impl<'a> CountChain<'a> {
         Ok(())
     }
 
-    /// A slice move along the present line, and its work.
+    /// A slice move along the current line, and its work.
     fn slice(&mut self) -> (bool, u64) {
         let precision: f64 =
             self.line.cells.iter().map(|&(cell, _)| self.tuning.variances[cell].recip()).sum();
@@ -268,7 +267,7 @@ impl<'a> CountChain<'a> {
         let whole = 2 * cells + self.problem.published().len() as u64;
         let passes = if model.dim() > 8 { 2 } else { 4 };
         for _ in 0..passes {
-            // Over all cells, and then within the groups of each partition.
+            // Over all cells, then within the groups of each partition.
             let groups = std::iter::once(None).chain(self.partitions.iter().map(Some));
             for (groups, steps) in groups.zip(&mut self.tuning.steps) {
                 for (direction, step) in self.tuning.joint.iter().zip(steps) {
@@ -285,7 +284,7 @@ impl<'a> CountChain<'a> {
         Ok(())
     }
 
-    /// The shares given the counts, where they are integrated out: for the output.
+    /// Draws the shares given the counts if they are integrated out: for the output.
     fn draw_shares(&mut self) {
         if let Shares::Dirichlet(alpha) = self.problem.shares() {
             let State { counts, shares, .. } = &mut self.state;
@@ -293,7 +292,7 @@ impl<'a> CountChain<'a> {
         }
     }
 
-    /// What a draw holds of the present state, in the order of [`CountProblem::outputs`].
+    /// The outputs of the current state, in the order of [`CountProblem::outputs`].
     pub fn draw(&self) -> Vec<f64> {
         self.problem.output(&self.state)
     }
@@ -303,44 +302,45 @@ impl<'a> CountChain<'a> {
         &self.state.counts
     }
 
-    /// The parameters of the model, on the scale without bounds; none for a Dirichlet prior.
+    /// The unconstrained parameters of the model; empty for a Dirichlet prior.
     pub fn theta(&self) -> &[f64] {
         &self.state.theta
     }
 
-    /// The normalised log density of all that was published, given the counts.
+    /// The normalised log density of the published numbers given the counts.
     pub fn log_density(&self) -> f64 {
         self.problem.log_density(&self.state.sums)
     }
 
-    /// How many iterations have been made.
+    /// The number of iterations made.
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
 
-    /// Whether the state is that after a whole number of iterations.
+    /// Whether the last iteration is complete.
     pub fn is_whole(&self) -> bool {
         !self.is_in_step
     }
 
-    /// What the moves did since this was last asked, or since the end of warm-up.
+    /// The counts since the last call, or since the end of warm-up.
     pub fn take_done(&mut self) -> MoveCounts {
         let (now, before) = (self.moves.total(), self.taken);
         self.taken = now;
         now.since(before)
     }
 
-    /// The share of moves that changed the state since what was done was last asked.
+    /// The fraction of moves that changed the state since the last call of
+    /// [`take_done`](Self::take_done).
     pub fn acceptance_rate(&self) -> f64 {
         self.moves.total().since(self.taken).acceptance_rate()
     }
 
-    /// What each kind of move did after warm-up (in it, while it lasts).
+    /// The counts of each kind of move after warm-up (within warm-up, so far).
     pub fn moves(&self) -> CountMoves {
         self.moves
     }
 
-    /// The chain as it is now, to be stored.
+    /// A snapshot of the chain, to be stored.
     pub fn snapshot(&self) -> CountSnapshot {
         CountSnapshot {
             counts: self.state.counts.clone(),
@@ -354,7 +354,7 @@ impl<'a> CountChain<'a> {
         }
     }
 
-    /// The chain that was stored: it goes on exactly as the one that was not.
+    /// Restores a stored chain, which continues bit for bit.
     pub fn restore(problem: &'a CountProblem, snapshot: CountSnapshot) -> Outcome<Self> {
         snapshot.check(problem)?;
         let CountSnapshot { counts, theta, shares, tuning, rng, iteration, moves, taken } =
@@ -377,7 +377,7 @@ impl<'a> CountChain<'a> {
     }
 }
 
-/// The partitions that moves of theta with the counts are made within: none, without theta.
+/// The partitions for joint moves of theta and the counts; empty without theta.
 pub(super) fn partitions_of(problem: &CountProblem) -> Vec<Groups> {
     match problem.shares() {
         Shares::Dirichlet(_) => Vec::new(),
@@ -385,7 +385,7 @@ pub(super) fn partitions_of(problem: &CountProblem) -> Vec<Groups> {
     }
 }
 
-/// Asks for an interrupt once in many short moves.
+/// Checks for an interrupt once in 1024 short moves.
 fn check_now_and_then(made: usize) -> Outcome {
     if made.is_multiple_of(1024) {
         interrupt::check()?;

@@ -1,4 +1,4 @@
-//! Whether a stored state is one that a chain of counts can be in.
+//! Validation of stored states of a chain of counts.
 
 use super::chain::{CountMoves, CountSnapshot, MoveCounts, partitions_of};
 use super::problem::CountProblem;
@@ -9,10 +9,10 @@ use crate::stored::{Check, MOST_COUNTED, ensure, finite};
 
 impl MoveCounts {
     fn check(self) -> Check {
-        // Seven kinds of moves are added up.
+        // Seven kinds of moves are summed.
         let most = MOST_COUNTED / 8;
         let fits = self.accepted <= self.proposed && self.proposed < most && self.work < most;
-        ensure(fits, "the tally of a move is none")
+        ensure(fits, "the tally of a move is inconsistent")
     }
 }
 
@@ -23,7 +23,8 @@ impl CountMoves {
 }
 
 impl CountSnapshot {
-    /// Whether this is a state of a chain of `problem`; says otherwise what is wrong.
+    /// Whether this is a valid state of a chain of `problem`; otherwise the error says what is
+    /// wrong.
     pub fn check(&self, problem: &CountProblem) -> Check {
         let cells = problem.table().cells();
         let (dim, drawn) = match problem.shares() {
@@ -34,10 +35,10 @@ impl CountSnapshot {
         finite("theta", dim, &self.theta)?;
         finite("the shares", drawn, &self.shares)?;
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
-        ensure(self.shares.iter().all(is_share), "a share is none")?;
+        ensure(self.shares.iter().all(is_share), "a share is out of range")?;
         if let Shares::Model(model) = problem.shares() {
             let prior = model.log_prior(&self.theta);
-            ensure(prior.is_finite(), "theta is none of the model")?;
+            ensure(prior.is_finite(), "theta is outside the support of the prior")?;
         }
         let each = self.counts.iter().all(|count| (0..=Total::MOST).contains(count));
         ensure(each, "a stored count is not a number of records")?;
@@ -49,7 +50,7 @@ impl CountSnapshot {
         ensure(fits, "the stored counts do not sum to the number of records")?;
         let ways = 1 + partitions_of(problem).len();
         let fits = self.tuning.is_valid(cells, dim, ways);
-        ensure(fits, "what warm-up learned is of another problem")?;
+        ensure(fits, "the adapted state is of another problem")?;
         self.moves.check()?;
         self.taken.check()?;
         let done = self.moves.total();
@@ -57,7 +58,7 @@ impl CountSnapshot {
             && self.taken.accepted <= done.accepted
             && self.taken.work <= done.work
             && done.accepted - self.taken.accepted <= done.proposed - self.taken.proposed;
-        ensure(since, "more moves were looked at than made")
+        ensure(since, "the counts exceed the moves made")
     }
 
     /// Whether the random stream is that of chain number `index` under `seed`.

@@ -1,14 +1,14 @@
-//! Which lines to move along.
+//! The directions of slice moves.
 //!
 //! A line is chosen by random numbers and by the shape of the table only, never by the counts, as
-//! [slice moves](super::line) ask for. The kinds of lines:
+//! [slice moves](super::line) require. The kinds of lines:
 //!
-//! - *cell*: one cell alone, where n is unknown.
-//! - *transfer*: from one cell to another. Keeps n; with both cells in one published sum, or alike
-//!   in all factors but one, it keeps the sums of which both or neither is a part.
-//! - *swap*: the corners of a box, 2 to the power D cells alike in all but D >= 2 factors, with
-//!   alternating signs. It keeps every margin that leaves out one of the D factors (for D = 2 the
-//!   basic move of Diaconis and Sturmfels 1998).
+//! - *cell*: one cell, if n is unknown.
+//! - *transfer*: from one cell to another. It preserves n. With both cells in one published sum, or
+//!   equal in all factors but one, it preserves the sums that contain both or neither.
+//! - *swap*: the corners of a box, 2 to the power D cells equal in all but D >= 2 factors, with
+//!   alternating signs. It preserves every margin over a subset that omits one of the D factors
+//!   (for D = 2 the basic move of Diaconis and Sturmfels 1998).
 
 use rand::RngExt;
 
@@ -16,7 +16,7 @@ use super::line::Line;
 use super::problem::CountProblem;
 use crate::rng::Rng;
 
-/// What lines can be drawn from.
+/// The tables from which lines are drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Directions {
     cells: usize,
@@ -44,7 +44,7 @@ impl Directions {
         Directions { cells: table.cells(), factors, sums }
     }
 
-    /// Draws a line that leaves n as it is.
+    /// Draws a line that preserves n.
     pub(super) fn draw(&self, problem: &CountProblem, line: &mut Line, rng: &mut Rng) -> Kind {
         line.cells.clear();
         let factors = self.factors.len();

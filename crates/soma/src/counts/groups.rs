@@ -1,9 +1,9 @@
-//! Groups of cells that no sharp margin tells apart.
+//! Groups of cells that no sharp margin distinguishes.
 //!
-//! Records that change cells within a group leave all margins that define the groups as they are. A
-//! partition of the cells comes from the margins that are at least so sharp: two cells are in one
-//! group if the same of these margins count them. Blunter margins make finer partitions; each is
-//! listed once, from the coarsest to the finest.
+//! Moves of records within a group preserve all margins that define the groups. A partition of the
+//! cells is defined by the margins of at least a given precision: two cells are in one group if
+//! they are in the same sums of these margins. Less precise margins refine the partition; each
+//! distinct partition is listed once, from the coarsest to the finest.
 
 use std::collections::HashMap;
 
@@ -16,10 +16,10 @@ pub(super) struct Groups {
     pub(super) cells: Vec<Vec<usize>>,
 }
 
-/// The most partitions: moves are made in each of them.
+/// The largest number of partitions, since moves are made in each.
 const MOST: usize = 3;
 
-/// The partitions by margins, from the sharpest on.
+/// The partitions by margins, from the most precise on.
 pub(super) fn partitions(problem: &CountProblem) -> Vec<Groups> {
     let cells = problem.table().cells();
     let mut margins: Vec<(f64, usize)> = problem
@@ -34,7 +34,7 @@ pub(super) fn partitions(problem: &CountProblem) -> Vec<Groups> {
     let mut of_cell = vec![0; cells];
     let mut at = 0;
     while at < margins.len() && found.len() < MOST {
-        // All margins of about the same sharpness together.
+        // Margins of similar precision together.
         let sharp = margins[at].0 * 1.5;
         while at < margins.len() && margins[at].0 <= sharp {
             let row = margins[at].1;
@@ -52,7 +52,7 @@ pub(super) fn partitions(problem: &CountProblem) -> Vec<Groups> {
     found
 }
 
-/// Splits each group into the cells inside and outside, and numbers the groups from 0 up.
+/// Splits each group into the cells inside and outside, and renumbers the groups from 0.
 fn refine(of_cell: &mut [usize], inside: &[bool]) {
     let mut numbers = HashMap::new();
     for (group, &inside) in of_cell.iter_mut().zip(inside) {
@@ -62,7 +62,7 @@ fn refine(of_cell: &mut [usize], inside: &[bool]) {
 }
 
 impl Groups {
-    /// From the group of each cell, from 0 up.
+    /// From the group index of each cell.
     fn new(of_cell: &[usize]) -> Self {
         let count = of_cell.iter().max().map_or(0, |most| most + 1);
         let mut cells = vec![Vec::new(); count];

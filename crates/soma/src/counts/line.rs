@@ -1,12 +1,11 @@
-//! Slice sampling of the counts along a line c + k d, k whole.
+//! Slice sampling of the counts along a line c + k d, with integer k.
 //!
-//! Invariance: a level is drawn below the log density at k = 0, and k is drawn from the slice,
-//! the whole numbers where the log density is above the level, by stepping out and shrinkage
-//! (Neal 2003, section 4, on the whole numbers). The width of a step depends on nothing that
-//! changes along the line. So each move leaves the target restricted to the line invariant,
-//! however the line was chosen, as long as the choice does not depend on where on it the counts
-//! are. A move jumps on the scale of the target along the line, from one unit to millions, and
-//! costs its logarithm.
+//! Invariance: a level is drawn below the log density at k = 0, and k is drawn from the slice, the
+//! integers where the log density is above the level, by stepping out and shrinkage (Neal 2003,
+//! section 4, on the integers). The step width does not depend on anything that changes along the
+//! line. So each move leaves the target restricted to the line invariant, however the line was
+//! chosen, as long as the choice does not depend on the position along it. A move has the scale of
+//! the target along the line, from one unit to millions, and its cost is logarithmic in that.
 
 use rand::RngExt;
 use rand_distr::Exp1;
@@ -17,23 +16,24 @@ use super::state::State;
 use crate::release::Total;
 use crate::rng::Rng;
 
-/// The most steps out of one move, shared at random between the two sides.
+/// The largest number of steps out, divided at random between the two sides.
 const STEPS: u64 = 64;
 
-/// A direction: the cells that change with their signs, and what follows for the published sums.
+/// A direction: the cells that change, with their signs, and the resulting changes of published
+/// sums.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) cells: Vec<(usize, i64)>,
     /// The published numbers that change.
     rows: Vec<(usize, i64)>,
-    /// By how much n changes.
+    /// The change of n.
     size: i64,
-    /// For each published number the change, while the line is built: 0 between calls.
+    /// The change of each published number while the line is built; zero between calls.
     scratch: Vec<i64>,
 }
 
 impl Line {
-    /// Computes what follows from the cells.
+    /// Computes the changes of the sums from the cells.
     pub(super) fn finish(&mut self, problem: &CountProblem) {
         self.rows.clear();
         self.scratch.resize(problem.published().len(), 0);
@@ -48,18 +48,18 @@ impl Line {
             }
         }
         for (row, change) in &mut self.rows {
-            // A row that was listed twice gets its change the first time only.
+            // A row listed twice gets its change the first time only.
             *change = std::mem::take(&mut self.scratch[*row]);
         }
         self.rows.retain(|&(_, change)| change != 0);
     }
 
-    /// How many terms of the log density change along the line.
+    /// The number of terms of the log density that change along the line.
     pub(super) fn terms(&self) -> u64 {
         (self.cells.len() + self.rows.len()) as u64
     }
 
-    /// The range of k that leaves no count negative.
+    /// The range of k in which no count is negative.
     fn range(&self, state: &State) -> (i64, i64) {
         let (mut low, mut high) = (-Total::MOST, Total::MOST);
         for &(cell, sign) in &self.cells {
@@ -73,7 +73,7 @@ impl Line {
         (low, high)
     }
 
-    /// The log density of the target at k, less that at 0, where no count is negative.
+    /// The log density at k minus that at 0, if no count is negative.
     fn log_density(&self, problem: &CountProblem, terms: Terms, state: &State, k: i64) -> f64 {
         let mut change = 0.0;
         for &(row, by) in &self.rows {
@@ -89,8 +89,8 @@ impl Line {
         change
     }
 
-    /// One slice move along the line, with steps of `width`. Whether the counts have changed, and
-    /// how often the density was computed.
+    /// One slice move along the line, with step width `width`. Returns whether the counts changed,
+    /// and the number of density evaluations.
     pub(super) fn slice(
         &self,
         problem: &CountProblem,
@@ -122,8 +122,9 @@ impl Line {
     }
 }
 
-/// A whole number of the slice, which holds 0, within the bounds: by stepping out in pieces of
-/// `width`, so many at most, and shrinkage. As likely from 0 to k as from k to 0.
+/// Draws an integer from the slice, which contains 0, within the bounds: by stepping out in
+/// intervals of `width`, at most `steps`, and shrinkage. The transition from 0 to k has the
+/// probability of that from k to 0.
 fn within(
     (least, most): (i64, i64),
     width: i64,
@@ -149,11 +150,11 @@ fn within(
     }
 }
 
-/// The k from which to draw, from the first up to and not including the second: pieces of `width`,
-/// of which one holds 0, laid on until an end lies outside of the slice.
+/// The half-open interval from which k is drawn: adjacent intervals of `width`, one of which
+/// contains 0, extended until an end is outside the slice.
 ///
-/// The ends are shared by neighbouring pieces (an end belongs to the piece on its right), so that
-/// the pieces would be the same from any other point that they hold.
+/// The intervals are half-open (an end belongs to the interval on its right), so that they would be
+/// the same from any other point that they contain.
 fn step_out(
     least: i64,
     most: i64,
@@ -182,9 +183,9 @@ mod tests {
     use super::*;
     use crate::rng::stream;
 
-    /// On a slice with gaps, from x to y is as likely as from y to x: then the uniform distribution
-    /// on the slice is left invariant. Narrow pieces and few steps, so that where a piece ends and
-    /// how many there may be matters.
+    /// On a slice with gaps, the transition from x to y has the probability of that from y to x, so
+    /// the uniform distribution on the slice is invariant. Narrow intervals and few steps, so that
+    /// the ends and the limit matter.
     #[test]
     fn moves_on_a_slice_are_reversible() {
         const SLICE: [i64; 7] = [0, 1, 2, 5, 6, 9, 10];

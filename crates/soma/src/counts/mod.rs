@@ -1,14 +1,14 @@
 //! Counts without records: the posterior of the true counts of a table.
 //!
-//! Where a release depends on a record only through which of B cells it is in, nothing of the
-//! records matters but the number in each cell. The state of a [`CountChain`] is these counts, and
-//! theta where the cells' probabilities have a model; its target is
+//! If a release depends on a record only through which of B cells it is in, the counts of the cells
+//! are sufficient. The state of a [`CountChain`] is these counts, and theta if the cells'
+//! probabilities have a model; its target is
 //!
-//! prior(theta) x Multinomial(c | n, p(theta)) x density of what was published given A c,
+//! prior(theta) x Multinomial(c | n, p(theta)) x density of the published numbers given A c,
 //!
-//! with A the matrix of the published numbers (cells, margins, totals), each with a law of its
-//! own, and n public or unknown with a prior. An iteration costs what the cells and the published
-//! numbers cost, whatever n is. `docs/counts.md` has the mathematics and the figures.
+//! with A the matrix of the published numbers (cells, margins, totals), each with its own noise,
+//! and n public or unknown with a prior. The cost of an iteration grows with the cells and the
+//! published numbers, and not with n. `docs/counts.md` has the mathematics and the figures.
 
 mod chain;
 mod check;

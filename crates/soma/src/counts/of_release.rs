@@ -1,4 +1,4 @@
-//! The problem of counts that a release of records is, where it is one.
+//! The count problem of a release of records, if there is one.
 
 use super::problem::CountProblem;
 use super::published::{Likelihood, Published};
@@ -9,8 +9,8 @@ use crate::release::query::Axis;
 use crate::release::{Aggregate, Part, Release};
 
 impl CountProblem {
-    /// The counts behind `release`, with the probabilities of the cells from `shares`, which is
-    /// asked for those of the axes of the table. An error says why the release cannot be read so.
+    /// The count problem of `release`, with the probabilities of the cells from `shares`, a
+    /// function of the axes of the table. The error says why there is none.
     pub fn of_release(
         release: &Release,
         shares: impl FnOnce(&[Axis]) -> Option<Shares>,
@@ -41,7 +41,7 @@ fn said(invalid: Invalid) -> String {
     invalid.to_string()
 }
 
-/// The axes of the one table that all parts count in. A part that counts the records is the total of
+/// The axes of the one table that all parts count. A part that counts the records is the total of
 /// any table.
 fn axes(release: &Release) -> Result<Vec<Axis>, String> {
     let mut found: Option<Vec<Axis>> = None;
@@ -63,8 +63,8 @@ fn axes(release: &Release) -> Result<Vec<Axis>, String> {
     found.ok_or_else(|| "no part of the release counts records in cells".into())
 }
 
-/// Names a sum by the levels that it keeps, with a star for each axis that it is summed over: sums
-/// of different axes may keep levels of the same name.
+/// Names a sum by the levels that it keeps, with a star for each axis that it sums over, since sums
+/// over different axes may have levels of the same name.
 fn name(margin: &mut Margin, axes: &[Axis], kept: &[usize]) {
     if kept.is_empty() {
         return;
@@ -79,8 +79,7 @@ fn name(margin: &mut Margin, axes: &[Axis], kept: &[usize]) {
     margin.label = names.join(",");
 }
 
-/// A row for each released number of a part: the sum of its cells, under the law that it was
-/// released with.
+/// A row for each released number of a part: the sum of its cells with its noise.
 fn rows(part: &Part, n: usize, margins: &[Margin]) -> Result<Vec<Published>, String> {
     let Some(mechanism) = part.mechanism() else {
         return Err("a part has a law of several sums together".into());

@@ -1,4 +1,4 @@
-//! A table, what was published of it, and a model of its cells.
+//! A table, its published numbers, and a model of its cells.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::table::Table;
 use crate::error::Invalid;
 use crate::release::{SizePrior, Total};
 
-/// What a chain of counts works on.
+/// The target of a chain of counts.
 #[derive(Debug, Clone)]
 pub struct CountProblem {
     table: Table,
@@ -18,15 +18,16 @@ pub struct CountProblem {
     shares: Shares,
     /// The sum of the Dirichlet parameters; 0 for a model.
     alpha_sum: f64,
-    /// Where the published numbers of each cell begin in `of_cell`; one more than there are cells.
+    /// The offset of the published numbers of each cell in `of_cell`; one more than the number of
+    /// cells.
     starts: Vec<usize>,
-    /// The published numbers that count a cell, and how often.
+    /// The published numbers that contain a cell, and its weight.
     of_cell: Vec<(usize, i64)>,
 }
 
 impl CountProblem {
-    /// The posterior of the counts of `table` and of the parameters of `shares`, given what was
-    /// published.
+    /// The posterior of the counts of `table` and of the parameters of `shares`, given the
+    /// published numbers.
     pub fn new(
         table: Table,
         published: Vec<Published>,
@@ -72,22 +73,22 @@ impl CountProblem {
         &self.table
     }
 
-    /// What was published.
+    /// The published numbers.
     pub fn published(&self) -> &[Published] {
         &self.published
     }
 
-    /// What is known of n.
+    /// n, or its prior.
     pub fn total(&self) -> Total {
         self.total
     }
 
-    /// Where the probabilities of the cells come from.
+    /// The model of the cells' probabilities.
     pub fn shares(&self) -> &Shares {
         &self.shares
     }
 
-    /// The published numbers that count `cell`, and how often.
+    /// The published numbers that contain `cell`, and its weight.
     pub(super) fn rows_of(&self, cell: usize) -> &[(usize, i64)] {
         &self.of_cell[self.starts[cell]..self.starts[cell + 1]]
     }
@@ -100,14 +101,14 @@ impl CountProblem {
         }
     }
 
-    /// The published sums that are not single cells, each once: shown in a draw beside the cells.
+    /// The published sums that are not single cells, each once: outputs in addition to the cells.
     fn margins(&self) -> impl Iterator<Item = (usize, &Published)> {
         let mut seen = HashSet::new();
         let rows = self.published.iter().enumerate().filter(|(_, row)| row.cells.len() > 1);
         rows.filter(move |(_, row)| seen.insert(row.label.as_str()))
     }
 
-    /// The names of what a draw holds: parameters, shares, counts, margins, and n if unknown.
+    /// The names of the outputs: parameters, shares, counts, margins, and n if unknown.
     pub fn outputs(&self) -> Vec<String> {
         let labels = self.table.labels();
         let mut names = match &self.shares {
@@ -126,7 +127,7 @@ impl CountProblem {
         names
     }
 
-    /// How many values a draw holds.
+    /// The number of outputs.
     pub fn output_count(&self) -> usize {
         let parameters = match &self.shares {
             Shares::Dirichlet(_) => 0,
@@ -144,7 +145,7 @@ impl CountProblem {
         }
     }
 
-    /// What a draw holds of a state.
+    /// The outputs of a state.
     pub(super) fn output(&self, state: &State) -> Vec<f64> {
         let mut values = match &self.shares {
             Shares::Dirichlet(_) => state.shares.clone(),
@@ -157,7 +158,7 @@ impl CountProblem {
         values
     }
 
-    /// What a draw holds of counts: themselves, the margins, and n if it is unknown.
+    /// The outputs of counts: the counts, the margins, and n if it is unknown.
     fn push_counts(&self, counts: &[i64], sums: &[i64], values: &mut Vec<f64>) {
         values.extend(counts.iter().map(|&count| count as f64));
         values.extend(self.margins().map(|(row, _)| sums[row] as f64));
@@ -166,8 +167,8 @@ impl CountProblem {
         }
     }
 
-    /// What a draw holds of counts that come from imputed records, and of theta as the model of
-    /// these records has it: shares for a Dirichlet prior, and otherwise what the model shows.
+    /// The outputs from the counts of imputed records and the theta of their model: shares for a
+    /// Dirichlet prior, and otherwise the parameters of the model.
     pub fn output_of(&self, theta: &[f64], counts: &[i64]) -> Vec<f64> {
         let mut values = theta.to_vec();
         if let (Shares::Model(model), true) = (&self.shares, self.shows_shares()) {
@@ -179,13 +180,13 @@ impl CountProblem {
         values
     }
 
-    /// The normalised log density of all that was published, given the true sums.
+    /// The normalised log density of the published numbers given the true sums.
     pub fn log_density(&self, sums: &[i64]) -> f64 {
         self.published.iter().zip(sums).map(|(row, &sum)| row.law.log_density(sum as f64)).sum()
     }
 }
 
-/// The name of the share of a cell: `p[label]`, but for one whose label is its number.
+/// The name of the share of a cell: `p[label]`, unless the label is the index.
 fn share_name(cell: usize, label: &str) -> String {
     if label == cell.to_string() { format!("p{cell}") } else { format!("p[{label}]") }
 }

@@ -1,4 +1,4 @@
-//! One published number: the cells that its true answer adds up, and its law.
+//! One published number: the cells of its true answer, and its noise.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,25 +7,25 @@ use crate::error::{Invalid, finite, positive};
 use crate::release::mechanism::{Mechanism, Noise, Publishing};
 use crate::release::potential::Coordinate;
 
-/// What was published of one true answer, as a function of that answer.
+/// The likelihood of one published number as a function of the true answer.
 pub trait CountLaw: Debug + Send + Sync {
-    /// The normalised log density of what was published, given the true answer, a whole number.
+    /// The normalised log density of the published number given the true answer, an integer.
     fn log_density(&self, truth: f64) -> f64;
 
-    /// The true answer that explains best what was published, or something near it.
+    /// The maximum likelihood estimate of the true answer, or an approximation.
     fn centre(&self) -> f64;
 
-    /// The standard deviation of the noise, or about how far the truth may be from the centre.
+    /// The standard deviation of the noise, or the approximate uncertainty of the true answer.
     fn sd(&self) -> f64;
 }
 
-/// A law with the published value in it. The usual ones are inlined, since they are evaluated
-/// millions of times a second; any other works by way of [`CountLaw`].
+/// A likelihood with its published value. The common ones are inlined, since they are evaluated
+/// millions of times a second; any other implements [`CountLaw`].
 #[derive(Debug, Clone)]
 pub enum Likelihood {
     /// Constant minus |value - truth| / scale.
     L1 {
-        /// What was published.
+        /// The published value.
         value: f64,
         /// One over the scale.
         rate: f64,
@@ -34,14 +34,14 @@ pub enum Likelihood {
     },
     /// Constant minus (value - truth)^2 / (2 scale^2).
     L2 {
-        /// What was published.
+        /// The published value.
         value: f64,
         /// One over the scale.
         rate: f64,
         /// The log of the normaliser.
         constant: f64,
     },
-    /// Any other law.
+    /// Any other likelihood.
     Other(Arc<dyn CountLaw>),
 }
 
@@ -66,8 +66,8 @@ impl Likelihood {
         })
     }
 
-    /// The same law of a published mean over `n` records, as a function of their sum. The density
-    /// stays that of the mean.
+    /// The likelihood of a published mean over `n` records as a function of their sum. The density
+    /// is still that of the mean.
     pub fn of_mean(self, n: f64) -> Self {
         match self {
             Likelihood::L1 { value, rate, constant } => {
@@ -93,7 +93,7 @@ impl Likelihood {
         Ok(Likelihood::Other(Arc::new(Processed { noise, publishing, scale, value })))
     }
 
-    /// The normalised log density of what was published, given the true answer.
+    /// The normalised log density of the published number given the true answer.
     #[inline]
     pub fn log_density(&self, truth: f64) -> f64 {
         match self {
@@ -106,7 +106,7 @@ impl Likelihood {
         }
     }
 
-    /// The true answer that explains best what was published.
+    /// The maximum likelihood estimate of the true answer.
     pub fn centre(&self) -> f64 {
         match self {
             Likelihood::L1 { value, .. } | Likelihood::L2 { value, .. } => *value,
@@ -114,7 +114,7 @@ impl Likelihood {
         }
     }
 
-    /// The standard deviation of the noise (that of the continuous noise, where discrete).
+    /// The standard deviation of the noise; if discrete, that of the continuous noise.
     pub fn sd(&self) -> f64 {
         match self {
             Likelihood::L1 { rate, .. } => std::f64::consts::SQRT_2 / rate,
@@ -124,7 +124,7 @@ impl Likelihood {
     }
 }
 
-/// A value published with additive noise that is neither of L1 nor of L2 kind.
+/// A value with additive noise that is neither L1 nor L2.
 #[derive(Debug)]
 struct Added {
     noise: Noise,
@@ -146,7 +146,7 @@ impl CountLaw for Added {
     }
 }
 
-/// The law of a mean, as a function of the sum.
+/// The likelihood of a mean as a function of the sum.
 #[derive(Debug)]
 struct OfMean {
     law: Arc<dyn CountLaw>,
@@ -167,7 +167,7 @@ impl CountLaw for OfMean {
     }
 }
 
-/// A value that was put on a lattice, rounded, clamped or suppressed.
+/// A post-processed value: on a lattice, rounded, clamped or suppressed.
 #[derive(Debug)]
 struct Processed {
     noise: Noise,
@@ -177,7 +177,7 @@ struct Processed {
 }
 
 impl Processed {
-    /// Whether the truth may be anywhere on one side of the value.
+    /// Whether the value is at an end of the clamp.
     fn is_end(&self) -> bool {
         self.value <= self.publishing.low || self.value >= self.publishing.high
     }
@@ -198,14 +198,14 @@ impl CountLaw for Processed {
     }
 }
 
-/// One published number: a row of the matrix A with its law.
+/// One published number: a row of the matrix A with its likelihood.
 #[derive(Debug, Clone)]
 pub struct Published {
     /// Its name in the output, as in `count[label]`.
     pub label: String,
-    /// The cells of its true answer, each once, and how often each is counted.
+    /// The cells of its true answer, each once, with their weights.
     pub cells: Vec<(usize, i64)>,
-    /// Its law, with what was published.
+    /// Its likelihood.
     pub law: Likelihood,
 }
 
@@ -229,7 +229,7 @@ impl Published {
         if let Some(twice) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Invalid::new(
                 format!("cells of {}", self.label),
-                "a cell stands there twice",
+                "a cell is listed twice",
                 twice[0],
                 "each cell once, with how often it is counted",
             ));

@@ -1,10 +1,11 @@
-//! Two cells shared out anew, as the prior would share them.
+//! Two cells redrawn from the prior given their sum.
 //!
-//! The sum s of two cells is kept. Given s the prior of the first is beta-binomial (s, a_i, a_j)
-//! with the shares integrated out, and binomial (s, p_i / (p_i + p_j)) given them. A count drawn
-//! from it is accepted by the ratio of the densities of what was published: a Metropolis move with
-//! the prior as the proposal, so that the prior cancels. It crosses what a slice cannot see: with
-//! small Dirichlet parameters most of the mass of a cell is at 0, far from the rest.
+//! The sum s of two cells is preserved. Given s the prior of the first is beta-binomial (s, a_i,
+//! a_j) with the shares integrated out, and binomial (s, p_i / (p_i + p_j)) given them. A count
+//! drawn from it is accepted by the ratio of the densities of the published numbers: a
+//! Metropolis-Hastings move with the prior as the proposal, so that the prior cancels. It crosses
+//! gaps that a slice move cannot: with small Dirichlet parameters a cell has most of its mass at 0,
+//! far from the rest.
 
 use rand::RngExt;
 use rand_distr::{Binomial, Distribution};
@@ -14,7 +15,7 @@ use super::shares::{Shares, log_gamma_draw};
 use super::state::State;
 use crate::rng::Rng;
 
-/// One such move of two different cells. Whether it was accepted.
+/// One such move of two different cells. Returns whether it was accepted.
 pub(super) fn redraw(
     problem: &CountProblem,
     state: &mut State,
@@ -58,7 +59,7 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// A draw of Binomial(n, p), in a time that does not grow with n.
+/// A draw from Binomial(n, p), in a time that does not grow with n.
 pub(super) fn binomial(n: i64, p: f64, rng: &mut Rng) -> i64 {
     match Binomial::new(n.max(0) as u64, p.clamp(0.0, 1.0)) {
         Ok(binomial) => binomial.sample(rng) as i64,
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
     use crate::rng::stream;
 
-    /// Mean and variance at the sizes of a census, and cell sums that are kept.
+    /// Mean and variance at the sizes of a census, with preserved sums.
     #[test]
     fn binomials_and_multinomials_have_their_moments() {
         let mut rng = stream(1, 0);

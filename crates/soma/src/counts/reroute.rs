@@ -1,22 +1,23 @@
-//! theta and the counts moved together.
+//! Joint moves of theta and the counts.
 //!
 //! From theta to theta', each record of cell i stays with probability min(1, p_i' / p_i); those
-//! that leave go to the cells that gain, with probabilities proportional to p_j' - p_j. This is
-//! the maximal coupling of the cell of a record under theta and under theta', summed over records:
-//! at most one binomial draw for each cell that loses and a multinomial one for those that gain.
+//! that leave go to the cells that gain, with probabilities proportional to p_j' - p_j. This is the
+//! maximal coupling of the cell of a record under theta and under theta', summed over records: at
+//! most one binomial draw for each cell that loses and a multinomial one for those that gain.
 //!
-//! Invariance: a record is in i and then in j with probability min(p_i, p_i') for i = j and
-//! (p_i - p_i')+ (p_j' - p_j)+ / TV otherwise, which is the same read backwards, with theta and
-//! theta' exchanged. So M(c | theta) K(c, c') = M(c' | theta') K'(c', c) for the multinomial M, M
-//! cancels, and with a symmetric step of theta the move is accepted by the ratio of the prior of
-//! theta times the density of what was published. Where the noise is blunt this moves theta on the
-//! scale of its posterior given the release, not given the counts.
+//! Invariance: a record is in i and then in j with probability min(p_i, p_i') for i = j and (p_i -
+//! p_i')+ (p_j' - p_j)+ / TV otherwise, which is symmetric under an exchange of (i, theta) and (j,
+//! theta'). So M(c | theta) K(c, c') = M(c' | theta') K'(c', c) for the multinomial M, M cancels,
+//! and with a symmetric proposal of theta the move is accepted by the ratio of the prior of theta
+//! times the density of the published numbers. If the noise is large this moves theta on the scale
+//! of its posterior given the release, not given the counts.
 //!
-//! Within groups: the same with the records of each [group](super::groups) moved within it, from
-//! the one conditional probabilities p_i / P_g of its cells to the other, P_g = sum of p_i over the
-//! group. The multinomial is that of the sizes N_g of the groups times one for each group; the
-//! latter cancel as before, the former do not, and leave the factor prod_g (P_g' / P_g)^N_g. Sums
-//! over whole groups stay as they are: margins much sharper than the cells do not refuse the move.
+//! Within groups: the same with the records of each [group](super::groups) moved within it, between
+//! the conditional probabilities p_i / P_g of its cells, P_g = sum of p_i over the group. The
+//! multinomial is that of the sizes N_g of the groups times one for each group; the latter cancel
+//! as before, the former do not, and leave the factor prod_g (P_g' / P_g)^N_g. Sums over whole
+//! groups are preserved, so margins that are much more precise than the cells do not cause
+//! rejections.
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -28,8 +29,8 @@ use super::shares::CellModel;
 use super::state::{State, sums};
 use crate::rng::Rng;
 
-/// One such move along `direction`, by a normal step of size `step`, within `groups` if there are
-/// any. Whether it was accepted.
+/// One such move along `direction`, by a normal step of size `step`, within `groups` if given.
+/// Returns whether it was accepted.
 pub(super) fn reroute(
     problem: &CountProblem,
     model: &dyn CellModel,
@@ -62,8 +63,7 @@ pub(super) fn reroute(
     accepted
 }
 
-/// The counts after the records of each group were moved within it, and the log of the factor that
-/// the sizes of the groups leave.
+/// The counts after the moves within each group, and the log of the factor of the group sizes.
 fn coupled_within(groups: &Groups, state: &State, to: &[f64], rng: &mut Rng) -> (Vec<i64>, f64) {
     let from = &state.log_shares;
     let (before, after) = (groups.log_shares(from), groups.log_shares(to));
@@ -86,7 +86,7 @@ fn coupled_within(groups: &Groups, state: &State, to: &[f64], rng: &mut Rng) -> 
     (counts, ratio)
 }
 
-/// The counts after each record was moved from its cell under the one shares to that under the
+/// The counts after each record was moved from its cell under one set of shares to that under the
 /// other.
 pub(super) fn coupled(counts: &[i64], from: &[f64], to: &[f64], rng: &mut Rng) -> Vec<i64> {
     let mut moved = counts.to_vec();
@@ -122,9 +122,9 @@ mod tests {
     use crate::release::mechanism::Noise;
     use crate::rng::stream;
 
-    /// theta from its prior and counts from the model are as they were after the move, which knows
-    /// of nothing else: the margin that makes the groups is drowned in noise. With groups of
-    /// unequal size, and steps that are often refused.
+    /// theta from its prior and counts from the model have an invariant joint distribution under
+    /// the move: the margin that defines the groups has overwhelming noise. With groups of unequal
+    /// size, and steps that are often rejected.
     #[test]
     fn the_joint_prior_is_left_invariant() {
         let table = cross(&[2, 3]);

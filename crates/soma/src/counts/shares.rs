@@ -11,12 +11,12 @@ use crate::numeric::ln_gamma_shift::ln_gamma_shift;
 use crate::release::Total;
 use crate::rng::Rng;
 
-/// A model of the cells' probabilities with parameters theta, on a scale without bounds.
+/// A model of the cells' probabilities with unconstrained parameters theta.
 pub trait CellModel: Debug + Send + Sync {
-    /// The names of what a draw shows of theta.
+    /// The names of the outputs of theta.
     fn parameters(&self) -> Vec<String>;
 
-    /// What a draw shows of theta, in the order of the names.
+    /// The outputs of theta, in the order of the names.
     fn output(&self, theta: &[f64]) -> Vec<f64>;
 
     /// The number of coordinates of theta.
@@ -25,36 +25,35 @@ pub trait CellModel: Debug + Send + Sync {
     /// The number of cells.
     fn cells(&self) -> usize;
 
-    /// The log prior density of theta on its scale without bounds, up to a constant.
+    /// The unnormalised log prior density of the unconstrained theta.
     fn log_prior(&self, theta: &[f64]) -> f64;
 
-    /// theta drawn from the prior.
+    /// Draws theta from the prior.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng);
 
     /// The log probability of each cell, normalised.
     fn log_shares(&self, theta: &[f64], out: &mut [f64]);
 
-    /// Whether a draw shows the probabilities of the cells beside theta: where the cells are what a
-    /// user asks about, and not bins that a curator chose.
+    /// Whether the probabilities of the cells are outputs in addition to theta: if the cells are of
+    /// interest themselves, and not bins that a curator chose.
     fn shows_shares(&self) -> bool {
         false
     }
 
-    /// A theta that suits shares seen with noise; the prior's own draw where the model has no
-    /// better.
+    /// An initial theta for noisy shares; by default a draw from the prior.
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {
         let _ = shares;
         self.sample_prior(theta, rng);
     }
 }
 
-/// Where the probabilities of the cells come from.
+/// The model of the cells' probabilities.
 #[derive(Debug, Clone)]
 pub enum Shares {
     /// Dirichlet with these parameters, one for each cell. It is integrated out: the counts are
     /// Dirichlet-multinomial, and the shares are drawn given the counts for the output only.
     Dirichlet(Vec<f64>),
-    /// A model with parameters, which are drawn.
+    /// A model with parameters.
     Model(Arc<dyn CellModel>),
 }
 
@@ -82,11 +81,11 @@ impl Shares {
     }
 }
 
-/// The log prior of the counts as lines see it: a term for each cell and one for n.
+/// The log prior of the counts along a line: a term for each cell and one for n.
 ///
-/// With the shares integrated out it is sum_i [ln Gamma(c_i + a_i) - ln c_i!] +
-/// ln n! - ln Gamma(n + a), a = sum_i a_i; given the shares p it is sum_i [c_i ln p_i - ln c_i!] +
-/// ln n!. To both comes the log prior of n.
+/// With the shares integrated out it is sum_i [ln Gamma(c_i + a_i) - ln c_i!] + ln n! - ln Gamma(n
+/// + a), a = sum_i a_i; given the shares p it is sum_i [c_i ln p_i - ln c_i!] + ln n!. The log
+/// prior of n is added to both.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Terms<'a> {
     Dirichlet { alpha: &'a [f64], sum: f64 },
@@ -132,7 +131,7 @@ impl Terms<'_> {
     }
 }
 
-/// Shares from Dirichlet(alpha + counts). In logarithms, so that tiny parameters do no harm:
+/// Shares from Dirichlet(alpha + counts), in logarithms, so that tiny parameters do not underflow:
 /// Gamma(a) is Gamma(a + 1) U^(1/a).
 pub(super) fn sample_shares(alpha: &[f64], counts: &[i64], shares: &mut [f64], rng: &mut Rng) {
     let mut most = f64::NEG_INFINITY;

@@ -11,17 +11,18 @@ use crate::error::{Invalid, Outcome};
 use crate::release::{SizePrior, Total};
 use crate::rng::Rng;
 
-/// A truth: theta and counts drawn from the prior.
+/// A true state: theta and counts drawn from the prior.
 #[derive(Debug, Clone)]
 pub struct Truth {
     /// The true answer of each published number.
     pub sums: Vec<i64>,
-    /// What a draw holds of it, in the order of [`CountProblem::outputs`].
+    /// Its outputs, in the order of [`CountProblem::outputs`].
     pub values: Vec<f64>,
 }
 
 impl CountProblem {
-    /// Draws n, theta and the counts from the prior. A flat prior of n has no draws.
+    /// Draws n, theta and the counts from the prior. A flat prior of n is improper and cannot be
+    /// drawn.
     pub fn simulate(&self, rng: &mut Rng) -> Outcome<Truth> {
         let n = match self.total() {
             Total::Known(n) => n,
@@ -53,7 +54,7 @@ impl CountProblem {
     }
 }
 
-/// The error of a prior of n that cannot be drawn from.
+/// The error for an improper prior of n.
 pub(crate) fn no_draws() -> Invalid {
     Invalid::new(
         "n",

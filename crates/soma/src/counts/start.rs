@@ -1,4 +1,4 @@
-//! Where a chain of counts begins: near what was published, each chain elsewhere.
+//! The initial state of a chain of counts: near the published numbers, dispersed between chains.
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -9,7 +9,7 @@ use super::shares::Shares;
 use super::state::State;
 use crate::rng::Rng;
 
-/// A start, and about how far each count may be from its posterior mean (a variance).
+/// An initial state, and the approximate posterior variance of each count.
 pub(super) fn start(problem: &CountProblem, rng: &mut Rng) -> (State, Vec<f64>) {
     let cells = problem.table().cells();
     let size = problem.total().nearest(size(problem, rng));
@@ -24,7 +24,7 @@ pub(super) fn start(problem: &CountProblem, rng: &mut Rng) -> (State, Vec<f64>) 
             }
         }
     }
-    // A little of everything, so that no cell is sure to be empty and shares are positive.
+    // A small floor, so that shares are positive and no cell starts empty for certain.
     let floor = 0.5 / cells as f64;
     let sum: f64 = guess.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let shares: Vec<f64> =
@@ -47,7 +47,7 @@ pub(super) fn start(problem: &CountProblem, rng: &mut Rng) -> (State, Vec<f64>) 
     (State::new(problem, counts, theta), variances)
 }
 
-/// n, or a guess at it: a published total if there is one, else the sum of the cells.
+/// n, or an estimate: a published total if there is one, else the sum of the cells.
 fn size(problem: &CountProblem, rng: &mut Rng) -> f64 {
     if let Some(n) = problem.total().known() {
         return n as f64;
@@ -62,7 +62,7 @@ fn size(problem: &CountProblem, rng: &mut Rng) -> f64 {
     singles.map(|row| perturbed(row, rng).max(0.0)).sum()
 }
 
-/// The cell, if only one is counted.
+/// The cell, if the row has only one.
 fn single(row: &Published) -> Option<usize> {
     match row.cells.as_slice() {
         &[(cell, 1)] => Some(cell),
@@ -70,13 +70,13 @@ fn single(row: &Published) -> Option<usize> {
     }
 }
 
-/// A true answer that may well be behind what was published.
+/// A plausible true answer given the published number.
 fn perturbed(row: &Published, rng: &mut Rng) -> f64 {
     let z: f64 = rng.sample(StandardNormal);
     (row.law.centre() + row.law.sd() * z).clamp(-1e12, 1e12)
 }
 
-/// Whole numbers that sum to n, as near to n times the shares as rounding their running sums gives.
+/// Integers that sum to n and approximate n times the shares, by rounding cumulative sums.
 pub(super) fn apportion(n: i64, shares: &[f64]) -> Vec<i64> {
     let sum: f64 = shares.iter().sum();
     let (mut running, mut given) = (0.0, 0);

@@ -1,9 +1,9 @@
-//! Where a chain of counts is: the counts, the sums that follow from them, theta.
+//! The state of a chain of counts: the counts, their sums and theta.
 
 use super::problem::CountProblem;
 use super::shares::Shares;
 
-/// The counts with what is kept up beside them.
+/// The counts and the quantities cached with them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct State {
     /// The true count of each cell.
@@ -12,11 +12,11 @@ pub(super) struct State {
     pub(super) sums: Vec<i64>,
     /// The sum of the counts.
     pub(super) n: i64,
-    /// The parameters of the model; none for a Dirichlet prior.
+    /// The parameters of the model; empty for a Dirichlet prior.
     pub(super) theta: Vec<f64>,
-    /// The log probabilities of the cells under theta; none for a Dirichlet prior.
+    /// The log probabilities of the cells under theta; empty for a Dirichlet prior.
     pub(super) log_shares: Vec<f64>,
-    /// The shares drawn for the output; none for a model.
+    /// The shares drawn for the output; empty for a model.
     pub(super) shares: Vec<f64>,
 }
 
@@ -36,7 +36,7 @@ impl State {
         State { counts, sums, n, theta, log_shares, shares }
     }
 
-    /// Takes over other counts with their sums.
+    /// Replaces the counts and their sums.
     pub(super) fn replace(&mut self, counts: &mut Vec<i64>, sums: &mut Vec<i64>) {
         std::mem::swap(&mut self.counts, counts);
         std::mem::swap(&mut self.sums, sums);

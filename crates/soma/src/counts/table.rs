@@ -1,8 +1,8 @@
-//! The cells: one list of categories, or the cross-table of several factors.
+//! The cells: a list of categories, or the cross-table of several factors.
 
 use crate::error::Invalid;
 
-/// The cells of a table, in row-major order of its factors (the last one runs fastest).
+/// The cells of a table, in row-major order of its factors (the last one varies fastest).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     factors: Vec<Vec<String>>,
@@ -12,14 +12,14 @@ pub struct Table {
 /// A sum of cells with its label: a cell, a margin or the total.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Margin {
-    /// The levels that it fixes, separated by commas; `total` for none.
+    /// The levels that it fixes, separated by commas; `total` if none.
     pub label: String,
-    /// The cells that it adds up.
+    /// The cells in the sum.
     pub cells: Vec<usize>,
 }
 
 impl Table {
-    /// The most cells: what a chain can visit in every iteration.
+    /// The largest number of cells, since a chain visits each in every iteration.
     pub const MOST: usize = 1 << 22;
 
     /// One list of categories.
@@ -33,7 +33,7 @@ impl Table {
         let cells = cells.filter(|&cells| (2..=Table::MOST).contains(&cells)).ok_or_else(|| {
             let given: Vec<String> = factors.iter().map(|f| f.len().to_string()).collect();
             let allowed = format!("2 to {} cells, at least one level a factor", Table::MOST);
-            Invalid::new("cells", "cannot be a table", given.join(" x "), allowed)
+            Invalid::new("cells", "the number of cells is out of range", given.join(" x "), allowed)
         })?;
         let mut labels = Vec::with_capacity(cells);
         for cell in 0..cells {
@@ -74,7 +74,7 @@ impl Table {
         self.factors.iter().map(Vec::len).collect()
     }
 
-    /// How far apart neighbouring levels of each factor stand in the row of cells.
+    /// The stride of each factor in the order of cells.
     pub(super) fn strides(&self) -> Vec<usize> {
         let mut strides = vec![1; self.factors.len()];
         for f in (1..self.factors.len()).rev() {
@@ -83,8 +83,8 @@ impl Table {
         strides
     }
 
-    /// The margin over `kept` factors: for each combination of their levels the cells that have
-    /// it. No factor gives the total, all give the cells themselves.
+    /// The margin over the factors `kept`: for each combination of their levels the cells that have
+    /// it. No factor gives the total, all factors the cells themselves.
     pub fn margin(&self, kept: &[usize]) -> Result<Vec<Margin>, Invalid> {
         if let Some(&factor) = kept.iter().find(|&&f| f >= self.factors.len()) {
             let allowed = format!("numbers below {}", self.factors.len());

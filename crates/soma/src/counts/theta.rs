@@ -1,9 +1,9 @@
-//! theta given the counts: slice moves along directions in which it is nearly standard.
+//! theta given the counts: slice moves along whitened directions.
 //!
 //! Invariance: a slice move along a line leaves the density restricted to the line invariant (Neal
-//! 2003), and the lines are frozen after warm-up. The directions are the columns of L^-T, with
-//! L L^T the Fisher information of n records plus the curvature of the prior, at one theta of
-//! warm-up: along them theta given the counts is about standard normal and independent.
+//! 2003), and the lines are fixed after warm-up. The directions are the columns of L^-T, with L L^T
+//! the Fisher information of n records plus the curvature of the prior, at one theta of warm-up:
+//! along them theta given the counts is approximately standard normal and independent.
 
 use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
@@ -13,13 +13,13 @@ use super::shares::CellModel;
 use super::state::State;
 use crate::rng::Rng;
 
-/// The width of a step, in units of a standard deviation.
+/// The initial width of a slice move, in standard deviations.
 const WIDTH: f64 = 3.0;
-/// The most steps out of one move.
+/// The largest number of steps out.
 const STEPS: u64 = 64;
 
-/// One slice move along `direction`. Whether theta has changed, and how often the density was
-/// computed.
+/// One slice move along `direction`. Returns whether theta changed, and the number of density
+/// evaluations.
 pub(super) fn slice(
     model: &dyn CellModel,
     state: &mut State,
@@ -80,7 +80,7 @@ pub(super) fn slice(
     (true, evaluations)
 }
 
-/// The directions at the present theta.
+/// The directions at the current theta.
 pub(super) fn directions(model: &dyn CellModel, state: &State) -> Vec<Vec<f64>> {
     let (dim, cells) = (model.dim(), state.counts.len());
     let mut jacobian = DMatrix::zeros(cells, dim);

@@ -1,33 +1,33 @@
-//! What warm-up learns: the spread of each count, of theta, and how far to step.
+//! Adaptation in warm-up: the variance of each count, the covariance of theta, and step sizes.
 //!
-//! Learned in windows, each twice as long as the one before, and frozen at the end of warm-up: from
-//! then on the chain is an ordinary Markov chain.
+//! In windows, each twice as long as the one before, and fixed at the end of warm-up: from then on
+//! the chain is a homogeneous Markov chain.
 
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
 use crate::stored::MOST_COUNTED;
 
-/// The acceptance rate that one-dimensional random walks are tuned to.
+/// The target acceptance rate of one-dimensional random walks.
 const TARGET: f64 = 0.44;
 
 /// The smallest and the largest step.
 const SMALLEST: f64 = 1e-12;
 const LARGEST: f64 = 1e6;
 
-/// What warm-up has learned so far.
+/// The adapted quantities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tuning {
     pub(super) warmup: u64,
-    /// About the posterior variance of each count.
+    /// The approximate posterior variance of each count.
     pub(super) variances: Vec<f64>,
     counts: Moments,
-    /// The step of the move of n, and how often it was adapted.
+    /// The step of the move of n, with its number of adaptations.
     pub(super) size: Step,
     /// Directions for theta given the counts.
     pub(super) centred: Vec<Vec<f64>>,
-    /// Directions for theta with the counts, and a step for each, for each way that the records
-    /// follow: over all cells, and within the groups of each partition.
+    /// Directions of the joint moves of theta and the counts, and a step for each: over all cells,
+    /// and within the groups of each partition.
     pub(super) joint: Vec<Vec<f64>>,
     pub(super) steps: Vec<Vec<Step>>,
     theta: Moments,
@@ -57,7 +57,7 @@ impl Tuning {
         iteration < self.warmup
     }
 
-    /// Whether the parts are of these sizes and numbers that moves can use.
+    /// Whether the parts have these sizes and valid values.
     pub(super) fn is_valid(&self, cells: usize, dim: usize, ways: usize) -> bool {
         let positive = |x: &f64| x.is_finite() && *x > 0.0;
         let whole = |vectors: &[Vec<f64>]| {
@@ -76,7 +76,7 @@ impl Tuning {
             && whole(&self.joint)
     }
 
-    /// Takes in the state after iteration number `iteration`. Whether a window has ended.
+    /// Adapts to the state after iteration number `iteration`. Returns whether a window has ended.
     pub(super) fn learn(&mut self, iteration: u64, counts: &[i64], theta: &[f64]) -> bool {
         self.counts.add(counts.iter().map(|&count| count as f64));
         self.theta.add(theta.iter().copied());
@@ -99,7 +99,7 @@ impl Tuning {
     }
 }
 
-/// The size of a random walk's step, tuned by Robbins and Monro's recursion.
+/// The step size of a random walk, adapted by the Robbins-Monro recursion.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Step {
     pub(super) size: f64,
@@ -177,7 +177,8 @@ impl Moments {
         self.squares.iter().map(|square| square / (self.count - 1.0).max(1.0))
     }
 
-    /// The columns of the Cholesky factor of the covariance, drawn a little towards its diagonal.
+    /// The columns of the Cholesky factor of the covariance, with some shrinkage towards its
+    /// diagonal.
     fn factor(&self) -> Option<Vec<Vec<f64>>> {
         let dim = self.means.len();
         if dim == 0 {

@@ -10,7 +10,7 @@ use crate::counts::shares::{CellModel, log_gamma_draw};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
 
-/// x ~ Beta(a, b) seen by its interval, with gamma priors of a and b. theta is (ln a, ln b).
+/// x ~ Beta(a, b) observed by its interval, with gamma priors of a and b. theta is (ln a, ln b).
 #[derive(Debug, Clone)]
 pub struct BetaCells {
     cuts: Cuts,
@@ -18,7 +18,7 @@ pub struct BetaCells {
     priors: [(f64, f64); 2],
 }
 
-/// The ln a and ln b for which the distribution function is computed well; the prior ends there.
+/// The range of ln a and ln b with an accurate distribution function; the prior is truncated to it.
 const LEAST: f64 = -30.0;
 const MOST: f64 = 9.0;
 
@@ -32,7 +32,7 @@ impl BetaCells {
         Ok(BetaCells { cuts: Cuts::new(cuts, (0.0, 1.0))?, priors })
     }
 
-    /// Whether all but 1e-9 of the prior is where the cells' probabilities can be computed.
+    /// Whether the prior mass outside the range of the computed probabilities is below 1e-9.
     pub fn holds_prior(&self) -> bool {
         self.priors.iter().all(|&(shape, rate)| {
             let beyond = |log: f64| checked_gamma_lr(shape, rate * log.exp()).unwrap_or(f64::NAN);

@@ -8,7 +8,8 @@ use crate::counts::shares::{CellModel, log_gamma_draw};
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
 
-/// x ~ Exponential(rate) seen by its interval, with rate ~ Gamma(shape, rate). theta is ln rate.
+/// x ~ Exponential(rate) observed by its interval, with rate ~ Gamma(shape, rate). theta is ln
+/// rate.
 #[derive(Debug, Clone)]
 pub struct ExponentialCells {
     cuts: Cuts,
@@ -17,7 +18,7 @@ pub struct ExponentialCells {
 }
 
 impl ExponentialCells {
-    /// The cells between `cuts`, which are positive; the last has no end.
+    /// The cells between `cuts`, which are positive; the last is unbounded.
     pub fn new(cuts: Vec<f64>, shape: f64, rate: f64) -> Result<Self, Invalid> {
         Ok(ExponentialCells {
             cuts: Cuts::new(cuts, (0.0, f64::INFINITY))?,

@@ -1,17 +1,17 @@
-//! The line cut into intervals: the cells of a histogram.
+//! Intervals of the line: the cells of a histogram.
 
 use crate::error::{Invalid, finite};
 
-/// The smallest log probability of a cell: about that of the smallest number above 0, so that a
-/// cell is unlikely but not impossible where its probability cannot be represented.
+/// The smallest log probability of a cell, about that of the smallest positive number: a cell whose
+/// probability underflows is unlikely but not impossible.
 const LEAST: f64 = -745.0;
 
-/// The cells between `cuts`: one more than there are cuts, the first and the last without end.
+/// The cells between `cuts`: one more than cuts; the first and the last are unbounded.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cuts(pub(super) Vec<f64>);
 
 impl Cuts {
-    /// Cuts in increasing order, all inside of the support of the model.
+    /// Cuts in increasing order, all inside the support of the model.
     pub(super) fn new(cuts: Vec<f64>, support: (f64, f64)) -> Result<Self, Invalid> {
         for (k, &cut) in cuts.iter().enumerate() {
             finite(&format!("cuts[{k}]"), cut)?;
@@ -19,14 +19,14 @@ impl Cuts {
             if cut <= before || cut >= support.1 {
                 return Err(Invalid::new(
                     format!("cuts[{k}]"),
-                    "the cuts do not part the support of the model",
+                    "the cuts must increase within the support of the model",
                     cut,
                     format!("increasing numbers between {} and {}", support.0, support.1),
                 ));
             }
         }
         if cuts.is_empty() {
-            return Err(Invalid::new("cuts", "must part the line", "none", "at least one cut"));
+            return Err(Invalid::new("cuts", "must not be empty", "none", "at least one cut"));
         }
         Ok(Cuts(cuts))
     }
@@ -36,7 +36,7 @@ impl Cuts {
     }
 
     /// The log probabilities of the cells from those of the two tails at each cut. A cell is the
-    /// difference of two tails, of those on its own side of the median, where no digits are lost.
+    /// difference of two tails on its own side of the median, to avoid cancellation.
     pub(super) fn log_shares(&self, tails: impl Fn(f64) -> (f64, f64), out: &mut [f64]) {
         let mut last = (f64::NEG_INFINITY, 0.0);
         for (cell, share) in out.iter_mut().enumerate() {
@@ -51,7 +51,8 @@ impl Cuts {
         }
     }
 
-    /// A point for each cell: its middle, or as far beyond the last cut as half the cell before.
+    /// A point for each cell: its midpoint, or half the width of the neighbouring cell beyond the
+    /// last cut.
     pub(super) fn middles(&self) -> Vec<f64> {
         let cuts = &self.0;
         let last = cuts.len() - 1;
@@ -71,7 +72,7 @@ impl Cuts {
     }
 }
 
-/// ln(e^large - e^small); minus infinity where rounding makes it negative.
+/// ln(e^large - e^small); minus infinity if rounding makes it negative.
 fn log_difference(large: f64, small: f64) -> f64 {
     if small == f64::NEG_INFINITY {
         return large;

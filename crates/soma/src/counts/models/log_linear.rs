@@ -8,18 +8,18 @@ use crate::counts::table::Table;
 use crate::error::{Invalid, positive};
 use crate::rng::Rng;
 
-/// ln p of a cell is a sum of effects, less the constant that makes the probabilities sum to one.
-/// A term is a set of factors, and has an effect for each combination of their levels: one factor
-/// gives a main effect, two an interaction. Effects are N(0, sd^2), independent, with one sd for
-/// each term. No level is a baseline: the prior makes the effects proper, and treats levels alike.
+/// ln p of a cell is a sum of effects, minus a normalising constant. A term is a set of factors,
+/// and has an effect for each combination of their levels: one factor gives main effects, two an
+/// interaction. Effects are N(0, sd^2), independent, with one sd per term. There is no baseline
+/// level: the prior makes the effects proper and is symmetric in the levels.
 #[derive(Debug, Clone)]
 pub struct LogLinear {
     names: Vec<String>,
     sds: Vec<f64>,
-    /// For each cell the effects that it has, one for each term.
+    /// The effects of each cell, one per term.
     effects: Vec<u32>,
     terms: usize,
-    /// The effects of main terms, with how many cells they have.
+    /// The effects of main terms, with their numbers of cells.
     main: Vec<Option<f64>>,
 }
 
@@ -28,7 +28,7 @@ impl LogLinear {
     pub fn new(table: &Table, terms: &[(Vec<usize>, f64)]) -> Result<Self, Invalid> {
         if terms.is_empty() {
             let allowed = "at least one set of factors";
-            return Err(Invalid::new("terms", "there is nothing to estimate", "none", allowed));
+            return Err(Invalid::new("terms", "must not be empty", "none", allowed));
         }
         let (mut names, mut sds, mut main) = (Vec::new(), Vec::new(), Vec::new());
         let mut effects = vec![0; table.cells() * terms.len()];
@@ -52,7 +52,7 @@ impl LogLinear {
         Ok(LogLinear { names, sds, effects, terms: terms.len(), main })
     }
 
-    /// About the sd of each effect given counts of the cells, from these alone.
+    /// The approximate sd of each effect given counts of the cells.
     pub(crate) fn spreads(&self, counts: &[f64]) -> Vec<f64> {
         let mut precisions: Vec<f64> = self.sds.iter().map(|sd| 1.0 / (sd * sd)).collect();
         for (count, effects) in counts.iter().zip(self.effects.chunks_exact(self.terms)) {
@@ -104,7 +104,7 @@ impl CellModel for LogLinear {
         true
     }
 
-    /// Main effects from the margins of the shares, interactions at 0, both a little off.
+    /// Main effects from the margins of the shares, interactions at 0, both perturbed.
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {
         let mut sums = vec![0.0; theta.len()];
         for (share, effects) in shares.iter().zip(self.effects.chunks_exact(self.terms)) {

@@ -9,7 +9,7 @@ use crate::counts::shares::{CellModel, log_gamma_draw};
 use crate::error::{Invalid, finite, positive};
 use crate::rng::Rng;
 
-/// x ~ N(mu, sigma2) seen by its interval, with sigma2 ~ InverseGamma(shape, rate) and mu given
+/// x ~ N(mu, sigma2) observed by its interval, with sigma2 ~ InverseGamma(shape, rate) and mu given
 /// sigma2 ~ N(mean, sigma2 / lambda): the prior of the [normal model](crate::model) of records.
 /// theta is (mu, ln sigma2).
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct NormalCells {
 }
 
 impl NormalCells {
-    /// The cells between `cuts`; the first and the last have no end.
+    /// The cells between `cuts`; the first and the last are unbounded.
     pub fn new(
         cuts: Vec<f64>,
         mean: f64,

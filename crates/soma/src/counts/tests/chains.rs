@@ -1,4 +1,4 @@
-//! What a chain promises: the same draws again, and to go on from where it was stored.
+//! Reproducible draws, and exact continuation of stored chains.
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn a_stored_state_that_does_not_fit_is_refused() {
     assert!(CountChain::restore(&other, chain.snapshot()).is_err());
 }
 
-/// Counts are never negative, sum to n, and the sums that are kept up are those of the counts.
+/// Counts are never negative and sum to n, and cached sums agree with the counts.
 #[test]
 fn states_are_coherent() {
     let table = cross(&[2, 3]);

@@ -1,12 +1,12 @@
-//! The chain against the enumeration of all count vectors of small tables.
+//! The chain compared with the enumeration of all count vectors of small tables.
 
 use statrs::function::gamma::ln_gamma;
 
 use super::*;
 use crate::model::testing::assert_mean;
 
-/// All vectors of counts up to `most` each, with sum n where n is known, and the log of their
-/// posterior probability up to a constant, from the textbook's formulas.
+/// All vectors of counts up to `most` each, with sum n if n is known, and their unnormalised log
+/// posterior probability, from textbook formulas.
 fn posterior(problem: &CountProblem, most: i64) -> Vec<(Vec<i64>, f64)> {
     let Shares::Dirichlet(alpha) = problem.shares() else { panic!("a Dirichlet prior") };
     let sum: f64 = alpha.iter().sum();
@@ -62,7 +62,7 @@ fn assert_posterior(what: &str, problem: &CountProblem, most: i64, draws: usize)
     let (shares, counts) = columns.split_at(cells);
     let check = |name: String, values: Vec<f64>, f: &dyn Fn(&[i64]) -> f64| {
         let expected: f64 = exact.iter().map(|(c, p)| p * f(c)).sum();
-        // Too rare for the batches to have a standard error.
+        // Too rare for a standard error from the batches.
         if name.starts_with('P') && !(0.005..0.995).contains(&expected) {
             return;
         }
@@ -111,7 +111,8 @@ fn cells_with_known_n() {
     }
 }
 
-/// Small Dirichlet parameters and blunt noise: cells empty or full, which slices do not cross.
+/// Small Dirichlet parameters and large noise: cells empty or full, between which slice moves do
+/// not cross.
 #[test]
 fn sparse_cells_under_blunt_noise() {
     let rows = published_cells(Noise::Laplace, 30.0, &[8.0, 1.0, 0.0, 12.0]);
@@ -156,7 +157,7 @@ fn margins_of_a_cross_table() {
     }
 }
 
-/// Weights other than one, and a sum that only some cells are part of.
+/// Weights other than one, and a sum over some of the cells.
 #[test]
 fn weighted_sums() {
     let law = |value| Likelihood::new(Noise::DiscreteLaplace, 1.0, value).unwrap();

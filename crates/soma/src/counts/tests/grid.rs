@@ -1,4 +1,5 @@
-//! Effective draws per second and per iteration, from sharp to blunt and from village to nation.
+//! Effective draws per second and per iteration, from small to large noise and from small to large
+//! n.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use crate::rng::stream;
 
 const CELLS: usize = 24;
 
-/// Counts of 24 cells with shares as different as exponentials are.
+/// Counts of 24 cells with exponentially distributed shares.
 fn truth(n: i64) -> Vec<i64> {
     let mut rng = stream(5, n as u64);
     let shares: Vec<f64> = (0..CELLS).map(|_| rng.sample::<f64, _>(Exp1)).collect();
@@ -21,7 +22,7 @@ fn truth(n: i64) -> Vec<i64> {
 }
 
 /// Four chains with 1,000 iterations of warm-up and 1,000 draws, one after the other: the smallest
-/// ESS a second (warm-up included), the smallest ESS an iteration, the largest R-hat.
+/// ESS per second (including warm-up), the smallest ESS per iteration, and the largest R-hat.
 fn figures(problem: &CountProblem) -> (f64, f64, f64, CountMoves) {
     let outputs = problem.outputs().len();
     let mut draws: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); 4]; outputs];

@@ -1,4 +1,4 @@
-//! Laws of the chain of counts: enumeration, oracles, records, and figures.
+//! Tests of the chain of counts: enumeration, exact answers, records, and figures.
 
 mod chains;
 mod enumeration;
@@ -19,7 +19,7 @@ pub(super) fn cross(levels: &[usize]) -> Table {
     Table::cross(levels.iter().map(|&count| names(count)).collect()).unwrap()
 }
 
-/// Each of `cells` published under the same noise.
+/// Each of `cells` published with the same noise.
 fn published_cells(noise: Noise, scale: f64, values: &[f64]) -> Vec<Published> {
     let law = |value: f64| Likelihood::new(noise, scale, value).unwrap();
     let row = |(cell, &value)| Published::sum(format!("cell{cell}"), &[cell], law(value));

@@ -1,4 +1,4 @@
-//! Models of the cells against quadrature over theta and enumeration of the counts.
+//! Models of the cells compared with quadrature over theta and enumeration of the counts.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ fn assert_model(
     points: usize,
 ) {
     let guess = values.iter().sum::<f64>() as i64;
-    // Sharp noise is tried with four cells, and few are enough.
+    // Small noise is tested with four cells, and few counts suffice.
     let most = if model.cells() > 3 { 12 } else { 16 };
     for (total, sizes) in [
         (Total::Known(guess), guess..=guess),
@@ -86,7 +86,7 @@ fn assert_model(
         let problem = CountProblem::new(table.clone(), rows, total, shares.clone()).unwrap();
         let mut with_prior = problem.clone();
         if let Total::Unknown(SizePrior::Poisson { mean }) = total {
-            // The prior of n is put in as a law of the total, which the enumeration reads.
+            // The prior of n enters as a likelihood of the total, which the enumeration reads.
             let cells: Vec<usize> = (0..model.cells()).collect();
             let law = super::oracles::given(mean, 2.0, move |n| n * mean.ln() - ln_gamma(n + 1.0));
             let mut rows = problem.published().to_vec();

@@ -1,11 +1,11 @@
-//! The exact answers for two categories with p ~ U(0, 1), to all digits known by enumeration.
+//! Exact answers for two categories with p ~ U(0, 1), by enumeration.
 
 use std::sync::Arc;
 
 use super::*;
 use crate::model::testing::{assert_mean, mean_and_error};
 
-/// A law that is a function of the true answer.
+/// A likelihood that is a function of the true answer.
 struct Given(f64, f64, Box<dyn Fn(f64) -> f64 + Send + Sync>);
 
 impl std::fmt::Debug for Given {
@@ -44,7 +44,7 @@ fn dg(scale: f64, value: f64) -> Likelihood {
     Likelihood::new(Noise::DiscreteGaussian, scale, value).unwrap()
 }
 
-/// The law of a value that is only known to be at most `upto`, under discrete Gaussian noise.
+/// The likelihood of a value known only to be at most `upto`, under discrete Gaussian noise.
 fn dg_at_most(scale: f64, upto: f64, centre: f64, sd: f64) -> Likelihood {
     let mass = |r: f64| Noise::DiscreteGaussian.log_density(scale, r).exp();
     let tail = |truth: i32| {
@@ -57,7 +57,7 @@ fn dg_at_most(scale: f64, upto: f64, centre: f64, sd: f64) -> Likelihood {
 
 const FLAT: Total = Total::Unknown(SizePrior::Flat);
 
-/// Mean and standard deviation of n (where unknown) and of the first share.
+/// Mean and standard deviation of n (if unknown) and of the first share.
 fn assert_answers(laws: Vec<(&[usize], Likelihood)>, total: Total, n: &[f64], p: &[f64]) {
     let row = |(k, (cells, law)): (usize, (&[usize], Likelihood))| {
         Published::sum(k.to_string(), cells, law)
