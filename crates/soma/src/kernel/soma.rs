@@ -35,26 +35,26 @@ use crate::simd::specialise::{Work, specialised};
 use crate::simd::vector::{Portable, Vector};
 use crate::stored::{Check, MOST_COUNTED, ensure};
 
-/// What a bound of one record's weight costs where those of all are computed side by side.
+/// The cost of a bound of one record's weight if the bounds of all are vectorised.
 const BOUND: f64 = 0.03;
 
-/// SOMA on all records, with the transition law of [`SomaScan`](super::SomaScan), which makes the
-/// same moves by weighing every record.
+/// SOMA on all records, with the transition kernel of [`SomaScan`](super::SomaScan), which computes
+/// all weights.
 ///
-/// A place is drawn with probability w_i / W by rejection under a bound of the weights, which
-/// needs no W; and whether it is taken is decided by bounds of W, or by as many terms of the sum as
-/// it takes. So a move costs a handful of weights, however many records there are. Which
-/// [`Strategy`] is taken is decided now and then at the start of a sweep, by counting.
+/// A place is selected with probability w_i / W by rejection under a bound of the weights, which
+/// does not need W. The acceptance test is decided by bounds of W, or by a partial sum. So a move
+/// costs a few weights, independently of n. The [`Strategy`] is chosen at the start of some sweeps,
+/// from counts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Soma {
     forced: Option<Strategy>,
     strategy: Option<Strategy>,
     partition: Partition,
     sweeps: u64,
-    /// Trials a move in the last sweeps, where these say which strategy is best.
+    /// Trials per move in the last sweeps, if they are informative about the best strategy.
     #[serde(default)]
     counted: Option<f64>,
-    /// The trials that a uniformly drawn place was thought to take, when the choice was made last.
+    /// The expected trials of uniform rejection at the last choice.
     #[serde(skip)]
     trials: f64,
     #[serde(skip)]
@@ -80,34 +80,34 @@ pub struct Soma {
 }
 
 impl Soma {
-    /// The kernel; it chooses how places are drawn.
+    /// The kernel; it chooses its strategy.
     pub fn new() -> Self {
         Soma::default()
     }
 
-    /// The kernel with places drawn as `strategy` says. [`Strategy::Bins`] is for queries with
-    /// bins, and they have no other.
+    /// The kernel with a fixed strategy. [`Strategy::Bins`] is for queries with bins, and the only
+    /// one for them.
     pub fn with_strategy(strategy: Strategy) -> Self {
         Soma { forced: Some(strategy), ..Soma::default() }
     }
 
-    /// The cells of the last sweep by way of cells.
+    /// The cells of the last sweep with cells.
     pub(crate) fn partition(&self) -> &Partition {
         &self.partition
     }
 
-    /// About how many trials a uniformly drawn place takes; 0 where that was not looked at.
+    /// The expected trials of uniform rejection; 0 if not estimated.
     pub(crate) fn usual_trials(&self) -> f64 {
         self.trials
     }
 
-    /// How places were drawn in the last sweep.
+    /// The strategy of the last sweep.
     pub fn strategy(&self) -> Option<Strategy> {
         self.strategy
     }
 
     /// The moves of a sweep for a potential that is neither L1 nor L2: under its bounds over boxes
-    /// where it has them, and otherwise by weighing all records.
+    /// if it has them, and otherwise by computing all weights.
     fn make_plain_moves(
         &mut self,
         records: &mut Records,
@@ -166,7 +166,7 @@ impl RecordKernel for Soma {
         }
     }
 
-    /// Statistics by cell, with room for more in each; or places by bin.
+    /// Statistics by cell, with spare capacity in each; or places by bin.
     fn memory(records: RecordSizes) -> u64 {
         let RecordSizes { n, statistic_dim, is_coded } = records;
         let for_each: usize = if is_coded { 4 } else { 10 * (statistic_dim + 1) };
@@ -177,7 +177,8 @@ impl RecordKernel for Soma {
         Coupling::AllPlaces
     }
 
-    /// A strategy that the release has, and cells that the selector can index by without looking.
+    /// Checks that the strategy is valid for the release, and that the cells can be indexed without
+    /// bound checks.
     fn check(&self, release: &Release) -> Check {
         let k = release.query().dim();
         let (potential, has_bins) = (release.potential(), release.query().bins().is_some());
@@ -191,11 +192,11 @@ impl RecordKernel for Soma {
                 Strategy::Boxes => !has_bins && !has_norm && potential.is_separable(),
                 Strategy::Weights => !potential.is_separable(),
             };
-            ensure(fits, "the strategy is not for this release")?;
+            ensure(fits, "the strategy is not valid for this release")?;
         }
-        ensure(self.forced.is_none(), "the strategy of a chain is its own choice")?;
+        ensure(self.forced.is_none(), "the strategy of a stored chain must not be fixed")?;
         let counted = self.counted.is_none_or(|trials| trials.is_finite() && trials >= 0.0);
-        ensure(counted && self.sweeps < MOST_COUNTED, "the counts of the sweeps are none")
+        ensure(counted && self.sweeps < MOST_COUNTED, "the counts of the sweeps are out of range")
     }
 
     fn sweep(&mut self, at: Context<'_>) -> Outcome<Counts> {
@@ -273,7 +274,7 @@ fn make_moves<S: Cost, V: Vector, const K: usize, T: Selector>(
     let mut counts = Counts { moves: batches.moves(), ..Counts::default() };
     let mut current = -log_density_with::<S, V, K>(records.residual());
     let mut pending: Vec<(usize, usize)> = Vec::new();
-    // Whether statistics are put into the records only when the batch is done.
+    // Whether statistics are written to the records at the end of the batch only.
     let mut are_late = false;
     while let Some(places) = batches.next(rng)? {
         selector.prepare::<S, V, K>(batches.batch().statistics(), envelope, records);

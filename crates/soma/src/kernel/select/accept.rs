@@ -1,4 +1,4 @@
-//! Whether the chosen place is taken, without the sum of all weights.
+//! The acceptance test without the sum of all weights.
 
 use rand::RngExt;
 
@@ -11,24 +11,24 @@ use crate::rng::Rng;
 use crate::simd::cost::{Cost, costs_with};
 use crate::simd::vector::{Portable, Vector};
 
-/// A place drawn with probability w_i / W, and the cost of putting the proposal there.
+/// A place drawn with probability w_i / W, and the cost of the proposal there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selected {
     pub(crate) place: usize,
     pub(crate) cost: f64,
-    /// The cell that the place is in, where there are cells, and its place among the members.
+    /// The cell of the place, if there are cells, and its slot among the members.
     pub(crate) cell: usize,
     pub(crate) slot: usize,
 }
 
 impl Selected {
-    /// A place, where there are no cells.
+    /// A place without a cell.
     #[inline(always)]
     pub(crate) fn at(place: usize, cost: f64) -> Self {
         Selected { place, cost, cell: 0, slot: 0 }
     }
 
-    /// A place drawn by weighing all records, where there are no cells.
+    /// A place drawn from all weights, without a cell.
     pub(crate) fn by_weighing_all<S: Cost, const K: usize>(
         envelope: &Envelope,
         records: &Records,
@@ -41,23 +41,23 @@ impl Selected {
     }
 }
 
-/// Exponents are cut here: weights are only compared, and beyond exp(600) every comparison is
+/// Exponents are truncated here: weights are only compared, and beyond exp(600) every comparison is
 /// decided.
 pub(crate) const MOST: f64 = 600.0;
 
-/// The test W / w_0 >= c with c = (1 - w_i / w_0) U / (1 - U), which decides a move to a place of
-/// less weight than w_0: it is W / (W + w_0 - w_i) >= U, solved for W.
+/// The test W / w_0 >= c with c = (1 - w_i / w_0) U / (1 - U), for a place of smaller weight than
+/// w_0: it is W / (W + w_0 - w_i) >= U, solved for W.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Threshold {
     uniform: f64,
-    /// One less the weight of the chosen place relative to w_0; 1 before that is known.
+    /// 1 - w_i / w_0 for the selected place; 1 before it is known.
     short: f64,
-    /// The cost of the residual as it stands.
+    /// The current cost.
     current: f64,
 }
 
 impl Threshold {
-    /// Draws U, for a place that is not yet known: the test is then harder than it will be.
+    /// Draws U, for a place that is not yet known: then c is an upper bound.
     #[inline(always)]
     pub(crate) fn draw(current: f64, rng: &mut Rng) -> Self {
         Threshold::with(rng.random(), current)
@@ -81,21 +81,21 @@ impl Threshold {
         exp((self.current - cost).min(MOST))
     }
 
-    /// Whether a sum of weights of `total` is enough.
+    /// Whether a sum of weights `total` passes the test.
     #[inline(always)]
     pub(crate) fn is_met_by(&self, total: f64) -> bool {
         total * (1.0 - self.uniform) >= self.short * self.uniform
     }
 
-    /// Whether n weights are enough that are, on average or each, not below that of `cost`.
+    /// Whether n weights pass the test that are, on average or each, at least that of `cost`.
     #[inline(always)]
     pub(crate) fn is_met_by_all(&self, records: &Records, cost: f64) -> bool {
-        // Less 1e-9 for rounding.
+        // A margin of 1e-9 for rounding.
         self.is_met_by(records.n() as f64 * (1.0 - 1e-9) * self.weight(cost))
     }
 
-    /// Adds up bounds of the weights from below, those of the records from `place` on and then of
-    /// the others, until they are enough.
+    /// Sums lower bounds of the weights, from `place` on and then of the other records, until they
+    /// pass the test.
     #[inline(always)]
     fn is_met_by_bounds<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -115,7 +115,7 @@ impl Threshold {
                 total = V::add(total, V::exp_above(V::min(V::sub(current, costs), most)));
             }
             *evaluations += AT_ONCE as u64;
-            // Less 1e-9 for rounding.
+            // A margin of 1e-9 for rounding.
             if self.is_met_by(V::total(total) * ((1.0 - 1e-9) / LOOSE)) {
                 return true;
             }
@@ -123,8 +123,8 @@ impl Threshold {
         false
     }
 
-    /// Adds up weights until they are enough, or until what is left cannot make them enough.
-    /// `rows` are the statistics of all n records, each once; `most` is a bound of all weights.
+    /// Sums weights until they pass the test, or until the rest cannot. `rows` are the statistics
+    /// of all n records, each once; `most` is a bound of all weights.
     #[inline(always)]
     pub(crate) fn is_met_by_sum<'a, S: Cost, V: Vector, const K: usize>(
         &self,
@@ -150,31 +150,31 @@ impl Threshold {
     }
 }
 
-/// Rows that are summed between two tests.
+/// Rows summed between two tests.
 const AT_ONCE: usize = 16;
 
-/// The acceptance where there is one box of all statistics.
+/// The acceptance test with one box of all statistics.
 #[derive(Debug, Clone)]
 pub(crate) struct OneBox {
     /// From this number of records on, bounds of the weights are summed first: they nearly always
     /// decide.
     many: usize,
-    /// The least cost that the box allows.
+    /// The lower bound of the costs in the box.
     pub(crate) least: f64,
-    /// The probability that the lower bound of W / w_0 that holds for the whole batch leaves a
-    /// proposal undecided: that U is at least floor / (1 + floor).
+    /// The probability that the lower bound of W / w_0 for the whole batch does not decide a
+    /// proposal: that U is at least floor / (1 + floor).
     doubt: f64,
 }
 
 impl OneBox {
-    /// Sums of weights are first made of bounds where there are at least `many` records.
+    /// With at least `many` records, bounds of the weights are summed first.
     #[inline(always)]
     pub(crate) fn new(many: usize) -> Self {
         OneBox { many, least: 0.0, doubt: 0.0 }
     }
 
-    /// Widens the box to hold all proposals of the batch. A replacement moves the residual by at
-    /// most the width of the box, and so does the cost if it is L1.
+    /// Extends the box by all proposals of the batch. A replacement moves the residual by at most
+    /// the width of the box, and so does the cost if it is L1.
     #[inline(always)]
     pub(crate) fn prepare<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -189,14 +189,14 @@ impl OneBox {
         self.doubt = 1.0 / (1.0 + floor);
     }
 
-    /// U, if the lower bound leaves the proposal undecided.
+    /// U, if the lower bound does not decide the proposal.
     #[inline(always)]
     fn doubtful(&self, rng: &mut Rng) -> Option<f64> {
         Some(rng.random()).filter(|uniform| *uniform >= 1.0 - self.doubt)
     }
 
-    /// Whether the proposal is put in the chosen place. Squeeze first: it accepts nearly always, so
-    /// the branch predicts.
+    /// The acceptance test at the selected place. Squeeze first: it accepts nearly always, so the
+    /// branch predicts.
     #[inline(always)]
     pub(crate) fn accepts<S: Cost, V: Vector, const K: usize>(
         &self,
@@ -229,9 +229,9 @@ impl OneBox {
     }
 }
 
-/// One of `rows`, the statistics of all records, drawn with probability w_i / W by weighing all,
-/// for proposals that a fixed number of trials did not place. Trials are independent, so stopping
-/// after a fixed number does not change the law.
+/// One of `rows`, the statistics of all records, drawn with probability w_i / W from all weights,
+/// for proposals not accepted in a fixed number of trials. Trials are independent, so stopping
+/// after a fixed number does not change the distribution.
 #[cold]
 #[inline(never)]
 pub(crate) fn by_weighing_all<'a, S: Cost, const K: usize>(
@@ -245,8 +245,8 @@ pub(crate) fn by_weighing_all<'a, S: Cost, const K: usize>(
     draw_by_cost(&costs, rng)
 }
 
-/// The sum of the weights of `rows`, the statistics of all records, where that of a cost of `unit`
-/// is 1.
+/// The sum of the weights of `rows`, the statistics of all records, relative to that of cost
+/// `unit`.
 #[cold]
 #[inline(never)]
 pub(crate) fn sum_of_weights<'a, S: Cost, const K: usize>(
@@ -259,7 +259,7 @@ pub(crate) fn sum_of_weights<'a, S: Cost, const K: usize>(
     rows.inspect(|_| *evaluations += 1).map(weight).sum()
 }
 
-/// The number of trials after which all records are weighed.
+/// The number of trials after which all weights are computed.
 #[inline(always)]
 pub(crate) fn most_trials(n: usize) -> usize {
     64 + n / 4

@@ -1,4 +1,4 @@
-//! Which strategy a sweep takes.
+//! The choice of the strategy of a sweep.
 
 use super::Strategy;
 use crate::kernel::Counts;
@@ -10,24 +10,24 @@ use crate::records::Records;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// Records that stand for proposals when the number of trials is estimated.
+/// Records used as proposals to estimate the number of trials.
 const PROPOSALS: usize = 32;
 /// One in this many of them is tried at the current residual, the others at likely ones.
 const STANDING: usize = 4;
-/// Records that are weighed against each of them, at most.
+/// The largest number of records weighed for each of them.
 const WEIGHED: usize = 64;
-/// The choice is made anew after 0, 1, 4, 16, 64 and every 256 sweeps.
+/// The choice is repeated after 0, 1, 4, 16, 64 and every 256 sweeps.
 const PERIOD: u64 = 256;
-/// The choice is revised if it costs this many times what another would.
+/// The choice is revised if its cost is this many times that of another.
 const WRONG: f64 = 1.6;
 /// Sweeps over which counted trials are averaged.
 const LATELY: f64 = 8.0;
-/// What a move costs when places are drawn uniformly: whatever the trials are, and for each of
-/// them. The unit of this and of what follows is about ten nanoseconds.
+/// The cost of a move by uniform rejection: fixed, and per trial. The unit of this and the
+/// following is about ten nanoseconds.
 const UNIFORM: [f64; 2] = [5.3, 0.8];
 /// Statistics of more bytes than this exceed the cache, and each trial costs this much more.
 const FAR: (usize, f64) = (1 << 19, 0.6);
-/// What a move costs by a scan: whatever n is, and for each coordinate of each record.
+/// The cost of a move by a scan: fixed, and per coordinate of each record.
 const SCAN: [f64; 2] = [9.5, 0.0033];
 /// The cost of a move by cells: fixed, including [`USUAL`] trials; for each coordinate of each
 /// cell; and for each further trial.
@@ -36,8 +36,8 @@ const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
 const USUAL: f64 = 4.0;
 
 impl Soma {
-    /// The strategy of this sweep. It depends on the records and on the number of sweeps made, and
-    /// on nothing else, so that a chain that is taken up again goes on as it would have.
+    /// The strategy of this sweep. It depends only on the records and on the number of sweeps made,
+    /// so a resumed chain is unchanged.
     #[inline(always)]
     pub(crate) fn choose<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -60,7 +60,7 @@ impl Soma {
             return strategy;
         }
         let strategy = match self.forced {
-            // Of records in bins nothing but the bin may be kept.
+            // For records in bins only the bin may be stored.
             _ if records.bins().is_some() => Strategy::Bins,
             Some(strategy) => strategy,
             None => {
@@ -79,7 +79,7 @@ impl Soma {
         strategy
     }
 
-    /// Grows the cells of `strategy`, if there are any; they may turn out not to suit.
+    /// Grows the cells of `strategy`, if any; they may be given up.
     #[inline(always)]
     fn grow<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -98,7 +98,7 @@ impl Soma {
         if SCAN[0] + SCAN[1] * ((n * k) as f64) < cells { Strategy::Scan } else { strategy }
     }
 
-    /// Takes note of the trials of a sweep, where these say which strategy is best.
+    /// Counts the trials of a sweep, if they are informative about the best strategy.
     pub(crate) fn count(&mut self, counts: Counts) {
         if self.forced.is_none() && self.strategy == Some(Strategy::Uniform) {
             let trials = counts.evaluations as f64 / counts.moves as f64;
@@ -107,10 +107,10 @@ impl Soma {
         }
     }
 
-    /// About how many trials a move takes by way of `parts`, or under one bound if there are none:
-    /// the mean of what bounds the weights over the mean weight, for some records in the place of
-    /// proposals. Some of them are proposed where the residual is as it stands, and most where it
-    /// is as the noise may well make it: in a sweep it changes many times.
+    /// The expected number of trials per move with `parts`, or under one bound if there are none:
+    /// the mean bound over the mean weight, with some records as proposals. A few are tried at the
+    /// current residual, and most at residuals drawn from the noise, since the residual changes
+    /// many times in a sweep.
     #[inline(always)]
     fn trials<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -141,7 +141,7 @@ impl Soma {
         trials / proposals as f64
     }
 
-    /// The mean of what bounds the weights of a proposal by way of `parts`.
+    /// The mean bound of the weights of a proposal with `parts`.
     #[inline(always)]
     fn bound<S: Cost, V: Vector, const K: usize>(&self, parts: &[LeafBox]) -> f64 {
         let (mut mass, mut looked_at) = (0.0, 0);
@@ -157,26 +157,25 @@ impl Soma {
 /// The golden ratio: its multiples modulo 1 are spread evenly (a low-discrepancy sequence).
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// The value that a Laplace variable of scale 1 does not exceed with probability `part`, which is
-/// above 0.
+/// The quantile of a Laplace variable of scale 1 at probability `part` > 0.
 fn laplace(part: f64) -> f64 {
     let side = 2.0 * part - 1.0;
     -(1.0 - side.abs()).max(1e-9).ln() * side.signum()
 }
 
-/// The strategy that costs least where drawing places uniformly takes so many trials.
+/// The cheapest strategy if uniform rejection takes this many trials.
 fn cheapest(trials: f64, n: usize, k: usize) -> Strategy {
     let (by_one, (by_many, many)) = (by_one_bound(trials, n, k), by_many_bounds(trials, n, k));
     if by_one < by_many { Strategy::Uniform } else { many }
 }
 
-/// What a move costs under one bound of all weights.
+/// The cost of a move under one bound of all weights.
 fn by_one_bound(trials: f64, n: usize, k: usize) -> f64 {
     let is_far = n * k * size_of::<f64>() >= FAR.0;
     UNIFORM[0] + (UNIFORM[1] + if is_far { FAR.1 } else { 0.0 }) * trials
 }
 
-/// The cheaper of the strategies with many, and what it costs.
+/// The cheaper of the strategies with many bounds, with its cost.
 fn by_many_bounds(trials: f64, n: usize, k: usize) -> (f64, Strategy) {
     let cells = cells(trials, n);
     let scan = SCAN[0] + SCAN[1] * (n * k) as f64;
@@ -184,7 +183,7 @@ fn by_many_bounds(trials: f64, n: usize, k: usize) -> (f64, Strategy) {
     if scan < by_cells { (scan, Strategy::Scan) } else { (by_cells, Strategy::Cells(cells)) }
 }
 
-/// How many cells suit so many trials and records.
+/// The number of cells for this many trials and records.
 fn cells(trials: f64, n: usize) -> usize {
     let wanted = match trials {
         few if few < 100.0 => 32,
@@ -198,7 +197,7 @@ fn cells(trials: f64, n: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The choice as it was measured to be best for the regression problem.
+    /// The choice agrees with the measured optimum for the regression problem.
     #[test]
     fn the_cheapest_strategy_is_chosen() {
         for n in [100, 1_000, 1_000_000] {

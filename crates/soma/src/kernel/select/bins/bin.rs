@@ -1,40 +1,40 @@
-//! One bin: what its number of members makes of the weights.
+//! One bin: the factors of the weights as functions of its number of members.
 
 use crate::numeric::exp::exp;
 use crate::release::potential::Evaluate;
 
-/// Exponents are cut here: weights are only compared.
+/// Exponents are truncated here: weights are only compared.
 pub(crate) const MOST: f64 = 600.0;
-/// Weights with exponents up to this can be multiplied and summed as they are.
+/// Weights with exponents up to this can be multiplied and summed directly.
 pub(crate) const MILD: f64 = 150.0;
 
-/// What the weights of the records of one bin are made of.
+/// The factors of the weights of the records of one bin.
 ///
-/// Let g(c) be what leaving the bin makes of a weight where there are c members. Arriving at c
-/// members undoes the leaving of c + 1, and so makes 1 / g(c + 1) of it. The cost is convex, so
-/// that g grows with c.
+/// Let g(c) be the factor of the weight if one of c members leaves the bin. Arriving at c members
+/// is the inverse of leaving c + 1, with factor 1 / g(c + 1). The cost is convex, so g is
+/// increasing in c.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bin {
-    /// How many records there are.
+    /// The number of members.
     pub(crate) count: i64,
-    /// g of one member less, of as many as there are, and of one more.
+    /// g of `count - 1`, `count` and `count + 1` members.
     factors: [f64; 3],
-    /// By how much the mass, `count` g(`count`), changes when a member leaves, and when one comes.
+    /// The changes of the mass, `count` g(`count`), when a member leaves and when one arrives.
     pub(crate) loses: f64,
     pub(crate) gains: f64,
-    /// What was released, and what a record has of it, in noise units.
+    /// The released value, and the contribution of one record to it, in noise units.
     pub(crate) target: f64,
     pub(crate) unit: f64,
     /// The residual is `offset + (full - count) unit`, with 0 <= offset < unit.
     offset: f64,
     full: i64,
-    /// Where the cost is linear on either side of zero: g of `full - 2` members, and so on up to
-    /// `full + 4`. It is the same for all below, and for all above.
+    /// If the cost is piecewise linear: g of `full - 2` members, ..., `full + 4`. It is constant
+    /// below and above.
     linear: [f64; 7],
 }
 
 impl Bin {
-    /// The bin of the records that are in none: they weigh the same whoever leaves or arrives.
+    /// The bin of records in no bin: leaving and arriving have factor 1.
     pub(crate) const OUTSIDE: Bin = Bin {
         count: 0,
         factors: [1.0; 3],
@@ -47,7 +47,8 @@ impl Bin {
         linear: [1.0; 7],
     };
 
-    /// An empty bin for which `target` was released, in noise units, of which a record has `unit`.
+    /// An empty bin with released value `target` and contribution `unit` of a record, in noise
+    /// units.
     pub(crate) fn new(target: f64, unit: f64) -> Self {
         let full = (target / unit).floor();
         let offset = target - full * unit;
@@ -56,7 +57,7 @@ impl Bin {
         Bin { target, unit, offset, full: full as i64, linear, ..Bin::OUTSIDE }
     }
 
-    /// Brings all up to date with the number of members. Returns whether weights may be multiplied.
+    /// Updates the factors for the number of members. Returns whether weights can be multiplied.
     #[inline(always)]
     pub(crate) fn weigh<P: Evaluate>(&mut self, b: usize, potential: &P) -> bool {
         let mut is_mild = true;
@@ -79,25 +80,25 @@ impl Bin {
         is_mild
     }
 
-    /// All members, each with what leaving makes of its weight.
+    /// The number of members times the factor of leaving.
     #[inline(always)]
     pub(crate) fn mass(&self) -> f64 {
         self.count as f64 * self.factors[1]
     }
 
-    /// What leaving makes of a weight.
+    /// The factor of leaving.
     #[inline(always)]
     pub(crate) fn leaving(&self) -> f64 {
         self.factors[1]
     }
 
-    /// One over what arriving makes of a weight.
+    /// One over the factor of arriving.
     #[inline(always)]
     pub(crate) fn undone(&self) -> f64 {
         self.factors[2]
     }
 
-    /// The logarithms of what leaving and arriving make of a weight.
+    /// The logarithms of the factors of leaving and arriving.
     pub(crate) fn logs(&self, b: usize, potential: &impl Evaluate) -> [f64; 2] {
         let r = self.offset + (self.full - self.count) as f64 * self.unit;
         let cost = |r| potential.coordinate_cost(b, r);

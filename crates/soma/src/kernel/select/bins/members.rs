@@ -1,17 +1,17 @@
-//! Members of bins as lists of places.
+//! The members of bins, as lists of places.
 
 use super::Replacement;
 use crate::records::{Batch, Records};
 use crate::simd::prefetch::prefetch;
 
-/// The places of the members of each bin, in a list. The records follow the moves.
+/// The places of the members of each bin. They are updated with the records.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
     places: Vec<Vec<u32>>,
 }
 
 impl Members {
-    /// Takes note of the records, and of how many there are in each bin.
+    /// Finds the members of each bin, and counts them.
     #[inline(always)]
     pub(crate) fn find(&mut self, records: &Records, counts: &mut [i64]) {
         self.places.resize(counts.len(), Vec::new());
@@ -22,14 +22,14 @@ impl Members {
         counts.iter_mut().zip(&self.places).for_each(|(n, places)| *n = places.len() as i64);
     }
 
-    /// Asks memory for what is needed to replace a member of a bin.
+    /// Prefetches what is needed to replace a member of a bin.
     #[inline(always)]
     pub(crate) fn prefetch(&self, bin: usize, member: usize) {
         prefetch(self.places[bin].as_ptr().wrapping_add(member));
     }
 
-    /// Replaces members by proposals of a batch. All places are found first, so that they come
-    /// from memory together.
+    /// Replaces members by proposals of a batch. All places are looked up first, so that their
+    /// cache misses overlap.
     #[inline(always)]
     pub(crate) fn replace(
         &mut self,

@@ -1,4 +1,4 @@
-//! Records whose statistic is the indicator of a bin: they share their weights.
+//! Selection if the statistic is the indicator of a bin: all records of a bin have the same weight.
 
 mod bin;
 mod members;
@@ -18,52 +18,51 @@ use crate::simd::cost::sum_over;
 use crate::simd::prefix::shifted::ShiftedPrefix;
 use crate::simd::vector::Vector;
 
-/// The records, bin by bin, and what their weights are made of.
+/// The records by bin, and the factors of their weights.
 ///
-/// All records of a bin have the same weight: w_0 times what leaving the bin makes of it, times
-/// what arriving at the bin of the proposal does; and w_0 itself in the bin of the proposal. Two
-/// bins change with a move.
+/// All records of a bin have the same weight: w_0 times the factor of leaving the bin, times the
+/// factor of arriving in the bin of the proposal; and w_0 in the bin of the proposal itself. A move
+/// changes two bins.
 ///
-/// Nothing but the numbers of members decides about a move: who is replaced is left to
-/// [`Members`], and found out later, when what that needs has come from memory.
+/// A move depends on the numbers of members only. Which member is replaced is left to [`Members`],
+/// and resolved later, after its data were prefetched.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bins {
     bins: Vec<Bin>,
     /// The masses of the bins.
     prefix: ShiftedPrefix,
-    /// The numbers of members of the bins when the sweep begins.
+    /// The numbers of members of the bins at the start of the sweep.
     counts: Vec<i64>,
-    /// What to multiply the coordinates of a statistic by to have the sum say its bin.
+    /// Factors of the coordinates of a statistic such that their sum is its bin.
     readers: Vec<f64>,
     /// The bins of the proposals of a batch.
     targets: Vec<u32>,
     pending: Vec<Replacement>,
     members: Members,
-    /// Whether no factor is too large or too small to be multiplied.
+    /// Whether all factors can be multiplied without overflow or underflow.
     mild: bool,
 }
 
-/// What is still to be done to the records: a proposal of the batch takes the place of a member of
-/// a bin, and belongs to another.
+/// A pending replacement: a proposal of the batch replaces a member of one bin and belongs to
+/// another.
 #[derive(Debug, Clone, Copy)]
 struct Replacement {
     from: u32,
     to: u32,
     proposal: u32,
-    /// Which member it is, and, once that is known, its place.
+    /// The index of the member and, once resolved, its place.
     member: u32,
 }
 
-/// After so many moves the masses are summed up anew: shifted one by one, their sums drift.
+/// The masses are summed again after this many moves, since incremental updates drift.
 const DRIFT: usize = 64;
 
-/// The most draws of a bin before weights are compared by their logarithms: rounding leads to an
-/// empty bin hardly ever, and again hardly ever again.
+/// The largest number of draws of a bin before weights are compared by their logarithms: rounding
+/// rarely selects an empty bin, and almost never twice.
 const DRAWS: usize = 64;
 
 impl Bins {
-    /// The bin of a statistic, which is the indicator of it in noise units; the last one if it is
-    /// in none.
+    /// The bin of an indicator statistic in noise units; the last one if it is in no bin.
     #[inline(always)]
     fn bin<V: Vector>(&self, statistic: &[f64]) -> u32 {
         let k = self.readers.len();
@@ -76,7 +75,7 @@ impl Bins {
     /// Finds the members of each bin.
     #[inline(always)]
     fn fit<P: Evaluate>(&mut self, potential: &P, records: &Records) {
-        // One more bin, for records that are in none.
+        // One more bin, for records in no bin.
         let k = records.k();
         self.counts.resize(k + 1, 0);
         self.members.find(records, &mut self.counts);
@@ -99,14 +98,14 @@ impl Bins {
         self.sum_up();
     }
 
-    /// Sums up the masses.
+    /// Recomputes the prefix sums of the masses.
     #[inline(always)]
     fn sum_up(&mut self) {
         self.prefix.fit(self.bins.len(), self.bins.iter().map(Bin::mass));
     }
 
-    /// Makes a move with a proposal in bin `to`. Returns the bin that a record is taken out of, and
-    /// which of its members, any one being as good as another; none if the proposal is refused.
+    /// Makes a move with a proposal in bin `to`. Returns the bin of the replaced record and the
+    /// index of a uniform member; `None` if the proposal is rejected.
     #[inline(always)]
     fn advance<P: Evaluate, V: Vector>(
         &mut self,
@@ -128,7 +127,7 @@ impl Bins {
         Some((from, member))
     }
 
-    /// Draws what [`advance`](Bins::advance) returns. All is divided by the factor of arriving.
+    /// Selects for [`advance`](Bins::advance). All weights are divided by the factor of arriving.
     #[inline(always)]
     fn select<P: Evaluate, V: Vector>(
         &self,
@@ -140,8 +139,8 @@ impl Bins {
             return self.select_by_logarithms(potential, to, rng);
         }
         let (arrival, sum) = (&self.bins[to], self.prefix.height());
-        // In the bin of the proposal the weight is w_0, and so at least what the cost, which is
-        // convex, would have made of it: the mass that is missing is put last.
+        // In the bin of the proposal the weight is w_0, which by convexity is at least the product
+        // of the factors. The missing mass is appended.
         let total = sum + arrival.count as f64 * (arrival.undone() - arrival.leaving()).max(0.0);
         for _ in 0..DRAWS {
             let bits = rng.next_u64();
@@ -152,11 +151,11 @@ impl Bins {
                 (to, arrival.mass() + (left - sum))
             };
             let bin = &self.bins[from];
-            // Rounding may lead to where nobody is.
+            // Rounding may select an empty bin.
             if bin.count <= 0 {
                 continue;
             }
-            // How far the draw went into the bin is uniform, and says which member it is.
+            // The position within the mass of the bin is uniform, and determines the member.
             let each = if from == to { arrival.undone() } else { bin.leaving() };
             let member = ((into / each) as u32).min(bin.count as u32 - 1);
             let taken = passes(total, total + (arrival.undone() - each).max(0.0), bits, rng);
@@ -197,7 +196,7 @@ impl Bins {
     }
 }
 
-/// True with probability `part` / `whole`. The last 11 bits of `bits` decide, but for one case in
+/// True with probability `part` / `whole`. The last 11 bits of `bits` decide, except in one case in
 /// 2,048.
 #[inline(always)]
 fn passes(part: f64, whole: f64, bits: u64, rng: &mut Rng) -> bool {
@@ -209,8 +208,8 @@ fn passes(part: f64, whole: f64, bits: u64, rng: &mut Rng) -> bool {
     cell * whole < sought && (cell + rng.random::<f64>()) * whole < sought
 }
 
-/// SOMA moves: W is the sum over the bins of members times weight, so that the bin is drawn with
-/// its exact probability, and any record in it will do. A move computes the weights of two bins.
+/// SOMA moves: W is the sum over bins of members times weight, so the bin is drawn with its exact
+/// probability, and the member uniformly. A move computes the weights of two bins.
 #[inline(always)]
 pub(crate) fn make_moves<P: Evaluate, V: Vector>(
     bins: &mut Bins,
@@ -261,8 +260,8 @@ impl Bins {
         Ok(counts)
     }
 
-    /// Counts the places that a proposal would take in so many draws, the records staying as they
-    /// are, and, last, how often it would be refused.
+    /// Counts the places selected for a proposal in `draws` draws, with the records fixed, and the
+    /// rejections, last.
     #[cfg(test)]
     pub(crate) fn frozen<P: Evaluate, V: Vector>(
         &mut self,
@@ -285,7 +284,7 @@ impl Bins {
         taken
     }
 
-    /// Every record is in its bin, and the factors are those of the residual.
+    /// Checks that every record is in its bin, and that the factors agree with the residual.
     #[cfg(test)]
     pub(crate) fn check<P: Evaluate, V: Vector>(&self, potential: &P, records: &Records) {
         let mut members = vec![0; self.bins.len()];

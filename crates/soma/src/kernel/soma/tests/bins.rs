@@ -5,15 +5,15 @@ use crate::kernel::soma::tests::*;
 use crate::release::query::Histogram;
 use crate::simd::vector::Portable;
 
-/// A release of the histogram of numbers in [0, 1], with equal bins, as many as there are values.
+/// A release of the histogram of numbers in [0, 1], with one equal bin for each value.
 fn histogram(noise: Noise, scale: f64, n: usize, values: Vec<f64>) -> Release {
     let query = Histogram::with_equal_bins(&[((0.0, 1.0), values.len())]).unwrap();
     let mechanism = Mechanism::new(noise, vec![scale; values.len()]).unwrap();
     Release::new(Arc::new(query), mechanism, Aggregate::Sum, n, values).unwrap()
 }
 
-/// Records of a histogram, by way of bins: each bin is proposed to, and the release is near, or so
-/// far that weights can neither be multiplied nor summed up.
+/// Selection by bins: each bin is proposed, and the release is near, or so far that weights
+/// overflow and must be compared by logarithms.
 #[test]
 fn bins_have_the_law_of_the_scan() {
     let mut rng = rng::stream(7, 0);
@@ -45,8 +45,8 @@ fn bins_have_the_law_of_the_scan() {
     }
 }
 
-/// Proposals of uniform numbers for a histogram of equal bins, each a little beside the middle of
-/// its bin so that it tells which proposal it was.
+/// Proposals of uniform numbers for a histogram of equal bins, each displaced from the middle of
+/// its bin by a mark that identifies the proposal.
 struct Marked {
     bins: usize,
     unit: f64,
@@ -87,8 +87,8 @@ fn kernel() -> Kernel {
     Kernel::Soma(Soma::new())
 }
 
-/// In a sweep of several batches each record and each proposal lasts as long as by the scan:
-/// whoever is replaced is any member of its bin, old or new, first or last.
+/// In a sweep of several batches each record and each proposal survives as long as under the scan:
+/// the replaced record is a uniform member of its bin.
 #[test]
 fn any_member_of_a_bin_is_replaced() {
     const N: usize = 180;
@@ -97,7 +97,7 @@ fn any_member_of_a_bin_is_replaced() {
     for noise in [Noise::Laplace, Noise::Gaussian] {
         let values = vec![100.0, 50.0, 30.0];
         let release = histogram(noise, 2.0, N, values);
-        // Marks from N on are those of the records that the sweep begins with.
+        // Marks from N on are those of the initial records.
         let rows = (0..N).map(|i| Marked::mark(3, i % 3, N + i)).collect();
         let start = Records::new(&release, rows).unwrap();
         let last = |mut kernel: Kernel, seed: u64| {
@@ -131,8 +131,7 @@ fn any_member_of_a_bin_is_replaced() {
     }
 }
 
-/// Who stands where after two sweeps has the law of the scan: for each two places, by whom they
-/// are held, records of the beginning and proposals, together.
+/// After two sweeps the joint distribution of the contents of any two places agrees with the scan.
 #[test]
 fn proposals_go_to_the_places_that_they_go_to_by_the_scan() {
     const N: usize = 7;
@@ -140,7 +139,7 @@ fn proposals_go_to_the_places_that_they_go_to_by_the_scan() {
     let release = histogram(Noise::Laplace, 2.0, N, vec![3.0, 2.5, 1.0]);
     let rows = (0..N).map(|i| Marked::mark(3, i % 3, 2 * N + i)).collect();
     let start = Records::new(&release, rows).unwrap();
-    // Marks are put together by threes: 7 kinds.
+    // Marks are grouped by threes: 7 kinds.
     let kinds = 3 * N / 3;
     let held = |mut kernel: Kernel, seed: u64| {
         let mut rng = rng::stream(seed, 0);
@@ -167,12 +166,12 @@ fn proposals_go_to_the_places_that_they_go_to_by_the_scan() {
     for (&a, &b) in scan.iter().zip(&bins).filter(|(a, b)| *a + *b > 50.0) {
         worst = worst.max((a - b).abs() / (a + b).sqrt());
     }
-    // The largest of about a thousand.
+    // The maximum of about a thousand.
     assert!(worst < 4.8, "{worst} standard deviations off");
 }
 
-/// The bins keep track of the records through replacements, where the bin of a record is kept and
-/// where, of many bins, the statistic is.
+/// The bins agree with the records after replacements, both if the bin of a record is stored and,
+/// with many bins, if the statistic is.
 #[test]
 fn bins_follow_the_records() {
     for (noise, bins) in
@@ -202,7 +201,7 @@ fn bins_follow_the_records() {
     }
 }
 
-/// Whole chains agree with the scan's in acceptance and in what they say of the records.
+/// Whole chains agree with the scan's in acceptance rate and in moments of the records.
 #[test]
 fn chains_of_bins_agree_with_the_scan() {
     for scale in [2.0, 0.1] {

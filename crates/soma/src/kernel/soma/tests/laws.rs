@@ -1,10 +1,10 @@
-//! The law of a move on frozen states, strategy by strategy.
+//! The distribution of a move on fixed states, for each strategy.
 
 use crate::kernel::select::cells::ahead::FOUR;
 use crate::kernel::select::cells::members::Members;
 use crate::kernel::soma::tests::*;
 
-/// The law of a move is that of the scan: every strategy, noise and state.
+/// The distribution of a move is that of the scan: every strategy, noise and state.
 #[test]
 fn every_strategy_has_the_law_of_the_scan() {
     let mut rng = rng::stream(5, 0);
@@ -30,7 +30,7 @@ fn every_strategy_has_the_law_of_the_scan() {
                         (9, Strategy::Cells(4)),
                         (6, Strategy::Cells(64)),
                     ] {
-                        // One bound of all weights takes too many trials here.
+                        // Uniform rejection takes too many trials here.
                         if strategy == Strategy::Uniform && epsilon > 10.0 {
                             continue;
                         }
@@ -51,7 +51,7 @@ fn every_strategy_has_the_law_of_the_scan() {
     assert!(worst > 1.0, "some chance is left: {worst}");
 }
 
-/// The same with far more draws, for the cases that are met in practice.
+/// The same with far more draws, for typical cases.
 #[test]
 fn common_cases_have_the_law_of_the_scan_to_many_draws() {
     let mut rng = rng::stream(6, 0);
@@ -78,9 +78,9 @@ fn common_cases_have_the_law_of_the_scan_to_many_draws() {
     assert!(bad.is_empty(), "standard deviations off: {bad:?}");
 }
 
-/// Two records, of which one is where the bound is, and the release is beyond both: what its weight
-/// is above a bound that is a little too low is lost. The other is where a bound that is made of
-/// 2^i (1 + f) is 6% above the weight, so that it loses nothing.
+/// Two records with the release beyond both. The weight of the first attains the bound: a bound
+/// that is slightly too low loses mass. The second is where 2^i (1 + f) is 6% above the weight, so
+/// that it loses nothing.
 #[test]
 fn bounds_are_not_below_the_weights() {
     const LOSS: f64 = 0.39;
@@ -102,7 +102,7 @@ fn bounds_are_not_below_the_weights() {
                 Norm::L1 => LOSS,
                 Norm::L2 => BEYOND - (BEYOND * BEYOND - 2.0 * LOSS).sqrt(),
             };
-            // The first coordinate tells them apart: that of the second is best replaced.
+            // The first coordinate distinguishes them: that of the second is best replaced.
             let mut rows = vec![0.5; 2 * k];
             rows[k] -= step;
             let mut values = vec![1.0 + BEYOND; k];
@@ -111,7 +111,7 @@ fn bounds_are_not_below_the_weights() {
             let mechanism = Mechanism::new(noise, vec![1.0; k]).unwrap();
             let release = Release::new(query, mechanism, Aggregate::Sum, 2, values).unwrap();
             let records = Records::new(&release, rows).unwrap();
-            // A proposal like the first record: the release stays so far beyond.
+            // A proposal equal to the first record: the release stays as far away.
             let proposal = vec![0.5; k];
             let law = law_of(noise, &records, &proposal);
             let norm = noise.law().sensitivity_norm();
@@ -127,8 +127,8 @@ fn bounds_are_not_below_the_weights() {
     assert!(bad.is_empty(), "standard deviations off: {bad:?}");
 }
 
-/// The law for thousands of records, in cells whose members are drawn ahead: they have to be out
-/// of the reach of the cache, and the law of a place is seen through the group of 32 it is in.
+/// Thousands of records, in cells whose members are drawn in advance, which requires that they
+/// exceed the cache. Places are counted in groups of 32.
 #[test]
 fn many_records_have_the_law_of_the_scan() {
     let mut rng = rng::stream(9, 0);
@@ -160,9 +160,8 @@ fn many_records_have_the_law_of_the_scan() {
     }
 }
 
-/// A proposal so far off that all weights together are about w_0 is refused as often as by the
-/// scan, also where members are drawn ahead: those that have helped to decide are not looked at
-/// again.
+/// A proposal so far away that the sum of all weights is about w_0 is rejected as often as by the
+/// scan, also with members drawn in advance: those that have decided something are not reused.
 #[test]
 fn far_proposals_are_refused_as_by_the_scan() {
     const DRAWS: usize = 400_000;
@@ -181,7 +180,7 @@ fn far_proposals_are_refused_as_by_the_scan() {
     }
 }
 
-/// Members drawn ahead stay uniform while members come and go.
+/// Members drawn in advance stay uniform as members come and go.
 #[test]
 fn members_drawn_ahead_are_uniform() {
     let mut rng = rng::stream(10, 0);
@@ -191,7 +190,7 @@ fn members_drawn_ahead_are_uniform() {
         members.sort::<0>(1, &[0; 30], 0, |_| &[]);
         let mut ahead = Ahead::default();
         ahead.start(&members, &mut rng);
-        // One leaves by its own draw; ten come; then four are looked at, and four more.
+        // One leaves by its own draw; ten come; then four are tested, and four more.
         let slot = ahead.peek(0, 0) as usize;
         ahead.pop(0, &members, &mut rng);
         let gone = members.swap_remove::<0>(0, slot) as usize;
@@ -215,7 +214,7 @@ fn members_drawn_ahead_are_uniform() {
     assert!(off < 4.5, "{off} standard deviations off");
 }
 
-/// Vector instructions and plain Rust draw the same places from the same random numbers.
+/// The vectorised and the portable path select the same places from the same random numbers.
 #[test]
 fn vector_and_portable_paths_agree() {
     for noise in [Noise::Laplace, Noise::Gaussian] {

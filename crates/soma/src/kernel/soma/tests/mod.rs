@@ -1,4 +1,4 @@
-//! The kernel against the scan: what all tests of it need.
+//! Shared by the tests of the kernel against the scan.
 
 mod bins;
 mod boxes;
@@ -228,7 +228,7 @@ fn frozen(
     }
 }
 
-/// The potential of k coordinates of Laplace's family.
+/// The L1 potential of k coordinates.
 fn l1(k: usize) -> Potential {
     Potential::of_norm(Norm::L1, k)
 }
