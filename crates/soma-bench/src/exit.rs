@@ -1,12 +1,12 @@
-//! How the program ends, and what it prints.
+//! Errors, exit codes and output of the program.
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// Why the program could not do what it was asked to.
+/// An error of a subcommand.
 #[derive(Debug)]
 pub enum Failed {
-    /// The input was wrong: a message.
+    /// Invalid input: a message.
     Input(String),
     /// The run failed: a message.
     Run(String),
@@ -21,7 +21,7 @@ impl From<soma::Failure> for Failed {
     }
 }
 
-/// Says on standard error what went wrong, and gives the exit code: 0, 1 or 2.
+/// Prints the error to standard error, and returns the exit code: 0, 1 or 2.
 pub fn code(outcome: Outcome) -> ExitCode {
     let (code, message) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
@@ -37,7 +37,7 @@ pub fn json(data: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(data).unwrap_or_else(|error| unreachable!("plain data: {error}"))
 }
 
-/// Prints `text` on standard output. A reader that has closed the pipe is not an error.
+/// Prints `text` to standard output. A closed pipe is not an error.
 pub fn print(text: &str) -> Outcome {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

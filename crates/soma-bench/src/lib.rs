@@ -1,8 +1,8 @@
-//! What measures SOMA, apart from what users install.
+//! Benchmarks of SOMA, separate from what users install.
 //!
-//! [`mod@bench`] times kernels and chains; [`paper`] computes every table and figure of the SOMA paper
-//! again. The program `soma-bench` runs both, as `soma bench` and `soma paper` do where it stands
-//! beside the program `soma`.
+//! [`mod@bench`] times kernels and chains; [`paper`] reproduces every table and figure of the SOMA
+//! paper. The program `soma-bench` runs both; `soma bench` and `soma paper` call it if it is beside
+//! the program `soma`.
 
 pub mod bench;
 pub mod exit;

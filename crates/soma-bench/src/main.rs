@@ -1,11 +1,11 @@
-//! `soma-bench`: benchmarks, and the paper computed again.
+//! `soma-bench`: benchmarks, and the reproduction of the paper.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use soma_bench::{bench, exit, paper};
 
-/// What measures SOMA: benchmarks, and the tables and figures of the paper.
+/// Benchmarks of SOMA, and the tables and figures of the paper.
 #[derive(Parser)]
 #[command(name = "soma-bench", version, about)]
 struct SomaBench {

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use soma_plot::{Axis, Figure, Marker, Panel, Style};
 
-/// The default takes a kernel for itself, and not in every cell the same.
+/// The default chooses its kernel, not the same in every cell.
 const ANY: &str = "any";
 
 /// moves, kernel, name in the legend.

@@ -19,13 +19,13 @@ impl Axis {
         Axis { label: label.into(), range: None, log: false, ticks: None }
     }
 
-    /// With logarithmic scale; what is not positive is not drawn.
+    /// Sets a logarithmic scale; values that are not positive are not drawn.
     pub fn log(mut self) -> Self {
         self.log = true;
         self
     }
 
-    /// From `low` to `high`, whatever the data are.
+    /// Sets the range, independently of the data.
     pub fn range(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
         self
@@ -37,7 +37,7 @@ impl Axis {
         self
     }
 
-    /// The axis at work on data that lie in `low` to `high`.
+    /// The scale for data in `low` to `high`.
     pub(crate) fn scale(&self, (low, high): (f64, f64), count: usize) -> Scale {
         let (low, high) = self.range.unwrap_or_else(|| padded(low, high, self.log));
         let ticks = self.ticks.clone().unwrap_or_else(|| {
@@ -50,7 +50,7 @@ impl Axis {
     }
 }
 
-/// The range of data with a little room at both ends.
+/// The range of the data with some margin.
 fn padded(low: f64, high: f64, log: bool) -> (f64, f64) {
     if !(low.is_finite() && high.is_finite()) {
         return if log { (0.1, 1.0) } else { (0.0, 1.0) };
@@ -76,7 +76,7 @@ fn linear_ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     (first..=last).map(|k| k as f64 * step).collect()
 }
 
-/// Powers of ten; with 2 and 5 times them where there are few, every so many where there are many.
+/// Powers of ten; with 2 and 5 times them if there are few, thinned if there are many.
 fn log_ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let factors: &[f64] = match last - first {
@@ -92,7 +92,7 @@ fn log_ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A number as it is written at a tick; `step` is the distance of ticks, or 0 on a log scale.
+/// The label of a tick; `step` is the distance of ticks, or 0 on a log scale.
 fn tick_label(value: f64, step: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) {
@@ -128,7 +128,7 @@ fn grouped(value: i64) -> String {
     if value < 0 { format!("\u{2212}{out}") } else { out }
 }
 
-/// An axis with its range and ticks decided.
+/// An axis with a fixed range and ticks.
 #[derive(Debug, Clone)]
 pub(crate) struct Scale {
     pub(crate) low: f64,

@@ -1,7 +1,7 @@
-//! Lines cut at the edges of a panel.
+//! Clipping of lines at the edges of a panel.
 
-/// The parts of a line of points (as fractions of the axes) that lie in the unit square. A point
-/// that is not finite parts the line.
+/// The parts of a polyline (in fractions of the axes) inside the unit square. A point that is not
+/// finite interrupts the line.
 pub(crate) fn clip_line(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     let mut parts: Vec<Vec<(f64, f64)>> = Vec::new();
     let mut open = false;

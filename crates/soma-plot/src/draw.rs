@@ -12,8 +12,8 @@ use crate::axis::Scale;
 use crate::clip::{clip_line, inside};
 use crate::{Colour, Dash, FONT, Figure, Layer, Marker, Panel, PlotError, Style, legend};
 
-/// plotters draws at whole units: figures are drawn this much larger and shown smaller, so that
-/// curves are smooth.
+/// plotters draws at integer coordinates: figures are drawn this much larger and scaled down, so
+/// that curves are smooth.
 pub(crate) const FINE: f64 = 4.0;
 /// Sizes of text in pixels, before plotters' own factor between a font's size and its height.
 pub(crate) const TEXT: f64 = 16.0;
@@ -22,7 +22,7 @@ const TITLE: f64 = 17.0;
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>;
 
-/// A length in pixels, in the units that are drawn in.
+/// A length in pixels, in drawing units.
 pub(crate) fn fine(pixels: f64) -> i32 {
     (pixels * FINE).round() as i32
 }
@@ -34,7 +34,7 @@ impl Figure {
     }
 
     /// The legend alone, if there is one: with [`panel_svgs`](Figure::panel_svgs), for a page that
-    /// sets panels side by side or below each other as it has room.
+    /// arranges panels by itself.
     pub fn legend_svg(&self) -> Result<Option<String>, PlotError> {
         if self.keys.is_empty() {
             return Ok(None);
@@ -56,7 +56,7 @@ impl Figure {
     ) -> Result<String, PlotError> {
         static FONT_ONCE: Once = Once::new();
         FONT_ONCE.call_once(|| {
-            // The font is part of this crate and is known to be sound.
+            // The font is part of this crate and valid.
             let _ = register_font("sans-serif", FontStyle::Normal, FONT);
         });
         let width = self.panel_size.0 * columns as u32;
@@ -82,7 +82,7 @@ impl Figure {
     }
 }
 
-/// The SVG with the size at which it is to be shown, and its title for screen readers.
+/// The SVG with its display size, and its title for screen readers.
 fn shown_at(svg: String, drawn: (u32, u32), shown: (u32, u32), title: &str) -> String {
     let from = format!("width=\"{}\" height=\"{}\"", drawn.0, drawn.1);
     let to = format!("width=\"{}\" height=\"{}\" role=\"img\"", shown.0, shown.1);
@@ -107,7 +107,7 @@ impl Panel {
         let (x_extent, y_extent) = self.extent();
         let x = self.x.scale(x_extent, if width < 400 { 4 } else { 6 });
         let y = self.y.scale(y_extent, 6);
-        // Wide numbers must not run into the name of the axis.
+        // Wide numbers must not overlap the name of the axis.
         let side = (24.0 + 7.0 * y.longest_label() as f64).max(66.0);
         let mut builder = ChartBuilder::on(area);
         builder

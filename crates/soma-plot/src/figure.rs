@@ -1,4 +1,4 @@
-//! What a figure shows.
+//! The contents of a figure.
 
 use crate::{Axis, Colour, Style};
 
@@ -19,7 +19,7 @@ pub enum Layer {
     Upright(f64, Style),
 }
 
-/// Two axes and what is drawn between them, the first layer lowest.
+/// Two axes and the layers between them, the first layer lowest.
 #[derive(Debug, Clone)]
 pub struct Panel {
     pub(crate) title: String,
@@ -136,7 +136,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure whose panels stand in one row. The title is read out by screen readers.
+    /// A figure with its panels in one row. The title is for screen readers.
     pub fn new(title: impl Into<String>, panels: Vec<Panel>) -> Self {
         let columns = panels.len().max(1);
         Figure { title: title.into(), panels, columns, panel_size: (440, 330), keys: Vec::new() }
@@ -160,7 +160,7 @@ impl Figure {
         self
     }
 
-    /// What a screen reader says.
+    /// The title for screen readers.
     pub fn title(&self) -> &str {
         &self.title
     }

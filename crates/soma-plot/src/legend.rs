@@ -10,8 +10,8 @@ const SAMPLE: f64 = 30.0;
 const GAP: f64 = 22.0;
 const MARGIN: f64 = 12.0;
 
-/// Where each entry starts, in pixels. Letters are taken to be as wide as the wider ones are on
-/// average, since the reader's font is not known.
+/// The position of each entry, in pixels. Letter widths are estimated generously, since the
+/// reader's font is not known.
 fn places(keys: &[(String, Style)], width: f64) -> Vec<(f64, f64)> {
     let (mut x, mut y) = (MARGIN, 6.0);
     let mut places = Vec::with_capacity(keys.len());

@@ -1,9 +1,9 @@
-//! Figures: what is to be seen goes in, an SVG or a PNG comes out.
+//! Figures as SVG or PNG.
 //!
-//! A [`Figure`] is a row or grid of [`Panel`]s with one legend above them, so that the legend
-//! never covers data. A panel is two [`Axis`]es and some layers. Text is set in a font that is
-//! part of this crate (Open Sans, Apache-2.0), so that the PNG looks the same on every machine;
-//! in an SVG the text stays text, in the reader's own sans-serif.
+//! A [`Figure`] is a row or grid of [`Panel`]s with one legend above them, so that the legend never
+//! covers data. A panel is two [`Axis`]es and some layers. Text is set in a font that is part of
+//! this crate (Open Sans, Apache-2.0), so that the PNG is the same on every machine; in an SVG the
+//! text stays text, in the reader's own sans-serif.
 //!
 //! ```
 //! use soma_plot::{Axis, Figure, Panel, Style};

@@ -20,7 +20,7 @@ pub fn png(svg: &str, zoom: f32) -> Result<Vec<u8>, PlotError> {
     pixels.encode_png().map_err(PlotError::from_any)
 }
 
-/// Our own font under the name that figures ask for.
+/// Our own font under the name that figures use.
 fn fonts() -> Arc<Database> {
     static FONTS: OnceLock<Arc<Database>> = OnceLock::new();
     FONTS

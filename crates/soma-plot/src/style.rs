@@ -3,7 +3,7 @@
 /// A colour as red, green and blue.
 pub type Colour = (u8, u8, u8);
 
-/// How a line is drawn, so that lines differ in print and without colour as well.
+/// The dash of a line, so that lines differ in print and without colour too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dash {
     /// Without gaps.
@@ -16,7 +16,7 @@ pub enum Dash {
     Absent,
 }
 
-/// What stands at a point.
+/// The marker at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marker {
     /// Nothing: a line only.
@@ -40,7 +40,7 @@ pub struct Style {
     pub marker: Marker,
     /// The width of the line in pixels.
     pub width: f64,
-    /// 1 covers what is below, 0 cannot be seen.
+    /// The opacity, from 0 to 1.
     pub opacity: f64,
 }
 
@@ -96,7 +96,7 @@ impl Style {
         self
     }
 
-    /// See-through.
+    /// Sets the opacity.
     pub const fn opacity(mut self, opacity: f64) -> Self {
         self.opacity = opacity;
         self

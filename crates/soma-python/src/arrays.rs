@@ -1,4 +1,4 @@
-//! What a user's function returned, as numbers of the right shape.
+//! Conversion of values returned by a user's function to numbers of the right shape.
 
 use numpy::{
     PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
@@ -10,8 +10,8 @@ use soma::Invalid;
 
 use crate::errors::invalid;
 
-/// Copies `value`, an array or anything that NumPy makes one of, into `out`, which is to be filled
-/// with `out.len() / columns` rows. Rows of one number may come as a plain vector.
+/// Copies `value`, an array or anything that NumPy can convert to one, into `out`, as `out.len() /
+/// columns` rows. Rows of one number may be a plain vector.
 ///
 /// `source` names the function that returned it, for errors.
 pub fn fill(source: &str, value: &Bound<PyAny>, columns: usize, out: &mut [f64]) -> PyResult<()> {
@@ -89,7 +89,7 @@ fn check_finite(source: &str, out: &[f64]) -> PyResult<()> {
     }
 }
 
-/// A contiguous array of floats of `value`, which is `value` itself where it is one.
+/// `value` as a contiguous array of floats, without a copy if it is one.
 fn as_array<'py>(source: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     static CONVERT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = value.py();
@@ -102,7 +102,7 @@ fn as_array<'py>(source: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
         .import(py, "numpy", "asarray")?
         .call1((value, numpy::dtype::<f64>(py), "C"))
         .map_err(|error| {
-            // Ctrl-C, or the end of the program, is nobody's mistake.
+            // Ctrl-C and the end of the program are not errors of the user.
             if !error.is_instance_of::<PyException>(py) {
                 return error;
             }

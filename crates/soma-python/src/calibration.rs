@@ -8,20 +8,20 @@ use crate::control::Control;
 use crate::errors::{failed, invalid};
 use crate::problem::{Problem, Settings};
 
-/// How a calibration is made.
+/// Settings of a calibration.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Calibrator {
     plan: Plan,
 }
 
-/// Of one quantity: its name, its ranks, and the p-values of tests of their uniformity, by
+/// One quantity: its name, its ranks, and the p-values of tests of their uniformity, by
 /// chi-squared, location and spread.
 type Ranks = (String, Vec<u64>, (f64, f64, f64));
 
 #[pymethods]
 impl Calibrator {
-    /// As `settings` say, with so many releases simulated.
+    /// A calibration with these settings and this number of simulated releases.
     #[new]
     fn new(problem: &Problem, settings: &Settings, replications: u64) -> PyResult<Calibrator> {
         let settings = &settings.0;
@@ -38,7 +38,7 @@ impl Calibrator {
         Ok(Calibrator { plan })
     }
 
-    /// Replication number `replication`, without the GIL: the rank of each quantity; nothing, if it
+    /// Replication number `replication`, without the GIL: the rank of each quantity; `None` if it
     /// was stopped.
     fn replicate(
         &self,
@@ -58,7 +58,7 @@ impl Calibrator {
         }
     }
 
-    /// What the ranks of replications say, and the p-value of all of it.
+    /// The results from the ranks of replications, and the overall p-value.
     fn collect(&self, problem: &Problem, ranks: Vec<Vec<u64>>) -> (f64, Vec<Ranks>) {
         let found = calibration::Calibration::of(&problem.0, &self.plan, &ranks);
         let p_value = found.p_value();

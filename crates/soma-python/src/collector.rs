@@ -1,4 +1,4 @@
-//! Keeps the draws of a chain, in memory or in a folder, and lets Python's signals through.
+//! Collects the draws of a chain, in memory or in a folder, and handles Python's signals.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,29 +12,29 @@ use soma_store::Store;
 use crate::control::Control;
 use crate::draws::crossing;
 
-/// How often a chain looks for signals: seldom enough to cost nothing.
+/// The polling interval for signals: long enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub struct Collector<'a> {
     control: &'a Control,
     store: Option<&'a Store>,
-    /// Of how many draws one has its imputed records kept; none, without it.
+    /// The thinning interval of stored records; `None` if they are not stored.
     records_thin: Option<u64>,
     inner: Mutex<Inner>,
 }
 
-/// What a chain gave.
+/// The results of a chain.
 #[derive(Default)]
 pub struct Collected {
-    /// The draws, but for those that went into a folder.
+    /// The draws, except those stored in a folder.
     pub draws: Vec<Draw>,
-    /// The imputed records that were to be kept, one draw after the other.
+    /// The stored imputed records, concatenated over draws.
     pub records: Vec<f64>,
-    /// Which kernel the chain took, where it was to find one.
+    /// The kernel that the chain chose, if the kernel is `auto`.
     pub chosen: Option<Chosen>,
-    /// How it crosses between pieces, see [`crossing`].
+    /// How it crosses between separate modes, see [`crossing`].
     pub crossing: Option<f64>,
-    /// What its sweeps and theta updates did after warm-up.
+    /// The reports of its sweeps and theta updates after warm-up.
     pub moves: Vec<MoveReport>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Collector<'a> {
         Collector { control, store, records_thin, inner: Mutex::new(inner) }
     }
 
-    /// What the chain gave.
+    /// The results of the chain.
     pub fn into_collected(self) -> Collected {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).collected
     }
@@ -63,7 +63,7 @@ impl Observer for Collector<'_> {
         Ok(snapshot)
     }
 
-    /// In a worker process the chain runs in the main thread, which alone sees Ctrl-C there.
+    /// In a worker process the chain runs in the main thread, the only one that receives Ctrl-C.
     fn step(&self, chain: usize, state: &Engine) -> Outcome {
         self.control.count();
         if let Some(store) = self.store {

@@ -1,4 +1,4 @@
-//! What a run is told, and what it tells, while it runs.
+//! Control and progress of a run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ impl Control {
         Control::default()
     }
 
-    /// Ends all chains after the iteration that they are at.
+    /// Stops all chains after the current iteration.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -35,7 +35,7 @@ impl Control {
         self.advance(1);
     }
 
-    /// What was counted so far.
+    /// The count so far.
     #[getter]
     fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
@@ -48,7 +48,7 @@ impl Control {
         self.done.fetch_add(many, Ordering::Relaxed);
     }
 
-    /// What `stop` sets.
+    /// The flag set by `stop`.
     pub fn flag(&self) -> &AtomicBool {
         &self.stopped
     }

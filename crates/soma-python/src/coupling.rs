@@ -1,4 +1,4 @@
-//! Pairs of chains that meet.
+//! Pairs of coupled chains.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -22,14 +22,14 @@ impl Window {
     }
 }
 
-/// What one pair did.
+/// The result of one pair.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Pair(PairRun);
 
 #[pymethods]
 impl Pair {
-    /// Runs pair number `index`, without the GIL; nothing, if it was stopped.
+    /// Runs pair number `index`, without the GIL; `None` if it was stopped.
     #[staticmethod]
     #[pyo3(signature = (problem, settings, lag, max_iterations, window, index, control))]
     #[expect(clippy::too_many_arguments, reason = "each is one word of the call in Python")]
@@ -60,7 +60,7 @@ impl Pair {
             .map_err(failed)
     }
 
-    /// The pair as bytes, on its way from a worker.
+    /// Serialises the pair, to send it from a worker.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Vec<u8>,))> {
         let bytes = postcard::to_stdvec(&slf.get().0).map_err(|error| failed(error.into()))?;
         Ok((slf.get_type().getattr("_of_bytes")?, (bytes,)))
@@ -71,20 +71,20 @@ impl Pair {
         postcard::from_bytes(&bytes).map(Pair).map_err(|error| failed(error.into()))
     }
 
-    /// The iteration at which they met, if they did.
+    /// The meeting time, if the pair met.
     #[getter]
     fn met(&self) -> Option<u64> {
         self.0.met
     }
 
-    /// What the pair cost, in iterations of one chain.
+    /// The cost of the pair, in iterations of one chain.
     #[getter]
     fn cost(&self) -> u64 {
         self.0.cost
     }
 }
 
-/// The meeting times of pairs, and what follows from them.
+/// The meeting times of pairs, and estimates from them.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Meetings(coupling::Meetings);
@@ -114,14 +114,14 @@ impl Meetings {
         self.0.bounds(points).into_iter().map(|bound| (bound.t, bound.bound, bound.se)).collect()
     }
 
-    /// The first iteration from which the bound, with `errors` standard errors added, is under
-    /// `level`; nothing, if pairs have not met.
+    /// The first iteration from which the bound plus `errors` standard errors is below `level`;
+    /// `None` if some pairs have not met.
     fn first_under(&self, level: f64, errors: f64) -> Option<u64> {
         self.0.first_under(level, errors)
     }
 
-    /// The factor by which the share of pairs that have not met falls in one iteration: the
-    /// estimate and the ends of a 95% interval; nothing, where pairs are too few.
+    /// The factor by which P(tau > t) falls in one iteration: the estimate and the ends of a 95%
+    /// interval; `None` if there are too few pairs.
     fn rate(&self, seed: u64) -> Option<(f64, f64, f64)> {
         self.0.rate(seed).map(|rate| (rate.estimate, rate.low, rate.high))
     }

@@ -1,4 +1,4 @@
-//! A model written in Python, with arrays.
+//! A model written in Python, on arrays.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,14 +14,14 @@ use soma::{Invalid, Outcome};
 
 use crate::arrays;
 
-/// How many records are asked for at a time: enough that a sweep is a handful of calls for any n,
-/// and no more, so that the memory of a batch stays small beside that of the records.
+/// Records per call: enough that a sweep takes a few calls for any n, and few enough that the
+/// memory of a batch is small compared with that of the records.
 pub const BATCH: usize = 1 << 20;
 
 /// A subclass of `soma.Model`, as a model of the library.
 ///
-/// Each of its methods that needs randomness is given a NumPy generator, seeded from the chain's
-/// own stream: so the draws follow from the seed, and a chain that was stored can go on.
+/// Each method that needs randomness gets a NumPy generator, seeded from the chain's own stream, so
+/// the draws are determined by the seed, and a stored chain can be resumed.
 #[derive(Debug)]
 pub struct CustomModel {
     object: Py<PyAny>,
@@ -29,19 +29,19 @@ pub struct CustomModel {
     parameters: Vec<String>,
     record_dim: usize,
     methods: Vec<String>,
-    /// How often records were carried to another theta, and how often they could be used.
+    /// How often records were moved to another theta, and how often the result was usable.
     carried: AtomicU64,
     usable: AtomicU64,
 }
 
-/// How many records are carried to see whether they can be.
+/// The number of records used to test `transport`.
 const TRIED: usize = 8;
 
-/// How far records may move that are carried to where they are, relative to their size.
+/// The tolerance for records transported to their own theta, relative to their size.
 const ROUNDING: f64 = 1e-3;
 
 impl CustomModel {
-    /// `methods` names the optional methods that the class has.
+    /// `methods` lists the optional methods that the class has.
     pub fn new(
         object: Py<PyAny>,
         class: String,
@@ -53,9 +53,9 @@ impl CustomModel {
         CustomModel { object, class, parameters, record_dim, methods, carried, usable }
     }
 
-    /// Whether `transport` and `log_prior`, where the model has them, can be right: at a start of
-    /// the model's own the prior density is not 0, and records that are carried to where they are
-    /// stay as they are.
+    /// Tests `transport` and `log_prior`, if the model has them: at an initial theta of the model
+    /// the prior density must not be 0, and records transported to their own theta must be
+    /// unchanged.
     pub fn check(&self) -> Outcome {
         if self.carry().is_none() {
             return Ok(());
@@ -78,7 +78,7 @@ impl CustomModel {
         self.carry_records(&theta, &theta, &records, &mut same)?;
         let size = records.iter().map(|x| x.abs()).sum::<f64>() / records.len() as f64;
         let moved = |(x, y): (&f64, &f64)| (x - y).abs() > ROUNDING * (x.abs() + size);
-        // NaN is neither near nor far.
+        // NaN compares neither near nor far.
         let wrong = records.iter().zip(&same).position(|pair| moved(pair) || !pair.1.is_finite());
         match wrong {
             None => Ok(()),
@@ -91,7 +91,7 @@ impl CustomModel {
         }
     }
 
-    /// Whether records were carried to other parameters, and never one could be used.
+    /// Whether records were transported to other parameters, and the result was never usable.
     pub fn carries_in_vain(&self) -> bool {
         self.carried.load(Ordering::Relaxed) > 0 && self.usable.load(Ordering::Relaxed) == 0
     }
@@ -164,8 +164,8 @@ impl Model for CustomModel {
         self.parameters.clone()
     }
 
-    /// Without a prior to draw from, a start: what moves of theta learn their first scale from.
-    /// What needs the prior itself asks the class first.
+    /// Without a prior sampler, draws an initial theta, from which theta updates get their first
+    /// scale. Code that needs the prior itself checks for the method first.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         let method = if self.has("sample_prior") { "sample_prior" } else { "initial" };
         Python::attach(|py| self.theta(method, (generator(py, rng)?,), theta, py))?;
@@ -213,7 +213,7 @@ impl Model for CustomModel {
         BATCH
     }
 
-    /// A call into Python takes some twenty microseconds, however many records it is for.
+    /// A call into Python takes about twenty microseconds, for any number of records.
     fn price(&self, n: usize) -> Price {
         Price::by_call(2000.0, 2.0, n)
     }

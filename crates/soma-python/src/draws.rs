@@ -1,4 +1,4 @@
-//! Draws as Arrow has them, and what is said of them.
+//! Draws as Arrow data, and the verdict on them.
 
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
@@ -14,10 +14,10 @@ use pyo3::types::{PyCapsule, PyDict};
 use soma::chain::MoveReport;
 use soma::diagnostics::{Advice, Column, Crossing, RunFigures, Summary, Verdict, rhat};
 
-/// Whether draws can be trusted, the verdict in words, the reasons one by one, and the settings to
-/// try otherwise. Arrays of shape (chain, draw), one for each name, the acceptance rates and the log
-/// densities; how each chain crosses between pieces of the posterior, see [`crossing`]; and the
-/// iterations of warm-up, where they are known: without them there is no advice.
+/// Whether draws can be trusted, the verdict in words, the reasons, and the settings to try
+/// otherwise. The arguments are arrays of shape (chain, draw), one for each name, the acceptance
+/// rates and the log densities; how each chain crosses between separate modes, see [`crossing`];
+/// and the iterations of warm-up, if known: without them there is no advice.
 #[pyfunction]
 #[pyo3(signature = (names, columns, acceptance, log_density, crossings, warmup=None))]
 pub fn judge(
@@ -49,9 +49,9 @@ pub fn judge(
     (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
 }
 
-/// How a chain that made these moves crosses between pieces of its posterior: the share of swaps
-/// that its ladder accepts at the weakest step, NaN if it has none and should have one, and nothing
-/// if it needs none.
+/// How a chain with these moves crosses between separate modes of its posterior: the acceptance
+/// rate of swaps at the weakest link of its ladder, NaN if it needs a ladder and has none, and
+/// `None` if it needs none.
 pub fn crossing(moves: &[MoveReport]) -> Option<f64> {
     match soma::chain::crossing(moves) {
         Crossing::NotNeeded => None,
@@ -88,8 +88,8 @@ pub fn summarise<'py>(
     Ok(row)
 }
 
-/// An Arrow stream of draws, one batch for each chain: `columns` has the shape (parameter, chain,
-/// draw), the other arrays (chain, draw). Arrow reads the memory of the arrays itself.
+/// An Arrow stream of draws, one batch per chain: `columns` has the shape (parameter, chain, draw),
+/// the other arrays (chain, draw). Arrow reads the memory of the arrays without a copy.
 #[pyfunction]
 pub fn arrow_stream<'py>(
     py: Python<'py>,
@@ -127,12 +127,12 @@ pub fn arrow_stream<'py>(
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// The memory `slice` of a NumPy array, which is kept for as long as Arrow reads it.
+/// The memory `slice` of a NumPy array, which is kept alive while Arrow reads it.
 fn shared(array: &Bound<PyAny>, slice: &[f64]) -> ScalarBuffer<f64> {
     let owner: Arc<AssertUnwindSafe<Py<PyAny>>> =
         Arc::new(AssertUnwindSafe(array.clone().unbind()));
     let start = NonNull::from(slice).cast::<u8>();
-    // SAFETY: the memory is that of the array, which `owner` keeps, and whose numbers do not
+    // SAFETY: the memory is that of the array, which `owner` keeps alive, and which does not
     // change: the package makes its arrays of draws read-only.
     let buffer = unsafe { Buffer::from_custom_allocation(start, size_of_val(slice), owner) };
     ScalarBuffer::from(buffer)

@@ -5,12 +5,12 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use soma::spec::SpecError;
 use soma::{Failure, Invalid};
 
-/// What cannot be used is a `ValueError`, with the text that the command line shows.
+/// Invalid input is a `ValueError`, with the text of the command line.
 pub fn invalid(error: Invalid) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// An exception in a user's method comes out as it went in, with its own traceback.
+/// An exception in a user's method is raised unchanged, with its own traceback.
 pub fn failed(failure: Failure) -> PyErr {
     let failure = match failure.downcast::<PyErr>() {
         Ok(error) => return *error,
@@ -22,7 +22,7 @@ pub fn failed(failure: Failure) -> PyErr {
     }
 }
 
-/// An error in a spec that a program wrote: its place in the text would tell a user nothing.
+/// An error in a generated spec: its position in the text would not help a user.
 pub fn unreadable(error: SpecError) -> PyErr {
     invalid(error.invalid)
 }

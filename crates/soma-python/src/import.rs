@@ -1,12 +1,12 @@
-//! What other tools print.
+//! Import of the output of other tools.
 
 use clap::ValueEnum;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use soma_cli::import::{Options, Tool, release};
 
-/// The table `[release]` of what a tool printed: tables as CSV, each with its name, and what they do
-/// not say.
+/// The table `[release]` from the output of a tool: tables as CSV, each with its name, and
+/// information that is not in them.
 #[pyfunction]
 #[pyo3(signature = (tool, tables, *, n=None, clamp=None, candidates=None, labels=None, columns=None,
                     noise=None, scale=None, threshold=None, geocode=None))]

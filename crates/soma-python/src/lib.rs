@@ -1,7 +1,7 @@
 //! SOMA for Python: the compiled half of the package `soma`.
 //!
-//! What a user sees is written in Python, beside this crate in `python/soma`. Here is what has to
-//! be fast, and what must not be said twice: the rules of what is allowed, with their errors.
+//! The user interface is written in Python, beside this crate in `python/soma`. Here is what has to
+//! be fast, and what must not be duplicated: validation and its errors.
 
 mod arrays;
 mod arrow_in;

@@ -1,4 +1,4 @@
-//! A release with a model, and how to run it.
+//! A release with a model, and running it.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
@@ -19,12 +19,12 @@ use crate::errors::{failed, invalid, unreadable};
 use crate::release::{self, Release};
 use crate::store::Store;
 
-/// A release with a model that fits it.
+/// A release with a compatible model.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Problem(pub chain::Problem, Option<Arc<CustomModel>>);
 
-/// How a run is made.
+/// Settings of a run.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Settings(pub chain::Settings);
@@ -67,9 +67,9 @@ impl Settings {
     }
 }
 
-/// The draws of a chain, one row for each; the acceptance rate since the draw before; the log
-/// density of the release; the kernel that the chain took, where it was to find one; what its moves
-/// did; and the imputed records that were kept, one after the other.
+/// The draws of a chain, one row each; the acceptance rate since the previous draw; the log density
+/// of the release; the kernel that the chain chose, if it is `auto`; the reports of its moves; and
+/// the stored imputed records, concatenated.
 type Draws<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -80,11 +80,11 @@ type Draws<'py> = (
     Bound<'py, PyArray1<f64>>,
 );
 
-/// What a move did after warm-up: its name, how often it is made in one of how many iterations,
-/// proposals, acceptances, work and share of all work.
+/// The report of a move after warm-up: its name, repeats per iteration, in one of how many
+/// iterations, proposals, acceptances, work and share of all work.
 pub type Made = (String, u64, u64, u64, u64, u64, f64);
 
-/// The same from the engine's own.
+/// Converts the reports of the library.
 pub fn made(moves: Vec<chain::MoveReport>) -> Vec<Made> {
     let made = |one: chain::MoveReport| {
         let chain::Tally { proposed, accepted, work } = one.tally;
@@ -93,11 +93,11 @@ pub fn made(moves: Vec<chain::MoveReport>) -> Vec<Made> {
     moves.into_iter().map(made).collect()
 }
 
-/// The kernel that a chain took; and for each that it tried, the name, effective draws per sweep
-/// and per iteration, work of an iteration, and merit.
+/// The kernel that a chain chose; and for each candidate the name, effective draws per sweep and
+/// per iteration, work of an iteration, and merit.
 pub type Chosen = (String, Vec<(String, f64, f64, f64, f64)>);
 
-/// The same from the engine's own.
+/// Converts the choice of the library.
 pub fn chosen(chosen: chain::Chosen) -> Chosen {
     let tried = chosen.tried.into_iter();
     let tried =
@@ -129,25 +129,25 @@ impl Problem {
         Ok(Problem(problem, Some(model)))
     }
 
-    /// The same with quantities derived from the outputs: names and expressions.
+    /// Adds quantities derived from the outputs: names and expressions.
     fn with_derived(&self, expressions: Vec<(String, String)>) -> PyResult<Problem> {
         let problem = self.0.clone().with_derived_quantities(&expressions);
         let problem = problem.map_err(|error| invalid(error.under("derived")))?;
         Ok(Problem(problem, self.1.clone()))
     }
 
-    /// The same with records to be imputed whatever the kernel, since they are to be stored.
+    /// Requires imputed records for every kernel, since they are to be stored.
     fn with_records(&self) -> Problem {
         Problem(self.0.clone().with_records(), self.1.clone())
     }
 
-    /// Whether a model's `transport` was asked, and never returned records that can be used.
+    /// Whether a model's `transport` was called, and never returned usable records.
     #[getter]
     fn transports_in_vain(&self) -> bool {
         self.1.as_ref().is_some_and(|model| model.carries_in_vain())
     }
 
-    /// The names of what a draw holds.
+    /// The names of the outputs.
     #[getter]
     fn outputs(&self) -> Vec<String> {
         self.0.outputs()
@@ -159,7 +159,7 @@ impl Problem {
         self.0.model().record_dim()
     }
 
-    /// The number of records; of slots for them, where it is not public.
+    /// The number of records; of slots if it is unknown.
     #[getter]
     fn n(&self) -> usize {
         self.0.release().n()
@@ -198,7 +198,7 @@ impl Problem {
         Ok(PyArray2::from_owned_array(py, values.expect("a value for each released value")))
     }
 
-    /// Reads the table `[sampler]` of a spec, with defaults for what it leaves out.
+    /// Reads the table `[sampler]` of a spec, with defaults for missing keys.
     fn settings(&self, text: &str) -> PyResult<Settings> {
         let sampler = Sampler::parse(text).map_err(unreadable)?;
         let settings = sampler.settings(self.0.release().n()).map_err(invalid)?;
@@ -206,7 +206,7 @@ impl Problem {
         Ok(Settings(settings))
     }
 
-    /// A `MemoryError` if a run on so many threads cannot fit, or the records of one of
+    /// A `MemoryError` if a run on this many threads cannot fit, or the records of one in
     /// `records_thin` draws cannot be kept.
     #[pyo3(signature = (settings, threads, stored, records_thin=None))]
     fn check_memory(
@@ -233,8 +233,8 @@ impl Problem {
         Ok(())
     }
 
-    /// Runs chain number `chain` alone, without the GIL. With a store its draws go there; without
-    /// one, the records of one of `records_thin` draws are kept.
+    /// Runs chain number `chain` alone, without the GIL. With a store its draws go there; otherwise
+    /// the records of one in `records_thin` draws are kept.
     #[pyo3(signature = (settings, chain, control, store=None, records_thin=None))]
     fn run_chain<'py>(
         &self,

@@ -1,10 +1,10 @@
-//! The program `soma`, which the package installs beside the Python front.
+//! The program `soma`, which the package installs beside the Python interface.
 
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Runs the program on these arguments, of which the first is its name. Gives its exit code.
+/// Runs the program with these arguments, of which the first is its name. Returns its exit code.
 #[pyfunction]
 pub fn run_program(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| soma_cli::run(args))

@@ -9,7 +9,7 @@ use soma::release::{self, Aggregate, Part, PartLaw};
 use crate::custom_query::CustomQuery;
 use crate::errors::{invalid, unreadable};
 
-/// What was published.
+/// A release.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Release(pub release::Release);
@@ -22,7 +22,7 @@ impl Release {
         release::Release::parse(text).map(Release).map_err(unreadable)
     }
 
-    /// Reads the table `[release]` of a spec, all but the query, which is a function.
+    /// Reads the table `[release]` of a spec without the query, which is a function.
     #[staticmethod]
     fn custom(
         text: &str,
@@ -49,14 +49,13 @@ impl Release {
         labels(&self.0)
     }
 
-    /// The released values, those of all parts one after the other; the threshold, where one was
-    /// suppressed.
+    /// The released values, concatenated over parts; the threshold for a suppressed one.
     #[getter]
     fn values(&self) -> Vec<f64> {
         values(&self.0)
     }
 
-    /// The scale of the noise of each released value; NaN where it has none of its own.
+    /// The noise scale of each released value; NaN if it has no noise of its own.
     #[getter]
     fn scales(&self) -> Vec<f64> {
         let scales = |part: &Part| match part.law() {
@@ -66,8 +65,7 @@ impl Release {
         self.0.published_parts().iter().flat_map(scales).collect()
     }
 
-    /// The normalised log density of `values`, published of records whose statistics have these
-    /// sums.
+    /// The normalised log density of `values`, given the sums of the statistics.
     fn log_density(&self, values: Vec<f64>, sums: Vec<f64>) -> PyResult<f64> {
         let parts = self.0.published_parts();
         let published = parts.iter().map(|part| part.values().len()).sum();
@@ -124,7 +122,7 @@ pub fn labels(release: &release::Release) -> Vec<String> {
     parts.iter().flat_map(labels).collect()
 }
 
-/// The released values, those of all parts one after the other.
+/// The released values, concatenated over parts.
 pub fn values(release: &release::Release) -> Vec<f64> {
     release.published_parts().iter().flat_map(|part| part.values().to_vec()).collect()
 }

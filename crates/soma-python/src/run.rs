@@ -29,7 +29,7 @@ impl Run {
         &self.0.manifest().spec
     }
 
-    /// Whether the spec has the query: functions of the user's own it cannot have.
+    /// Whether the spec has the query: it cannot have a user's function.
     #[getter]
     fn has_query(&self) -> bool {
         let table = self.spec().parse::<toml::Table>().unwrap_or_default();
@@ -38,13 +38,13 @@ impl Run {
         table.get("release").is_some_and(holds)
     }
 
-    /// How the run was made.
+    /// The settings of the run.
     #[getter]
     fn settings(&self) -> Settings {
         Settings(self.0.manifest().settings.clone())
     }
 
-    /// The kernel that each chain took, where it was to find one and has.
+    /// The kernel that each chain chose, if the kernel is `auto`.
     #[getter]
     fn chosen(&self) -> Vec<Option<Chosen>> {
         let manifest = self.0.manifest();
@@ -52,13 +52,13 @@ impl Run {
         (0..manifest.draws.len()).map(of).collect()
     }
 
-    /// How each chain crosses between pieces of the posterior, see [`crossing`].
+    /// How each chain crosses between separate modes, see [`crossing`].
     #[getter]
     fn crossings(&self) -> Vec<Option<f64>> {
         self.0.manifest().theta_moves.iter().map(|moves| crossing(moves)).collect()
     }
 
-    /// What the moves of each chain did after warm-up.
+    /// The reports of the moves of each chain after warm-up.
     #[getter]
     fn moves(&self) -> Vec<Vec<Made>> {
         self.0.manifest().theta_moves.iter().cloned().map(made).collect()
@@ -70,7 +70,7 @@ impl Run {
         self.0.manifest().first_chain
     }
 
-    /// Of how many draws one has its imputed records stored; None, where none are.
+    /// The thinning interval of stored records; `None` if they are not stored.
     #[getter]
     fn records_thin(&self) -> Option<u64> {
         self.0.manifest().records_thin
@@ -105,7 +105,7 @@ impl Run {
         self.0.manifest().parameters.clone()
     }
 
-    /// How long the run took.
+    /// The duration of the run.
     #[getter]
     fn seconds(&self) -> f64 {
         self.0.manifest().seconds_warmup + self.0.manifest().seconds_sampling

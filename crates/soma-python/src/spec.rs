@@ -8,14 +8,13 @@ use soma::release::Release;
 use soma::spec::Spec;
 use toml::{Table, Value};
 
-/// The tables of a spec, once it has been read and found good: of a whole one, or of one that
-/// holds a release alone.
+/// The tables of a valid spec: a whole one, or a release alone.
 #[pyfunction]
 pub fn read_spec<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
     let table: Option<Table> = text.parse().ok();
     let alone = table.as_ref().is_some_and(|table| !table.contains_key("model"));
     let read = match alone {
-        // Statistics as text are known with a model only.
+        // Statistics as text can be checked with a model only.
         true if table.as_ref().is_some_and(has_statistics) => Ok(()),
         true => Release::parse(text).map(|_| ()),
         false => Spec::parse(text).map(|_| ()),

@@ -1,4 +1,4 @@
-//! Runs that are stored while they are made.
+//! Runs that are stored as they run.
 
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
@@ -15,7 +15,7 @@ use crate::problem::{Problem, Settings};
 /// The longest time between two checkpoints of a chain, as on the command line.
 const CHECKPOINT: Duration = Duration::from_secs(10);
 
-/// A folder that chains are written into; nothing, once it is finished.
+/// A folder for the chains of a run; `None` after it is finished.
 #[pyclass(frozen, module = "soma._soma")]
 #[derive(Debug)]
 pub struct Store(pub RwLock<Option<soma_store::Store>>);
@@ -27,8 +27,8 @@ pub fn unstored(error: StoreError) -> PyErr {
 
 #[pymethods]
 impl Store {
-    /// A new run of the spec `spec`, which is that of `problem`. One of `records_thin` draws has its
-    /// imputed records stored.
+    /// A new run of the spec `spec` of `problem`. One in `records_thin` draws has its imputed
+    /// records stored.
     #[staticmethod]
     #[pyo3(signature = (folder, problem, settings, spec, records_thin=None))]
     fn create(
@@ -43,7 +43,7 @@ impl Store {
         store.map(Store::of).map_err(unstored)
     }
 
-    /// The run in `folder`, to be taken up; `sampler` is a table `[sampler]` of a spec.
+    /// Resumes the run in `folder`; `sampler` is a table `[sampler]` of a spec.
     #[staticmethod]
     fn resume(folder: PathBuf, problem: &Problem, spec: &str, sampler: &str) -> PyResult<Store> {
         let given = Sampler::parse(sampler).map_err(unreadable)?;
@@ -51,7 +51,7 @@ impl Store {
         store.map(Store::of).map_err(unstored)
     }
 
-    /// How the run is made: for one that is taken up, as it was begun.
+    /// The settings of the run; for a resumed run, those that it began with.
     #[getter]
     fn settings(&self) -> Option<Settings> {
         let store = self.0.read().unwrap_or_else(PoisonError::into_inner);

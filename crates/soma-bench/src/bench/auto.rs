@@ -1,4 +1,4 @@
-//! Whether `kernel = "auto"` takes the right kernel: effective draws on the shipped specs.
+//! The quality of `kernel = "auto"`: effective draws on the shipped specs.
 
 use std::time::Instant;
 
@@ -25,19 +25,19 @@ const KERNELS: [KernelChoice; 4] = [
     KernelChoice::Auto,
 ];
 
-/// Runs shorter than this, in seconds, are timed by the clock on the wall.
+/// Runs shorter than this, in seconds, are timed by wall time.
 const SHORT: f64 = 0.04;
 
-/// One line of the answer.
+/// One line of the output.
 #[derive(Serialize)]
 struct Line {
     spec: &'static str,
     kernel: &'static str,
-    /// What the chains took, where they had a choice.
+    /// The kernels that the chains chose, if they had a choice.
     taken: Vec<String>,
-    /// The smallest of all parameters.
+    /// The smallest over all parameters.
     ess_per_draw: f64,
-    /// For each million units of work of the iterations.
+    /// Per million units of work of the iterations.
     ess_per_work: f64,
     ess_per_second: f64,
 }
@@ -111,7 +111,7 @@ fn measure(
         work += (done(&chain) - before) as f64 + ITERATION_WORK * plan.draws as f64;
         taken.extend(chain.chosen().map(|chosen| chosen.kernel.clone()));
     }
-    // The time on a core is told in steps of some milliseconds.
+    // CPU time has a resolution of some milliseconds.
     let seconds = if seconds > SHORT { seconds } else { on_the_wall };
     let smallest = draws.iter().map(|column| ess_bulk(column)).fold(f64::INFINITY, f64::min);
     Ok(Line {

@@ -1,4 +1,4 @@
-//! What a move costs: each kernel against Sys-IMwG, at fixed theta.
+//! The cost of a move: each kernel relative to Sys-IMwG, at fixed theta.
 
 use serde::Serialize;
 use soma::error::Failure;
@@ -31,7 +31,7 @@ pub fn contenders() -> Vec<&'static str> {
 /// Seconds for each problem by default.
 const SECONDS: f64 = 1.5;
 
-/// The problems with the budgets and numbers of records that are taken unless they are said.
+/// The problems with their default budgets and numbers of records.
 const PROBLEMS: [(&str, &[f64], &[usize]); 4] = [
     ("regression", &[1.0, 3.0, 10.0, 30.0], &[10, 100, 1_000, 10_000, 100_000, 1_000_000]),
     ("dirichlet", &[10.0], &[3_528, 100_000]),
@@ -39,15 +39,15 @@ const PROBLEMS: [(&str, &[f64], &[usize]); 4] = [
     ("mean", &[1.0, 30.0], &[1_000, 100_000]),
 ];
 
-/// What is measured.
+/// What to measure.
 pub struct Plan<'a> {
     /// The name of a problem, or all.
     pub problem: &'a str,
-    /// The privacy budgets; the usual ones if there are none.
+    /// The privacy budgets; empty for the defaults.
     pub epsilon: &'a [f64],
-    /// The numbers of records; the usual ones if there are none.
+    /// The numbers of records; empty for the defaults.
     pub n: &'a [usize],
-    /// Names from [`contenders`]; all of them if there are none.
+    /// Names from [`contenders`]; empty for all.
     pub kernels: &'a [String],
     /// Seconds for each problem.
     pub seconds: Option<f64>,
@@ -77,7 +77,7 @@ impl Plan<'_> {
         Ok(cells)
     }
 
-    /// The names of what is timed; `usual` if none was named.
+    /// The names to time; `usual` if none was given.
     pub fn kernels<'a>(&'a self, usual: Vec<&'a str>) -> Vec<&'a str> {
         match self.kernels {
             [] => usual,
@@ -86,7 +86,7 @@ impl Plan<'_> {
     }
 }
 
-/// One line of the answer.
+/// One line of the output.
 #[derive(Serialize)]
 struct Line {
     problem: &'static str,
@@ -97,7 +97,7 @@ struct Line {
     ns_per_move: f64,
     ratio_to_sys_imwg: f64,
     weight_evaluations_per_move: f64,
-    /// None where nothing is proposed.
+    /// `None` if nothing is proposed.
     acceptance_rate: Option<f64>,
 }
 
@@ -140,8 +140,8 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     let Simulated { problem, theta, records } = cell.simulate(plan.seed)?;
     let release = problem.release();
     let potential = release.potential();
-    // One state for all: it is a draw from the law that every kernel leaves invariant, and stays
-    // one whichever of them has moved it.
+    // One state for all: it is a draw from the invariant distribution of every kernel, and stays
+    // one under all of them.
     let mut records = Records::new(release, records)?;
     let mut proposals = ModelProposals::new(problem.model(), &theta, release);
     let asked = plan.kernels(contenders());
@@ -207,12 +207,12 @@ impl Contender {
     }
 }
 
-/// The kernel of this name with its usual options; none for the draw alone.
+/// The kernel of this name with its default options; `None` for the draw alone.
 pub fn choice(name: &str, n: usize) -> Option<KernelChoice> {
     KernelChoice::named(name, KernelOptions::default(), n)
 }
 
-/// As many proposals as a sweep takes, and no move.
+/// As many proposals as in a sweep, without moves.
 fn draw(
     n: usize,
     proposals: &mut ModelProposals,

@@ -1,4 +1,4 @@
-//! What a move of two coupled chains costs against a move of one.
+//! The cost of a move of two coupled chains relative to a move of one.
 
 use serde::Serialize;
 use soma::chain::{Chain, Problem};
@@ -19,20 +19,20 @@ const RECORDS: [usize; 3] = [10, 100, 1_000];
 /// Seconds for each kernel on each problem by default.
 const SECONDS: f64 = 0.4;
 
-/// Sweeps that take a chain from one start of a pair to the next.
+/// Sweeps between the starts of two pairs.
 const BETWEEN: usize = 5;
 
-/// Sweeps that take the second chain away from the first, with which it begins.
+/// Sweeps after which the second chain is independent of the first, from which it begins.
 const APART: usize = 100;
 
-/// One line of the answer.
+/// One line of the output.
 #[derive(Serialize)]
 struct Line {
     problem: &'static str,
     epsilon: f64,
     n: usize,
     kernel: String,
-    /// Whether theta is held fixed, and so the same in both chains.
+    /// Whether theta is fixed, and so the same in both chains.
     fixed: bool,
     ns_per_move: f64,
     ns_per_coupled_move: f64,
@@ -84,15 +84,15 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
     lines.end()
 }
 
-/// One chain, or two of them coupled: iterations of the paper's chain, a sweep and then an update
-/// of theta where it is not fixed.
+/// One chain, or two coupled ones: iterations of the paper's chain, a sweep and then an update of
+/// theta if it is not fixed.
 #[allow(clippy::large_enum_variant)]
 enum Contender<'a> {
     Plain(Chain<'a>),
     Coupled(Pairs<'a>),
 }
 
-/// None where there is no theta to move.
+/// `None` if there is no theta to update.
 fn measure(plan: &Plan, cell: Cell, name: &str, fixed: bool) -> Result<Option<Line>, Failure> {
     let Simulated { problem, theta, records } = cell.simulate(plan.seed)?;
     if theta.is_empty() && !fixed {
@@ -129,14 +129,14 @@ fn measure(plan: &Plan, cell: Cell, name: &str, fixed: bool) -> Result<Option<Li
     }))
 }
 
-/// Pair after pair, each from two chains in stationarity that know nothing of each other.
+/// Pairs, each from two independent stationary chains.
 struct Pairs<'a> {
     problem: &'a Problem,
     kernel: KernelChoice,
     sources: [Chain<'a>; 2],
     seed: u64,
     begun: u64,
-    /// Pairs that have not met, and perhaps some that have, at the end.
+    /// Pairs that have not met, and at the end possibly some that have.
     apart: Vec<CoupledChains<'a>>,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Pairs<'a> {
         Ok(Pairs { problem, kernel, sources, seed, begun: 0, apart: Vec::new() })
     }
 
-    /// Begins as many pairs as are worth a slice of time; few records meet soon.
+    /// Begins enough pairs for a time slice; pairs of few records meet soon.
     fn begin(&mut self) -> Result<(), Failure> {
         self.apart.retain(|pair| pair.met().is_none());
         let wanted = (1000 / self.problem.release().n()).clamp(1, 100);
@@ -166,7 +166,7 @@ impl<'a> Pairs<'a> {
             let rng = rng::stream(self.seed, 1000 + self.begun);
             let sources = self.sources.each_ref();
             let mut pair = CoupledChains::at(self.problem, self.kernel, 1, sources, rng)?;
-            // The first chain makes the iteration that it is ahead.
+            // The first chain makes the iteration of its lag.
             pair.step()?;
             self.begun += 1;
             self.apart.push(pair);
@@ -174,7 +174,7 @@ impl<'a> Pairs<'a> {
         Ok(())
     }
 
-    /// An iteration of both chains of a pair; none if all have met. A move is one of both.
+    /// An iteration of both chains of a pair; zero counts if all have met. A move is one of both.
     fn step(&mut self) -> Result<Counts, Failure> {
         while self.apart.last().is_some_and(|pair| pair.met().is_some()) {
             self.apart.pop();

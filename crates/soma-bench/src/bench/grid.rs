@@ -29,14 +29,14 @@ impl fmt::Display for Cell {
     }
 }
 
-/// A release with what it was simulated from.
+/// A release with the parameters and records that it was simulated from.
 pub struct Simulated {
     /// The problem.
     pub problem: Problem,
     /// The parameters that the records were drawn from.
     pub theta: Vec<f64>,
-    /// The records that the release is made of. Given the release and theta, they are a draw from
-    /// the very law that a kernel leaves invariant.
+    /// The records of the release. Given the release and theta, they are a draw from the invariant
+    /// distribution of every kernel.
     pub records: Vec<f64>,
 }
 
@@ -55,12 +55,12 @@ pub fn cells() -> Vec<Cell> {
     cells
 }
 
-/// The smallest share that the time use survey tells: one minute of a day.
+/// The smallest share in the time use survey: one minute of a day.
 const MINUTE: f64 = 0.0006944;
 
 impl Cell {
-    /// A release simulated under `seed` from the parameters that the paper takes as true, and for
-    /// the Dirichlet from about those that it estimates, with Laplace noise.
+    /// A release simulated under `seed` with Laplace noise, from the true parameters of the paper;
+    /// for the Dirichlet from approximately its estimates.
     pub fn simulate(&self, seed: u64) -> Result<Simulated, Failure> {
         match self.problem {
             "regression" => {
@@ -101,7 +101,7 @@ impl Cell {
         seed: u64,
     ) -> Result<Simulated, Failure> {
         let n = self.n;
-        // A stream of its own, far from those of the chains.
+        // A separate stream, far from those of the chains.
         let mut rng = soma::rng::stream(seed, 1 << 40);
         let mut records = vec![0.0; n * model.record_dim()];
         model.propose(truth, &mut records, &mut rng)?;

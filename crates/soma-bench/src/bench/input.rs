@@ -1,6 +1,6 @@
-//! What the options of `soma bench` may be.
+//! Validation of the options of `soma bench`.
 
-/// The most records: beyond that a slip of the keyboard is likelier than a machine that holds them.
+/// The largest number of records: a guard against typing errors.
 const MOST_RECORDS: usize = 100_000_000;
 
 /// A number of records.

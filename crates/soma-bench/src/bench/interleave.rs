@@ -1,45 +1,46 @@
-//! Times side by side: short slices of each contender in turn, many rounds.
+//! Interleaved timing: short slices of each contender in turn, in many rounds.
 //!
-//! Whatever slows the machine down for longer than a slice then slows all contenders alike, and
-//! their ratios stay fair.
+//! A disturbance of the machine that lasts longer than a slice slows all contenders equally, so
+//! that their ratios are fair.
 
 use std::time::Instant;
 
 use soma::error::Failure;
 use soma::kernel::Counts;
 
-/// About how long a slice is, in seconds: shorter than a time slice of the operating system.
+/// The approximate length of a slice, in seconds: shorter than a time slice of the operating
+/// system.
 const SLICE: f64 = 1e-3;
 
-/// The fewest rounds.
+/// The smallest number of rounds.
 const FEWEST: usize = 5;
 
-/// The sweeps of a contender before it is timed, unless these would take too long; then two.
+/// The sweeps of a contender before it is timed, or two if these would take too long.
 const WARM: usize = 20;
 
-/// What a contender did.
+/// The times and counts of a contender.
 #[derive(Clone, Default)]
 pub struct Timed {
-    /// Nanoseconds a move, in each round.
+    /// Nanoseconds per move, in each round.
     nanoseconds: Vec<f64>,
-    /// What all timed sweeps did.
+    /// The counts of all timed sweeps.
     pub counts: Counts,
 }
 
 impl Timed {
-    /// Nanoseconds a move: the median over the rounds.
+    /// Nanoseconds per move: the median over rounds.
     pub fn nanoseconds(&self) -> f64 {
         median(self.nanoseconds.clone())
     }
 
-    /// How many times as long as `other` it takes: the median over the rounds.
+    /// The ratio of its time to that of `other`: the median over rounds.
     pub fn ratio_to(&self, other: &Timed) -> f64 {
         median(self.nanoseconds.iter().zip(&other.nanoseconds).map(|(a, b)| a / b).collect())
     }
 }
 
-/// Times all `contenders`, each by calling `sweep`, for about so many seconds together. Before each
-/// slice, `prepare` may make a contender ready, which is not timed.
+/// Times all `contenders`, by calls of `sweep`, for about this many seconds in total. Before each
+/// slice, `prepare` may prepare a contender, which is not timed.
 pub fn interleave<C>(
     contenders: &mut [C],
     seconds: f64,

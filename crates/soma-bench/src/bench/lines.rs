@@ -1,12 +1,12 @@
 //! A table that is printed line by line as results come, with a progress line on standard error; or
-//! all of them as JSON in the end.
+//! as JSON at the end.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::exit::{self, Outcome};
 
-/// A column: its name, its width, and whether it holds words, which stand to the left.
+/// A column: its name, its width, and whether it holds text, which is left-aligned.
 pub type Column = (&'static str, usize, bool);
 
 /// The table.
@@ -18,7 +18,7 @@ pub struct Lines<T> {
 }
 
 impl<T: Serialize> Lines<T> {
-    /// Prints the header, unless it is to be `json`.
+    /// Prints the header, unless the output is `json`.
     pub fn begin(columns: &[Column], steps: usize, json: bool) -> Result<Self, exit::Failed> {
         let bar = ProgressBar::new(steps as u64);
         if let Ok(style) = ProgressStyle::with_template("[{pos} of {len}] {msg}  {elapsed}") {
@@ -30,14 +30,14 @@ impl<T: Serialize> Lines<T> {
         Ok(lines)
     }
 
-    /// The next step begins.
+    /// Called when the next step begins.
     pub fn next(&self, what: &str) {
         self.bar.inc(1);
         self.bar.set_message(what.to_string());
         self.bar.tick();
     }
 
-    /// Takes in a result, which is printed as these `cells`.
+    /// Adds a result, which is printed as these `cells`.
     pub fn add(&mut self, line: T, cells: &[String]) -> Outcome {
         self.all.push(line);
         self.row(cells)
@@ -54,7 +54,7 @@ impl<T: Serialize> Lines<T> {
         self.bar.suspend(|| exit::print(text.trim_end()))
     }
 
-    /// All is done.
+    /// Ends the table.
     pub fn end(self) -> Outcome {
         self.bar.finish_and_clear();
         if self.json { exit::print(&exit::json(&self.all)) } else { Ok(()) }

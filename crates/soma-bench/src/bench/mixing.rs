@@ -68,39 +68,39 @@ const CHAINS: [(MovesChoice, KernelChoice); 3] = [
     (MovesChoice::Auto, KernelChoice::Auto),
 ];
 
-/// Iterations before the measurement: as many as `soma fit` makes if nothing is said.
+/// Iterations before the measurement: the default warm-up of `soma fit`.
 const WARMUP: u64 = 1000;
 
-/// Draws between two looks at the clock.
+/// Draws between two readings of the clock.
 const BETWEEN_LOOKS: usize = 25;
 
-/// Seconds that a chain is run for before it is the next one's turn.
+/// Seconds per time slice of a chain.
 const SLICE: f64 = 0.02;
 
-/// One line of the answer: means over the seeds, and their standard errors.
+/// One line of the output: means over the seeds, and their standard errors.
 #[derive(Serialize)]
 struct Line {
     problem: &'static str,
     n: usize,
     epsilon: f64,
     moves: &'static str,
-    /// The kernel, and for the default the one that was taken on each release.
+    /// The kernel; for the default, the one chosen on each release.
     kernel: String,
-    /// Per draw: an iteration has one sweep, or less where the moves of theta renew the records.
+    /// Per draw: an iteration has one sweep, or fewer if the theta updates renew the records.
     ess_per_sweep: f64,
     ess_per_sweep_se: f64,
     ess_per_second: f64,
     ess_per_second_se: f64,
     seeds: u64,
-    /// Effective draws per second over those of the centred chain with the soma kernel: the
-    /// default's only.
+    /// Effective draws per second relative to the centred chain with the soma kernel: for the
+    /// default only.
     times_centred: Option<f64>,
-    /// Sweeps after which the next 400 of four chains have R-hat below 1.01: the default's only.
+    /// Sweeps after which the next 400 of four chains have R-hat below 1.01: for the default only.
     sweeps_to_converge: Option<u64>,
     made: Vec<MoveReport>,
 }
 
-/// Measures and prints, cell by cell as they come.
+/// Measures and prints, cell by cell.
 pub fn run(plan: &Plan, json: bool) -> Outcome {
     let mut lines = Vec::new();
     let cells = plan.cells();
@@ -136,7 +136,7 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// After its warm-up.
+    /// A chain after its warm-up.
     fn new(
         problem: &'a Problem,
         (moves, kernel): (MovesChoice, KernelChoice),
@@ -145,7 +145,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Self, Failure> {
         let mut chain = Chain::new(problem, kernel, seed, 0)?.with_moves(moves, WARMUP)?;
         let started = Clock::now();
-        // The default learns in all of its warm-up; the paper's chain may be stopped in it.
+        // The default adapts in all of its warm-up; that of the paper's chain may be shortened.
         let must_finish = moves == MovesChoice::Auto;
         while chain.iteration() < WARMUP && (must_finish || started.seconds() < most) {
             chain.step()?;
@@ -154,12 +154,12 @@ impl<'a> Runner<'a> {
         Ok(Runner { chain, draws, seconds: 0.0 })
     }
 
-    /// Goes on for a slice of time. Returns whether there is more to do.
+    /// Continues for a time slice. Returns whether there is more to do.
     fn go_on(&mut self, plan: &Plan) -> Result<bool, Failure> {
         let started = Clock::now();
         let left = |draws: &Vec<Vec<f64>>| draws[0].len() < plan.draws;
         while left(&self.draws) && started.seconds() < SLICE {
-            // Looking at the clock takes as long as a sweep of few records.
+            // Reading the clock takes as long as a sweep of few records.
             for _ in 0..BETWEEN_LOOKS {
                 self.chain.step()?;
                 let both = self.draws.iter_mut().zip(self.chain.theta());
@@ -170,14 +170,14 @@ impl<'a> Runner<'a> {
         Ok(left(&self.draws) && self.seconds < plan.seconds())
     }
 
-    /// The smallest effective number of draws over the parameters.
+    /// The smallest effective sample size over the parameters.
     fn smallest(&self) -> f64 {
         self.draws.iter().map(|all| ess_bulk(&[all])).fold(f64::INFINITY, f64::min)
     }
 }
 
-/// All chains on each release of a cell, in turn for a slice of time each, so that whatever slows
-/// the machine down slows all alike.
+/// All chains on each release of a cell, in interleaved time slices, so that disturbances slow all
+/// equally.
 fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     let mut per_sweep = vec![Vec::new(); CHAINS.len()];
     let mut per_second = per_sweep.clone();
@@ -231,9 +231,9 @@ fn measure(plan: &Plan, cell: Cell) -> Result<Vec<Line>, Failure> {
     Ok(made.into_iter().enumerate().map(line).collect())
 }
 
-/// Four chains from their starts: after how many sweeps, in tens, the next 400 have R-hat of their
-/// eight halves below 1.01 for every parameter. R-hat below 1.01 takes some hundreds of effective
-/// draws to show, which is why the window is as long.
+/// Four chains from their starts: the number of sweeps, in tens, after which the next 400 have
+/// R-hat of their eight halves below 1.01 for every parameter. R-hat below 1.01 takes some hundreds
+/// of effective draws to show, hence the length of the window.
 fn sweeps_to_converge(cell: Cell, kernel: KernelChoice, seed: u64) -> Result<Option<u64>, Failure> {
     const WINDOW: usize = 400;
     const MOST: usize = 400;
@@ -263,8 +263,8 @@ fn sweeps_to_converge(cell: Cell, kernel: KernelChoice, seed: u64) -> Result<Opt
     Ok(None)
 }
 
-/// The time that this thread has had on a core, where the system tells it (Linux does), so that
-/// what else the machine does is not counted; and otherwise the time on the wall.
+/// CPU time of this thread, if the system reports it (Linux does), which excludes other work of the
+/// machine; otherwise wall time.
 pub(super) struct Clock {
     wall: std::time::Instant,
     on_core: Option<f64>,

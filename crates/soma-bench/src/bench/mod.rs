@@ -1,4 +1,4 @@
-//! `soma bench`: the figures that the book rests on.
+//! `soma bench`: the measurements that the book cites.
 
 mod auto;
 mod cost;

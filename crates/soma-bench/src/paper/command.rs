@@ -1,4 +1,4 @@
-//! `soma paper`: the tables and figures of the paper, computed again.
+//! `soma paper`: reproduces the tables and figures of the paper.
 
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -99,7 +99,7 @@ fn unknown(name: &str) -> Failed {
     ))
 }
 
-/// How many of the published numbers agree, item by item, and where to look.
+/// The number of published values that agree, item by item, and the path of the page.
 fn summary(folder: &Folder, wanted: &[&Item]) -> String {
     let width = wanted.iter().map(|item| item.name.len()).max().unwrap_or(0);
     let mut text = format!("{:width$}  numbers  published  agree  seconds\n", "item");
@@ -123,7 +123,7 @@ impl From<FolderError> for Failed {
     }
 }
 
-/// The bar of one item; nothing where there is no terminal.
+/// The bar of one item; `None` without a terminal.
 struct Bar(ProgressBar);
 
 impl Bar {

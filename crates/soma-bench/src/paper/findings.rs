@@ -1,24 +1,24 @@
-//! What an item finds: tables, figures, and published numbers with ours beside them.
+//! The findings of an item: tables, figures, and published numbers with ours.
 
 use serde::{Deserialize, Serialize};
 use soma::Outcome;
 use soma_plot::Figure;
 
-/// A published number with ours beside it, or a number of ours where the paper has a picture.
+/// A published number with ours, or a number of ours where the paper has a picture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// What the number is.
+    /// The name of the quantity.
     pub quantity: String,
-    /// What the paper prints.
+    /// The published value.
     pub published: Option<f64>,
-    /// What we find.
+    /// Our value.
     pub ours: f64,
     /// The standard error of ours.
     pub se: Option<f64>,
-    /// Whether ours is within three standard errors of the published number, the paper's own error
-    /// counted in where it is known; absent where nothing was published.
+    /// Whether ours is within three standard errors of the published number, including the paper's
+    /// own error if known; `None` if nothing was published.
     pub agrees: Option<bool>,
-    /// How ours was found, and where the two differ, why.
+    /// How ours was computed, and the reason for a difference.
     pub note: String,
 }
 
@@ -36,8 +36,8 @@ impl Check {
         }
     }
 
-    /// With the published number, exact to half of `unit`, the unit of its last digit, and with a
-    /// standard error of its own where the paper lets one work it out (0 otherwise).
+    /// Adds the published number, exact to half of `unit`, the unit of its last digit, and with its
+    /// own standard error if it can be inferred from the paper (0 otherwise).
     pub fn published(mut self, published: f64, unit: f64, their_se: f64) -> Self {
         let error = self.se.unwrap_or(0.0).hypot(their_se);
         self.published = Some(published);
@@ -51,8 +51,8 @@ impl Check {
         self
     }
 
-    /// With a note that is wanted only where the numbers differ by more than three of our own
-    /// standard errors, whatever the paper's own error may be.
+    /// Adds a note if the numbers differ by more than three of our own standard errors, regardless
+    /// of the paper's own error.
     pub fn if_not(mut self, note: impl Into<String>) -> Self {
         let room = 3.0 * self.se.unwrap_or(0.0);
         if self.published.is_some_and(|published| (self.ours - published).abs() > room) {
@@ -74,9 +74,9 @@ impl Check {
 pub struct Table {
     /// The name of its file, without `.csv`.
     pub name: String,
-    /// What it holds.
+    /// Its caption.
     pub caption: String,
-    /// Whether it is short enough to be shown on the page.
+    /// Whether it is short enough for the page.
     pub shown: bool,
     /// The names of the columns.
     pub header: Vec<String>,
@@ -133,7 +133,7 @@ fn quoted(cell: &str) -> String {
 pub struct Drawing {
     /// The name of its files, without `.svg` and `.png`.
     pub name: String,
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
     /// The whole figure as SVG.
     pub svg: String,
@@ -143,12 +143,12 @@ pub struct Drawing {
     pub panels: Vec<String>,
 }
 
-/// All that an item finds.
+/// The findings of an item.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
     /// The settings of the run, a sentence each.
     pub settings: Vec<String>,
-    /// What we find, a sentence each, made from the numbers.
+    /// The findings, a sentence each, generated from the numbers.
     pub says: Vec<String>,
     /// The tables.
     pub tables: Vec<Table>,
@@ -159,7 +159,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Nothing yet.
+    /// Empty findings.
     pub fn new() -> Self {
         Findings::default()
     }

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::paper::page;
 use crate::paper::{Findings, Item, Scale, Study, items};
 
-/// How many pixels of a PNG there are for one of a figure's own.
+/// Pixels of a PNG per pixel of a figure.
 const ZOOM: f32 = 2.0;
 
-/// What went wrong on disk.
+/// An error of the folder.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// A file could not be read or written.
@@ -27,7 +27,7 @@ pub enum FolderError {
     File {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         problem: std::io::Error,
     },
     /// A figure could not be drawn.
@@ -35,7 +35,7 @@ pub enum FolderError {
     Plot(#[from] soma_plot::PlotError),
 }
 
-/// The findings of an item and how they were made.
+/// The findings of an item and the settings of its run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
     /// The item's name.
@@ -64,18 +64,18 @@ impl Folder {
         Folder { path: path.into() }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The findings of an item, if they are here.
+    /// The findings of an item, if they are in the folder.
     pub fn stored(&self, item: &Item) -> Option<Stored> {
         let text = fs::read_to_string(self.path.join(item.name).join("item.json")).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// Whether the findings of an item are here, made as `study` would make them.
+    /// Whether the folder has the findings of an item with the settings of `study`.
     pub fn has(&self, item: &Item, study: &Study<'_>) -> bool {
         self.stored(item).is_some_and(|stored| {
             stored.scale == study.scale()
@@ -84,7 +84,7 @@ impl Folder {
         })
     }
 
-    /// Keeps the findings of an item, then makes `paper.json` and the page anew.
+    /// Stores the findings of an item, then regenerates `paper.json` and the page.
     pub fn keep(
         &self,
         item: &Item,
@@ -114,7 +114,7 @@ impl Folder {
         self.summarise()
     }
 
-    /// Makes `paper.json` and the page from the items that are here.
+    /// Generates `paper.json` and the page from the items in the folder.
     pub fn summarise(&self) -> Result<(), FolderError> {
         let here: Vec<(&Item, Stored)> = items::ALL
             .iter()
@@ -140,7 +140,7 @@ struct Entry<'a> {
 }
 
 fn json<T: Serialize>(value: &T) -> String {
-    // Only maps with keys that are not strings cannot be written, and there are none.
+    // Serialisation fails only for maps with keys that are not strings, and there are none.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 

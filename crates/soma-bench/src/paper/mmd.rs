@@ -4,10 +4,9 @@
 use soma::diagnostics::quantile;
 use soma::error::{Invalid, positive};
 
-/// The squared maximum mean discrepancy of `x` and `y`, whose points of length `dim` stand row
-/// after row: the V-statistic, with all pairs of points, a point with itself too. It is never
-/// negative, and for two samples of n and m points of the same law it is of the order of
-/// 1/n + 1/m.
+/// The squared maximum mean discrepancy of `x` and `y`, points of length `dim`, row by row: the
+/// V-statistic, over all pairs of points, including a point with itself. It is never negative, and
+/// for two samples of n and m points of the same distribution it is of order 1/n + 1/m.
 pub fn mmd_squared_biased(
     x: &[f64],
     y: &[f64],
@@ -20,7 +19,7 @@ pub fn mmd_squared_biased(
 }
 
 /// The unbiased estimate of the squared maximum mean discrepancy: the U-statistic, without the
-/// pairs of a point with itself. It may be negative. At least two points in each sample.
+/// pairs of a point with itself. It may be negative. Needs at least two points in each sample.
 pub fn mmd_squared_unbiased(
     x: &[f64],
     y: &[f64],
@@ -40,8 +39,8 @@ pub fn mmd_squared_unbiased(
     Ok(2.0 * xx / (n * (n - 1.0)) + 2.0 * yy / (m * (m - 1.0)) - 2.0 * xy / (n * m))
 }
 
-/// The median distance between two different points of the two samples taken together: the usual
-/// choice of the bandwidth. It needs memory for all pairs.
+/// The median distance between two different points of the pooled samples: the usual bandwidth. It
+/// needs memory for all pairs.
 pub fn median_distance(x: &[f64], y: &[f64], dim: usize) -> Result<f64, Invalid> {
     check(x, y, dim)?;
     let all: Vec<&[f64]> = x.chunks_exact(dim).chain(y.chunks_exact(dim)).collect();

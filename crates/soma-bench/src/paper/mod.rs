@@ -1,9 +1,9 @@
 //! Every table and figure of the SOMA paper, one file each.
 //!
-//! An [`Item`] is one of them. It runs in a [`Study`], which says at what scale and from which
-//! seed, and gives [`Findings`]: tables, figures, and each published number with ours beside it.
-//! A [`Folder`] keeps the findings, so that a run can be resumed item by item, and makes
-//! one page of all. [`run`] is the command `soma paper`.
+//! An [`Item`] is one of them. It runs in a [`Study`], which has the scale and the seed, and
+//! returns [`Findings`]: tables, figures, and each published number with ours. A [`Folder`] stores
+//! the findings, so that a run can be resumed item by item, and generates one page of all. [`run`]
+//! is the command `soma paper`.
 
 mod command;
 mod findings;

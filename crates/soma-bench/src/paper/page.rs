@@ -1,11 +1,11 @@
-//! All items on one page that needs nothing else: styles and figures are inside it.
+//! All items on one self-contained page, with styles and figures inside.
 
 use std::fmt::Write;
 
 use crate::paper::stats::digits;
 use crate::paper::{Check, Drawing, Item, Stored, Table};
 
-/// The page. No script, no font and no picture is fetched from anywhere.
+/// The page. It loads no script, font or picture.
 pub(crate) fn page(items: &[(&Item, Stored)]) -> String {
     let mut out = String::new();
     out.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");

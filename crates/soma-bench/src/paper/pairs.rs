@@ -54,8 +54,8 @@ pub(crate) fn meetings(
     Ok(Meetings::new(0, limit, times))
 }
 
-/// The rate at which the chance of not having met falls per move, with its standard error from
-/// the bootstrap interval; NaN where too few pairs are left to tell.
+/// The rate at which the probability of not having met falls per move, with its standard error from
+/// the bootstrap interval; NaN if there are too few pairs.
 pub(crate) fn rate(meetings: &Meetings, seed: u64) -> (f64, f64) {
     match meetings.rate(seed) {
         Some(rate) => (rate.estimate, (rate.high - rate.low) / (2.0 * 1.96)),

@@ -16,11 +16,11 @@ use soma::{Invalid, Outcome};
 
 use crate::paper::Sampler;
 
-/// The sensitivity of the Gram statistics that the authors take at p = 2: p^2 + 3p + 3.
+/// The authors' sensitivity of the Gram statistics at p = 2: p^2 + 3p + 3.
 pub(crate) const GRAM_SENSITIVITY: f64 = 13.0;
 
-/// A release of the regression experiment. The paper prints those for n = 100; its table at
-/// n = 10 was computed with the other two.
+/// A release of the regression experiment. The paper prints those for n = 100; its table at n = 10
+/// was computed with the other two.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RegressionRelease {
     pub(crate) n: usize,
@@ -55,7 +55,7 @@ pub(crate) const REGRESSION_10_3: RegressionRelease = RegressionRelease {
     ],
 };
 
-/// The parameters that the paper's releases were simulated with: beta and sigma2.
+/// The true parameters of the paper's releases: beta and sigma2.
 pub(crate) const TRUE_THETA: [f64; 4] = [-1.79, -2.89, -0.66, 1.13];
 
 /// A regression problem of any size, its release simulated from the same parameters.
@@ -145,7 +145,7 @@ impl Sex {
     }
 }
 
-/// One minute of a day: where the experiments clamp a share (the text says 0.0006).
+/// One minute of a day: the clamp of a share in the experiments (0.0006 in the text).
 pub(crate) const ATUS_CLAMP: f64 = 0.0006944;
 
 /// The time-use problem of section 6, epsilon 10.
@@ -159,7 +159,7 @@ pub(crate) fn atus(sex: Sex) -> Result<Problem, Invalid> {
     Problem::new(release, Arc::new(Dirichlet::new(vec![prior; 3])?))
 }
 
-/// The paper's start on it: alpha in proportion to exp(released), with sum 30, and records drawn
+/// The paper's initial state: alpha proportional to exp(released), with sum 30, and records drawn
 /// at it.
 pub(crate) fn atus_start(problem: &Problem, rng: &mut Rng) -> Outcome<(Vec<f64>, Vec<f64>)> {
     let shares: Vec<f64> = problem.release().values().iter().map(|value| value.exp()).collect();
@@ -180,12 +180,12 @@ pub(crate) fn atus_chain<'a>(
     Chain::at(problem, sampler.choice(), alpha, records, rng)
 }
 
-/// The law of the two records of a private mean.
+/// The distribution of the two records of a private mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MeanRecords {
     /// Beta(10, 10).
     Beta,
-    /// Exponential with mean 1: not bounded, so that no Laplace noise gives epsilon-DP.
+    /// Exponential with mean 1: unbounded, so that no Laplace noise gives epsilon-DP.
     Exponential,
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn private_mean_with_scale(
     let prior = GammaPrior::new(1.0, 1.0)?;
     let (model, theta, high): (Arc<dyn Model>, _, _) = match records {
         MeanRecords::Beta => (Arc::new(Beta::new(prior, prior)), vec![10.0, 10.0], 1.0),
-        // No exponential of mean 1 comes near this clamp.
+        // No exponential of mean 1 reaches this clamp.
         MeanRecords::Exponential => (Arc::new(Exponential::new(prior)), vec![1.0], 1000.0),
     };
     let query = Arc::new(Mean::new(vec![(0.0, high)])?);

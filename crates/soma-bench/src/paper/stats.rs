@@ -58,7 +58,7 @@ pub(crate) fn density(values: &[f64], at: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// A number in a table, to so many significant digits.
+/// A number for a table, with this many significant digits.
 pub(crate) fn digits(value: f64, significant: usize) -> String {
     if !value.is_finite() {
         return String::new();
@@ -77,7 +77,7 @@ pub(crate) fn digits(value: f64, significant: usize) -> String {
 mod tests {
     use super::*;
 
-    /// For a mean over groups of one the jackknife is the usual standard error.
+    /// For the mean with groups of one, the jackknife is the usual standard error.
     #[test]
     fn jackknife_of_a_mean_is_its_standard_error() {
         let values = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0, 1.0, 3.0, 3.0, 9.0];

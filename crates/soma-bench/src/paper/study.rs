@@ -1,4 +1,4 @@
-//! How an item is run: at what scale, from which seed, on how many threads.
+//! The scale, the seed and the threads of an item.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use soma::{Failure, Outcome};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Only as many as show that an item works; the numbers mean nothing.
+    /// Only enough to show that an item works; the numbers are meaningless.
     Tiny,
     /// Enough to see what the paper shows: all items in a few minutes.
     Quick,
@@ -33,15 +33,15 @@ impl Scale {
     }
 }
 
-/// Is told how far an item has come.
+/// Receives the progress of an item.
 pub trait Progress: Sync {
-    /// `units` more pieces of work are to be done.
+    /// Announces `units` more pieces of work.
     fn expect(&self, units: u64);
-    /// One piece is done.
+    /// Called after each piece.
     fn advance(&self);
 }
 
-/// Tells nobody.
+/// No progress display.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 
@@ -91,8 +91,8 @@ impl<'a> Study<'a> {
         self.scale.pick(tiny, quick, paper)
     }
 
-    /// Calls `work` with 0 to `count` - 1, each with a random stream of its own that depends only
-    /// on the seed, `purpose` and the number, and gives the results in order.
+    /// Calls `work` with 0 to `count` - 1, each with its own random stream, which depends only on
+    /// the seed, `purpose` and the index. Returns the results in order.
     pub fn map<T: Send>(
         &self,
         purpose: &str,
@@ -118,8 +118,8 @@ impl<'a> Study<'a> {
         rng::stream(self.seed_for(purpose), u64::MAX)
     }
 
-    /// The seed of the study mixed with a purpose (FNV-1a), so that different parts of a study
-    /// have different streams and one part can be run without the others.
+    /// The seed of the study combined with a purpose (FNV-1a), so that different parts of a study
+    /// have different streams and can be run separately.
     fn seed_for(&self, purpose: &str) -> u64 {
         let bytes = self.seed.to_le_bytes().into_iter().chain(purpose.bytes());
         bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -1,4 +1,4 @@
-//! A kernel taken move by move at fixed theta, as the paper's studies of single moves do.
+//! A kernel move by move at fixed theta, as in the paper's studies of single moves.
 
 use soma::Outcome;
 use soma::chain::Problem;
@@ -7,7 +7,7 @@ use soma::rng::Rng;
 
 use crate::paper::Sampler;
 
-/// Records on their way, one move at a time.
+/// A chain of records at fixed theta, one move at a time.
 pub(crate) struct Walk<'a> {
     problem: &'a Problem,
     records: Records,
@@ -17,7 +17,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// From the records `start`. theta of `problem` is fixed.
+    /// A chain from the records `start`. theta of `problem` is fixed.
     pub(crate) fn from(
         problem: &'a Problem,
         sampler: Sampler,
@@ -35,7 +35,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// From records drawn from the model.
+    /// A chain from records drawn from the model.
     pub(crate) fn new(problem: &'a Problem, sampler: Sampler, mut rng: Rng) -> Outcome<Self> {
         let mut start = vec![0.0; problem.release().n() * problem.model().record_dim()];
         problem.model().propose(problem.fixed().unwrap_or_default(), &mut start, &mut rng)?;
@@ -48,7 +48,7 @@ impl<'a> Walk<'a> {
         self.moves.advance(&mut self.records, &mut self.proposals, potential, &mut self.rng)
     }
 
-    /// The records as they are.
+    /// The current records.
     pub(crate) fn records(&self) -> &[f64] {
         self.records.all()
     }

@@ -34,7 +34,7 @@ fn same_size(x: &[f64], y: &[f64]) -> Result<(), Invalid> {
 mod tests {
     use super::*;
 
-    /// Moving all points by 3 moves them by 3; their order does not matter.
+    /// A shift by 3 has distance 3; the order of points does not matter.
     #[test]
     fn translation() {
         let (x, y) = ([0.0, 1.0, 5.0], [8.0, 3.0, 4.0]);
