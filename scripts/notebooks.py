@@ -28,6 +28,9 @@ def executed(path):
         )
         client.execute(env=environment)
     for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.get("name") == "stderr":
+                raise Stale(f"{path.name}: a cell writes to standard error: {output['text']}")
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("language_info", None)
     return notebook
