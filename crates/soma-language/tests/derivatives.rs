@@ -1,4 +1,4 @@
-//! Derivatives, transforms and constraints of every model against differences and each other.
+//! Derivatives, transforms and constraints of every model compared with differences and each other.
 
 // Differences are taken at place k of several arrays at once.
 #![allow(clippy::needless_range_loop)]
@@ -25,7 +25,7 @@ fn close(what: &str, ours: f64, theirs: f64, tolerance: f64) {
     assert!(error < tolerance, "{what}: {ours} against {theirs}");
 }
 
-/// A theta of the prior and records at it.
+/// A theta from the prior and records at it.
 fn draw(model: &Model, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let (mut rng, mut workspace) = (rng(seed), Workspace::new());
     let mut theta = vec![0.0; model.theta_dim()];

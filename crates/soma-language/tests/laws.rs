@@ -1,4 +1,4 @@
-//! Draws follow their laws, densities integrate to one, noise is standard.
+//! Draws follow their distributions, densities integrate to one, noise is standard normal.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn assert_standard(what: &str, values: &[f64]) {
     assert!((spread - variance).abs() < bound, "{what}: variance {spread}");
 }
 
-/// The largest gap between the distribution function of sorted uniforms and the diagonal.
+/// The Kolmogorov-Smirnov distance of sorted uniforms.
 fn assert_uniform(what: &str, values: &mut [f64]) {
     values.sort_by(f64::total_cmp);
     let n = values.len() as f64;
@@ -89,7 +89,7 @@ fn integral(model: &Model) -> f64 {
     let (mut points, mut weights) = (Vec::new(), Vec::new());
     for k in 0..=steps {
         let t = -1.0 + 2.0 * f64::from(k) / f64::from(steps);
-        // u runs over the line; x and dx/du by the kind of support.
+        // u runs over the line; x and dx/du depend on the kind of support.
         let u = 120.0 * t;
         let (x, slope) = match (fact.low.is_finite(), fact.high.is_finite()) {
             (true, true) => {
@@ -165,8 +165,8 @@ fn shares_and_correlations_integrate_to_one() {
     }
 }
 
-/// The expectation of free slopes under the prior is 0 (Stein), whatever the prior: draws and
-/// density belong together.
+/// Stein's identity: the expectation of the unconstrained slopes under the prior is 0, so draws and
+/// density agree.
 #[test]
 fn prior_draws_follow_the_prior() {
     const N: usize = 4000;
@@ -182,7 +182,7 @@ fn prior_draws_follow_the_prior() {
             model.unconstrain(&theta, &mut free, &mut w);
             model.log_prior_free_gradient(&free, &mut slopes, &mut w);
             for k in 0..p {
-                // f = (1, free): E[slope] = 0 and E[1 + free slope] = 0, added up.
+                // f = (1, free): E[slope] = 0 and E[1 + free slope] = 0, summed.
                 let value = 1.0 + (free[k] - 0.3) * slopes[k];
                 sums[k] += value;
                 squares[k] += value * value;

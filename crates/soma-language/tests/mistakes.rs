@@ -1,8 +1,8 @@
-//! Bad texts: each mistake has its message, and no text makes the reader panic.
+//! Invalid texts: each error has its message, and no text makes the parser panic.
 //!
 //! After a change of messages: `INSTA_UPDATE=always cargo test -p soma-mcmc-language --test
-//! mistakes`, and read the difference. The long run of mangled texts:
-//! `SOMA_MANGLED=100000 cargo test --release -p soma-mcmc-language --test mistakes mangled`.
+//! mistakes`, and read the difference. The long run of mangled texts: `SOMA_MANGLED=100000 cargo
+//! test --release -p soma-mcmc-language --test mistakes mangled`.
 
 mod common;
 
@@ -317,8 +317,8 @@ fn data_with_mistakes_is_refused() {
     }
 }
 
-/// Valid texts with characters deleted, doubled, swapped or replaced are read without a panic, and
-/// what is accepted computes.
+/// Valid texts with characters deleted, doubled, swapped or replaced are parsed without a panic,
+/// and accepted texts can be evaluated.
 #[test]
 fn mangled_texts_do_not_panic() {
     const PIECES: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Densities, distribution functions, scores and quantiles against SciPy's numbers.
+//! Densities, distribution functions, scores and quantiles compared with SciPy.
 //!
 //! `scripts/language_reference.py` writes the table.
 
@@ -22,8 +22,8 @@ fn assert_close(what: &str, ours: f64, theirs: f64, tail: f64) {
     assert!(ok, "{what}: {ours:e} against {theirs:e}, error {error:e}");
 }
 
-/// Log density, distribution function and, where the law is continuous, score and quantile of the
-/// score, at x.
+/// Log density, distribution function and, if the distribution is continuous, score and quantile of
+/// the score, at x.
 fn evaluate(law: &str, args: &[f64], x: f64) -> Vec<f64> {
     let Some(Family::Univariate(family)) = find(law) else { panic!("{law}") };
     let graph = RefCell::new(Graph::default());
@@ -66,7 +66,7 @@ fn laws_agree_with_scipy() {
             ours[1]
         );
         if ours.len() > 2 {
-            // x is a rounded number, and the score feels that by its slope, density / phi(score).
+            // x is rounded, which affects the score by its slope, density / phi(score).
             let slope = (number("log_density") + 0.5 * ours[2] * ours[2]).exp() * TAU.sqrt();
             let slack = f64::EPSILON * x.abs() * slope;
             if (ours[2] - number("score")).abs() > slack {

@@ -201,7 +201,7 @@ fn moments_are_recognised() {
     for (set, texts) in yes.iter().enumerate() {
         let statistics = statistics(texts);
         let moments = statistics.clamped_moments();
-        // The product of 1 - u and u is no moment of one term.
+        // The product of 1 - u and u is not a single moment.
         assert_eq!(moments.is_some(), set > 0, "{texts:?}");
         let Some(moments) = moments else { continue };
         let k = statistics.dim();
@@ -254,7 +254,7 @@ fn slopes_are_differences() {
                 out
             };
             let (above, below) = (value(h), value(-h));
-            // A jump or a bend between the two points is no derivative.
+            // A jump or a kink between the two points has no derivative.
             let slope: f64 =
                 above.iter().zip(&below).zip(&weights).map(|((a, b), w)| w * (a - b)).sum::<f64>()
                     / (2.0 * h);
@@ -305,7 +305,7 @@ fn cubes_stay_inside_their_interval() {
     }
 }
 
-/// Bounds follow from clamps and types; what only the model bounds is marked.
+/// Bounds follow from clamps and types; those from the model only are marked.
 #[test]
 fn supports_of_the_model_are_marked() {
     for (text, bounds) in [

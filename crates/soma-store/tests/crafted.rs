@@ -1,7 +1,7 @@
-//! Files that were made to do harm: their checksums fit, and what they say does not.
+//! Malicious files with valid checksums and invalid contents.
 //!
-//! Each reader is driven as the fuzz targets drive it. `SOMA_CRAFTED` is the number of files of
-//! each kind.
+//! Each reader is called as by the fuzz targets. `SOMA_CRAFTED` is the number of files of each
+//! kind.
 
 mod common;
 
@@ -19,13 +19,13 @@ fn count() -> u64 {
     std::env::var("SOMA_CRAFTED").map_or(300, |text| text.parse().unwrap())
 }
 
-/// A checkpoint of one chain, and what it is one of.
+/// A checkpoint of one chain, with its problem and settings.
 struct Stored {
     name: String,
     spec: Spec,
     manifest: Manifest,
     bytes: Vec<u8>,
-    /// How many bytes of the end are not records.
+    /// The number of bytes at the end that are not records.
     tail: usize,
 }
 
@@ -76,7 +76,7 @@ fn all_stored() -> Vec<Stored> {
     all
 }
 
-/// Numbers that are no good, as postcard has them.
+/// Invalid numbers, in postcard's encoding.
 fn number(rng: &mut ChaCha8Rng) -> Vec<u8> {
     let floats = [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e308, -1e308, 1e-320, 64.0];
     match rng.random_range(0..4) {
@@ -87,7 +87,7 @@ fn number(rng: &mut ChaCha8Rng) -> Vec<u8> {
     }
 }
 
-/// Changes some bytes, mostly not of the records.
+/// Changes some bytes, mostly outside the records.
 fn change(bytes: &mut Vec<u8>, from: usize, tail: usize, rng: &mut ChaCha8Rng) {
     for _ in 0..rng.random_range(1..4) {
         let length = bytes.len();
@@ -139,7 +139,7 @@ fn crafted_checkpoints_do_no_harm() {
                 return false;
             };
             let Ok(mut chain) = Engine::restore(problem, snapshot) else { return false };
-            // An error of a step is an answer, too.
+            // An error of a step is acceptable too.
             let _ = (0..3).try_for_each(|_| chain.step().map(|_| ()));
             true
         }));
@@ -153,7 +153,7 @@ fn crafted_checkpoints_do_no_harm() {
     println!("crafted checkpoints: {refused} refused, {ran} were states of a chain, and ran");
 }
 
-/// Words that are no good in the place of others.
+/// Invalid replacements of words.
 const WORDS: [&str; 16] = [
     "0",
     "-1",
@@ -173,7 +173,7 @@ const WORDS: [&str; 16] = [
     "0.5",
 ];
 
-/// Puts a bad word in the place of a value of the manifest.
+/// Replaces a value of the manifest by an invalid word.
 fn change_manifest(text: &str, rng: &mut ChaCha8Rng) -> String {
     let mut text = text.to_string();
     for _ in 0..rng.random_range(1..4) {
@@ -213,7 +213,7 @@ fn crafted_manifests_do_no_harm() {
                 }
                 Some(is_resumed())
             }
-            // What cannot be read may still be resumed from.
+            // What cannot be opened may still be resumable.
             Err(_) => {
                 is_resumed();
                 None
@@ -233,7 +233,7 @@ fn crafted_manifests_do_no_harm() {
     println!("crafted manifests: {refused} refused, {read} read, {resumed} of them to be resumed");
 }
 
-/// Without their seal the Parquet reader sees what is in the files: an error or an answer.
+/// Without their seal the Parquet reader decodes the contents: an error or a result.
 #[test]
 fn crafted_draws_do_no_harm() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Damaged folders: whatever is wrong is said, nothing is lost, and what is right is read back.
+//! Damaged folders: every fault is reported, nothing is lost, and intact files are read back.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn resume(folder: &Path) -> Result<Store, StoreError> {
     Store::resume(folder, &spec().0.problem, SPEC, Sampler::default(), EVERY)
 }
 
-/// The error of a resumed run, after which every file is as it was before.
+/// The error of a resumed run; every file is unchanged.
 fn refused(folder: &Path) -> String {
     let before = everything(folder);
     let error = resume(folder).unwrap_err().to_string();
@@ -120,7 +120,7 @@ fn a_missing_checkpoint_is_no_reason_to_delete_draws() {
     }
 }
 
-/// An older checkpoint of the same chain would lose draws that are there.
+/// An older checkpoint of the same chain would lose stored draws.
 #[test]
 fn an_older_checkpoint_is_refused() {
     let (older, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -142,8 +142,8 @@ fn another_chains_draws_are_refused() {
     assert_eq!(refused(folder.path()), opened);
 }
 
-/// A refused resume leaves a complete run complete, and a lost file is noticed before anything is
-/// done.
+/// A rejected resume leaves a complete run complete, and a missing file is detected before anything
+/// is done.
 #[test]
 fn a_refused_resume_leaves_the_run_as_it_was() {
     let (spec, _) = spec();
@@ -152,7 +152,7 @@ fn a_refused_resume_leaves_the_run_as_it_was() {
     let before = everything(folder.path());
     let given = Sampler { seed: Some(4), ..Sampler::default() };
     Store::resume(folder.path(), &spec.problem, SPEC, given, EVERY).unwrap_err();
-    // Taken up, and let go before a chain began.
+    // Opened for a resume, and dropped before a chain began.
     drop(resume(folder.path()).unwrap());
     assert!(everything(folder.path()) == before);
     assert_eq!(Run::open(folder.path()).unwrap().manifest().status, Status::Complete);
@@ -166,7 +166,7 @@ fn a_refused_resume_leaves_the_run_as_it_was() {
     resume(folder.path()).unwrap();
 }
 
-/// What a write that fails leaves: no file of its own, and a run that says that it failed.
+/// A failed write leaves no file behind, and the run is recorded as failed.
 #[test]
 fn a_failed_write_is_written_down() {
     let (spec, settings) = spec();
@@ -184,7 +184,7 @@ fn a_failed_write_is_written_down() {
     assert_eq!(store.finish(false).unwrap().status, Status::Complete);
 }
 
-/// What a kill leaves of files that were being written is cleared away.
+/// Temporary files left by a kill are removed.
 #[test]
 fn unfinished_files_are_removed() {
     let folder = tempfile::tempdir().unwrap();
@@ -206,7 +206,8 @@ fn a_folder_of_the_first_format_is_refused_with_a_sentence() {
     assert!(error.contains("it is of format 1, of another version of soma"), "{error}");
 }
 
-/// Any single byte of the manifest or of a file of draws, changed, is noticed: one in eleven here.
+/// A change of any single byte of the manifest or of a file of draws is detected: one in eleven
+/// here.
 #[test]
 fn a_damaged_byte_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
@@ -225,7 +226,7 @@ fn a_damaged_byte_is_noticed() {
     }
 }
 
-/// One random thing that happens to folders.
+/// One random kind of damage.
 fn damage(folder: &Path, other: &Path, rng: &mut ChaCha8Rng) -> String {
     let names: Vec<String> = everything(folder).into_keys().filter(|n| n != ".lock").collect();
     let name = &names[rng.random_range(0..names.len())];
@@ -279,8 +280,8 @@ fn damage(folder: &Path, other: &Path, rng: &mut ChaCha8Rng) -> String {
     format!("{name}: {what}")
 }
 
-/// Of so many damaged folders, `SOMA_DAMAGED`, each is either read as it was written or refused;
-/// and if it can be resumed, it ends as the run that nothing happened to.
+/// Each of `SOMA_DAMAGED` damaged folders is either read as it was written or rejected; if it can
+/// be resumed, it ends as an undamaged run.
 #[test]
 fn damage_is_never_silent() {
     let count: u64 = std::env::var("SOMA_DAMAGED").map_or(60, |text| text.parse().unwrap());

@@ -1,4 +1,4 @@
-//! A stored run is the run: the same draws, whether it was stopped and resumed or not.
+//! A stored run has the same draws, whether it was stopped and resumed or not.
 
 mod common;
 
@@ -66,8 +66,7 @@ fn a_resumed_run_leaves_the_files_of_a_whole_one() {
     }
 }
 
-/// Killed between writing rows and writing the checkpoint: the rows are there, and are not
-/// believed.
+/// Killed between writing rows and writing the checkpoint: the extra rows are ignored.
 #[test]
 fn rows_after_the_checkpoint_are_drawn_again() {
     let whole = tempfile::tempdir().unwrap();
@@ -139,7 +138,7 @@ fn a_folder_has_one_writer() {
     assert!(resume().is_ok());
 }
 
-/// Any single damaged byte (one in seven here) and a shorter file are noticed.
+/// Any single damaged byte (one in seven here) and a truncated file are detected.
 #[test]
 fn a_damaged_checkpoint_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Dependencies go one way: a room may use only the rooms below it.
+//! Dependencies are acyclic: a module may use only the modules below it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,7 +47,7 @@ fn is_test(path: &Path) -> bool {
     })
 }
 
-/// The rooms named by `crate::` paths in the code of a file, its tests and comments left out.
+/// The modules named by `crate::` paths in the code of a file, without its tests and comments.
 fn named(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));

@@ -1,8 +1,8 @@
-//! Simulation-based calibration of every model, with every kernel and each noise it can meet; and
-//! proof that noise assumed a tenth too large would be found out.
+//! Simulation-based calibration of every model, with every kernel and noise; and a test of its
+//! power: noise assumed a tenth too large is detected.
 //!
-//! Problems are small, so that chains mix within a few iterations and draws 20 iterations apart
-//! are nearly independent, as the test needs them.
+//! Problems are small, so that chains mix within a few iterations and draws 20 iterations apart are
+//! nearly independent, as the test requires.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -51,8 +51,7 @@ fn run(problem: &Problem, truth: Option<&Release>, plan: &Plan) -> Calibration {
     calibrate(problem, truth, plan, NonZeroUsize::MIN, &Unobserved).unwrap()
 }
 
-/// Every kernel on the problem is calibrated with the paper's update of theta, and SOMA with all
-/// moves of theta.
+/// Every kernel is calibrated with the paper's update of theta, and SOMA with all theta updates.
 fn all_kernels(problem: &Problem, plan: &Plan) {
     let centred = KERNELS.map(|kernel| (kernel, MovesChoice::Centred));
     let all = centred.into_iter().chain([(KernelChoice::Soma, MovesChoice::Auto)]);
@@ -156,7 +155,7 @@ fn uniform() {
     }
 }
 
-/// The p-value when the release has noise of `factor` times the scale that is assumed.
+/// The p-value if the noise scale of the release is `factor` times the assumed one.
 fn with_mistaken_noise(problem: &Problem, factor: f64, plan: &Plan) -> f64 {
     let release = problem.release();
     let scales = release.scales().iter().map(|scale| scale * factor).collect();
@@ -166,8 +165,8 @@ fn with_mistaken_noise(problem: &Problem, factor: f64, plan: &Plan) -> f64 {
     run(problem, Some(&truth), plan).p_value()
 }
 
-/// The power of the test: noise that is assumed 10% too large is found out, in either family, and
-/// with the right scale nothing is found.
+/// The power of the test: noise assumed 10% too large is detected, for both kinds of noise; with
+/// the right scale the test passes.
 #[test]
 fn noise_ten_percent_off_is_caught() {
     let problems =
@@ -183,9 +182,9 @@ fn noise_ten_percent_off_is_caught() {
     }
 }
 
-/// The default sampler, more finely: 1,000 replications with enough warm-up for the kernel and the
-/// moves of theta to be chosen in, and releases sharp enough that the moves matter. Minutes for
-/// each model; what is found so far is printed after every 250 replications:
+/// The default sampler, with 1,000 replications, enough warm-up to choose the kernel and the theta
+/// updates, and releases sharp enough that the updates matter. Minutes for each model; prints
+/// results after every 250 replications:
 ///
 /// `cargo test --release --workspace --test calibration -- --ignored --nocapture default_sampler`
 fn finely(number: u64, problem_with: impl Fn(Noise) -> Problem) {

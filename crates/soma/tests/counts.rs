@@ -1,4 +1,4 @@
-//! The chain of counts against the chain of records, on a problem that both can do.
+//! The chain of counts compared with the chain of records.
 
 use std::sync::Arc;
 

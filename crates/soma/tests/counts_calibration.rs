@@ -26,7 +26,7 @@ const NORMAL: &str = "kind = \"normal\"\nprior = { kind = \"normal-inverse-gamma
 const LOG_LINEAR: &str =
     "kind = \"log-linear\"\ninteractions = [[0, 1]]\nprior = { kind = \"normal\", sd = 0.8 }";
 
-/// What is calibrated: every kind of cells, margins, and n public and not.
+/// The problems: every kind of cells, margins, and n public or unknown.
 fn problems(noise: Noise, scale: f64) -> Vec<(&'static str, Spec)> {
     let table = "{ kind = \"table\", axes = [2, 3] }";
     let margin = "{ kind = \"table\", axes = [2, 3], margin = [1] }";
@@ -50,11 +50,11 @@ fn problems(noise: Noise, scale: f64) -> Vec<(&'static str, Spec)> {
     ]
 }
 
-/// A 2 x 3 table with both margins, its cells and, where n is unknown, the total, each with noise
-/// of its own.
+/// A 2 x 3 table with both margins, its cells and, if n is unknown, the total, each with its own
+/// noise.
 fn margins(n: &str, model: &str) -> Spec {
     let part = |name: &str, query: &str, count: usize, noise: Noise, scale: f64| {
-        // Values that can be: what they are does not matter.
+        // Arbitrary possible values.
         let value = if count == 1 { 30 } else { 1 };
         format!(
             "[[release.parts]]\nname = \"{name}\"\nstatistic = \"sum\"\nvalues = {:?}\n\
@@ -79,7 +79,7 @@ fn plan(replications: u64) -> Plan {
     Plan { kernel: KernelChoice::Counts, replications, warmup: 250, thin: 10, ..Plan::default() }
 }
 
-/// The smallest p-value of all quantities, as the tests of uniformity give it.
+/// The smallest p-value of all quantities.
 fn p_value(spec: &Spec, truth: Option<&Release>, plan: &Plan) -> (String, f64) {
     let found = calibrate(&spec.problem, truth, plan, NonZeroUsize::MIN, &Unobserved).unwrap();
     let of = |ranks: soma::calibration::Ranks| (ranks.name, ranks.uniformity.p_value());
@@ -90,7 +90,7 @@ fn assert_calibrated(noise: Noise, scale: f64, replications: u64) {
     for (name, spec) in problems(noise, scale) {
         let (worst, p) = p_value(&spec, None, &plan(replications));
         println!("{name}, {}: p {p:.4} ({worst})", noise.name());
-        // Some forty quantities in a set of problems.
+        // About forty quantities in a set of problems.
         assert!(p > 1e-5, "{name} with {} noise: {worst} has p = {p}", noise.name());
     }
 }
@@ -110,7 +110,7 @@ fn counts_are_calibrated_finely() {
     }
 }
 
-/// The power: noise that is assumed a third too small is found out.
+/// The power: noise assumed a third too small is detected.
 #[test]
 fn mistaken_noise_is_caught() {
     let spec = &problems(Noise::DiscreteGaussian, 3.0)[0].1;
@@ -119,7 +119,7 @@ fn mistaken_noise_is_caught() {
     assert!(p < 1e-5, "p = {p}");
 }
 
-/// A flat prior of n has no draws: that is said, and nothing is run.
+/// A flat prior of n is improper: an error, and no run.
 #[test]
 fn a_flat_prior_cannot_be_simulated() {
     let text = ("\"unknown\"", "[1, 1, 1]", "{ kind = \"categories\" }");

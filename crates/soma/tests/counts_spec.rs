@@ -1,5 +1,5 @@
-//! Counts from the text of a spec to the posterior: the exact answers of small tables, the same
-//! answers as imputed records, and runs that stop and go on.
+//! Counts from the text of a spec to the posterior: exact answers of small tables, the same answers
+//! as with imputed records, and runs that are stopped and resumed.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -38,7 +38,7 @@ fn draws_of(spec: &Spec, settings: &Settings) -> Vec<Vec<Draw>> {
     collected.into_draws()
 }
 
-/// The draws of one output of all chains, one chain after the other.
+/// The draws of one output, concatenated over chains.
 fn column(spec: &Spec, draws: &[Vec<Draw>], name: &str) -> Vec<f64> {
     let names = spec.problem.outputs();
     let at = names.iter().position(|known| known == name);
@@ -56,7 +56,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (means.len() * (means.len() - 1)) as f64).sqrt())
 }
 
-/// Whether mean and sd of an output are the exact ones, which are rounded to five digits.
+/// Whether mean and sd of an output agree with the exact ones, which are rounded to five digits.
 fn assert_answer(text: &str, answers: &[(&str, f64, f64)]) {
     let spec = Spec::parse(text).unwrap();
     let settings = Settings { chains: 2, draws: 40_000, ..spec.settings().unwrap() };
@@ -72,7 +72,7 @@ fn assert_answer(text: &str, answers: &[(&str, f64, f64)]) {
     }
 }
 
-/// The oracles of two categories with p ~ U(0, 1), by enumeration.
+/// Exact answers for two categories with p ~ U(0, 1), by enumeration.
 #[test]
 fn exact_answers_of_two_categories() {
     let answers = [("n", 14.65882, 3.67940), ("p[yes]", 0.74876, 0.14821)];
@@ -90,7 +90,7 @@ fn exact_answers_of_two_categories() {
     assert_answer(&hidden, &[("n", 134.42127, 28.80773), ("p[yes]", 0.72406, 0.14689)]);
 }
 
-/// Cells and a noisy total, each with a law of its own.
+/// Cells and a noisy total, each with its own noise.
 fn with_total(query: &str) -> String {
     format!(
         r#"
@@ -124,7 +124,7 @@ fn exact_answers_of_several_parts() {
     assert_answer(&with_total(total), &answers);
 }
 
-/// Every kernel of records has the same outputs as the sampler of counts, and the same posterior.
+/// Every kernel of records has the outputs and the posterior of the sampler of counts.
 #[test]
 fn records_give_the_same_posterior() {
     let categories = two("15", DL2);
@@ -202,7 +202,7 @@ fn records_give_the_same_posterior() {
     }
 }
 
-/// Stops after some iterations of all chains together, and keeps where each chain stood.
+/// Stops after some iterations in total, and keeps the state of each chain.
 struct Stopped {
     after: u64,
     made: AtomicU64,
@@ -256,7 +256,7 @@ fn a_stopped_run_goes_on_bit_for_bit() {
     }
 }
 
-/// A state of another kernel, seed or chain is not taken up.
+/// A state of another kernel, seed or chain is rejected.
 #[test]
 fn states_of_other_runs_are_refused() {
     let spec = Spec::parse(&two("15", DL2)).unwrap();
@@ -278,7 +278,7 @@ fn states_of_other_runs_are_refused() {
     assert!(records.check_run(&spec.problem, &auto, 0).is_err());
 }
 
-/// Which engine a spec gets, and what is said where it cannot have the one that it asks for.
+/// The engine of a spec, and the error if the requested one is not possible.
 #[test]
 fn the_engine_is_chosen_and_explained() {
     let parse = |more: &str| Spec::parse(&format!("{}\n{more}", two("15", DL2)));
@@ -301,7 +301,7 @@ fn the_engine_is_chosen_and_explained() {
     let field = |more: &str| parse(more).unwrap_err().invalid.field;
     assert_eq!(field("[sampler]\nkernel = \"counts\"\nmoves = \"centred\""), "sampler.moves");
     assert_eq!(field("[sampler]\nkernel = \"counts\"\n[output]\nrecords = true"), "sampler.kernel");
-    // A kernel of records can do it as well, in slots.
+    // A kernel of records can be used too, with slots.
     let unknown = |more: &str| Spec::parse(&format!("{}\n{more}", two("\"unknown\"", DL2)));
     for (more, counts) in [("", true), ("[sampler]\nkernel = \"soma\"", false)] {
         let spec = unknown(more).unwrap();
@@ -313,7 +313,7 @@ fn the_engine_is_chosen_and_explained() {
     assert_eq!(Spec::parse(&misspelt).unwrap_err().invalid.field, "release.n");
 }
 
-/// n = 3 x 10^8: nothing of the size of n is allocated.
+/// n = 3 x 10^8: no allocation grows with n.
 #[test]
 fn a_nation_is_as_quick_as_a_village() {
     let text = two("300000000", r#"{ kind = "discrete-gaussian", scale = 50.0 }"#)

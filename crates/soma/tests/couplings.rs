@@ -1,5 +1,4 @@
-//! What meeting times say, held against what is known by quadrature: two records between 0 and 1
-//! with a private mean.
+//! Meeting times compared with quadrature: two records between 0 and 1 with a private mean.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -13,8 +12,8 @@ use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::{Aggregate, Release, query};
 use soma::theory;
 
-/// Beta(10, 10) records, of which the mean was released as `value` with Laplace noise of scale
-/// 1 / (2 epsilon): epsilon-DP.
+/// Beta(10, 10) records with a mean released as `value` with Laplace noise of scale 1 / (2
+/// epsilon): epsilon-DP.
 fn private_mean(epsilon: f64, value: f64) -> Problem {
     let query = Arc::new(query::Mean::new(vec![(0.0, 1.0)]).unwrap());
     let mechanism = Mechanism::new(Noise::Laplace, vec![0.5 / epsilon]).unwrap();
@@ -27,7 +26,7 @@ fn private_mean(epsilon: f64, value: f64) -> Problem {
 /// The same problem on a grid of midpoints.
 struct Grid {
     points: Vec<f64>,
-    /// The law of one record.
+    /// The distribution of one record.
     law: Vec<f64>,
     /// eta at two records.
     eta: Vec<Vec<f64>>,
@@ -45,7 +44,7 @@ impl Grid {
         Grid { points, law, eta }
     }
 
-    /// A law of the two records from a weight of each pair.
+    /// A distribution of the two records from a weight of each pair.
     fn normalised(&self, weight: impl Fn(usize, usize) -> f64) -> Vec<Vec<f64>> {
         let size = self.points.len();
         let mut law: Vec<Vec<f64>> = (0..size)
@@ -64,7 +63,7 @@ impl Grid {
         self.normalised(|i, j| self.eta[i][j])
     }
 
-    /// The law after a move that is made at each of `places` with equal probability, or by SOMA.
+    /// The distribution after a move at each of `places` with equal probability, or by SOMA.
     fn step(&self, law: &[Vec<f64>], places: Option<&[usize]>) -> Vec<Vec<f64>> {
         let size = self.points.len();
         let mut after = vec![vec![0.0; size]; size];
@@ -144,7 +143,7 @@ fn meetings(problem: &Problem, kernel: KernelChoice, lag: u64, pairs: u64) -> Me
     Meetings::new(lag, settings.max_iterations, times)
 }
 
-/// At every iteration the bound lies above the distance to the posterior, and it says something.
+/// At every iteration the bound is above the distance to the posterior, and not trivial.
 #[test]
 fn bounds_lie_above_the_distance() {
     let (epsilon, value) = (20.0, 0.5);
@@ -170,7 +169,7 @@ fn bounds_lie_above_the_distance() {
     }
 }
 
-/// The rate of the meetings is under the paper's bounds for n = 2, which are per move.
+/// The rate of the meetings is below the paper's bounds for n = 2, which are per move.
 #[test]
 fn rates_are_under_the_paper_s_bounds() {
     for epsilon in [1.0, 2.0, 4.0] {
@@ -188,8 +187,8 @@ fn rates_are_under_the_paper_s_bounds() {
     }
 }
 
-/// Estimates that average next to nothing have the posterior mean as their expectation, where
-/// the plain averages of the same draws do not.
+/// Estimates with a very short window are unbiased for the posterior mean; the plain averages of
+/// the same draws are not.
 #[test]
 fn estimates_have_no_bias() {
     let (epsilon, value) = (20.0, 0.62);
@@ -225,7 +224,7 @@ fn estimates_have_no_bias() {
     }
 }
 
-/// What a pair does depends on its number, and not on the threads or on other pairs.
+/// The result of a pair depends on its index, and not on the threads or on other pairs.
 #[test]
 fn threads_do_not_matter() {
     let problem = regression();
@@ -253,9 +252,9 @@ fn regression() -> Problem {
     Problem::new(release, Arc::new(model)).unwrap()
 }
 
-/// Over 200 repetitions of 50 pairs each, 95% intervals cover the long-run values as often as
-/// they say, with windows so short that a bias would show. Takes a few minutes:
-/// `cargo test --release -p soma-mcmc --test couplings -- --ignored --nocapture`.
+/// Over 200 repetitions of 50 pairs each, 95% intervals have their nominal coverage of the long-run
+/// values, with windows so short that a bias would show. Takes a few minutes: `cargo test --release
+/// -p soma-mcmc --test couplings -- --ignored --nocapture`.
 #[test]
 #[ignore = "a simulation study of a few minutes"]
 fn intervals_cover() {

@@ -5,7 +5,7 @@ use soma::diagnostics::{
     Summary, ess_bulk, ess_mean, ess_quantile, ess_tail, mcse_mean, mcse_quantile, rhat,
 };
 
-/// JSON has no NaN and no infinities: they are stored as words.
+/// JSON has no NaN and no infinities: they are stored as strings.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
 }
@@ -51,7 +51,7 @@ fn all_numbers_are_arviz_s() {
         ];
         for (what, ours) in ours {
             let theirs = number(&case[what]);
-            // Of draws that are all equal ArviZ takes each for an effective one. They tell nothing.
+            // For draws that are all equal ArviZ counts each as effective; we return NaN.
             let unmoved =
                 summary.sd == 0.0 && (what.starts_with("ess") || what.starts_with("mcse"));
             if unmoved && ours.is_nan() {
@@ -82,8 +82,8 @@ fn nothing_to_tell_from_is_nan() {
     assert!(mcse_quantile(&[[1.0, 2.0, 3.0, 4.0]], 1.5).is_nan());
 }
 
-/// Equal draws have no effective draws, whatever their unit and however their mean is rounded; and
-/// draws that move have, however small the unit.
+/// Equal draws have no effective draws, in every unit and with a rounded mean; draws that move
+/// have, in every unit.
 #[test]
 fn equal_draws_are_not_effective() {
     for value in [0.0, 0.1, 1e-17, 1e8 + 0.1, -3e300] {

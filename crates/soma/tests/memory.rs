@@ -1,4 +1,4 @@
-//! What a run is said to need is what it takes: counted by an allocator.
+//! The predicted memory of a run compared with the use counted by an allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::num::NonZeroUsize;
@@ -18,7 +18,7 @@ fn count(more: usize, less: usize) {
     NOW.fetch_sub(less, Ordering::Relaxed);
 }
 
-// SAFETY: all is done by the system's allocator.
+// SAFETY: delegates to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
@@ -60,7 +60,7 @@ const CATEGORICAL: &str = "kind = \"categorical\"\nprior = { kind = \"dirichlet\
 const GAMMA: &str = "prior = { kind = \"gamma\", shape = 2.0, rate = 1.0 }";
 const MEAN: &str = "{ kind = \"mean\", clamp = [0.0, 1.0] }";
 
-/// One test, since there is but one allocator. What is said lies between the peak and three times
+/// One test, since there is only one allocator. The prediction is between the peak and three times
 /// the peak.
 #[test]
 fn the_need_is_what_is_taken() {
@@ -115,8 +115,8 @@ fn the_need_is_what_is_taken() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The table of a stored run is made parameter by parameter: beside the column of one parameter it
-/// takes so much for each of its draws, whatever the number of parameters.
+/// The table of a stored run is computed parameter by parameter: the memory per draw, besides the
+/// column of one parameter, does not depend on the number of parameters.
 fn diagnostics_take_little() {
     let chains: Vec<Vec<f64>> = (0..4u64)
         .map(|c| (0..100_000u64).map(|t| ((t * 7919 + c * 104_729) % 99_991) as f64).collect())
@@ -129,7 +129,7 @@ fn diagnostics_take_little() {
     assert!(each < 45.0, "{each} bytes for each draw");
 }
 
-/// Sizes that nobody has are counted without being allocated.
+/// Huge sizes are computed without an allocation.
 fn sizes_beyond_all_measure_are_counted() {
     let values = "[5e8]";
     let large = spec(1_000_000_000, values, MEAN, LAPLACE, NORMAL, "");

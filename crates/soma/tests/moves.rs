@@ -1,4 +1,4 @@
-//! The moves of theta: the same posterior whichever are made, frozen after warm-up.
+//! Theta updates: the same posterior with all of them, fixed after warm-up.
 
 use std::sync::Arc;
 
@@ -62,8 +62,8 @@ fn all_choices_have_the_same_posterior() {
     }
 }
 
-/// Ten records and a sharp release: the paper's chain is quick there, and creeps. No chain is left
-/// with it, whatever its short warm-up saw.
+/// Ten records and a sharp release: the paper's chain is fast per iteration there, but mixes
+/// slowly. No chain may end up with it after a short warm-up.
 #[test]
 fn no_chain_is_left_with_moves_that_creep() {
     let prior = NormalInverseGamma::new(vec![0.0; 3], &(DMatrix::identity(3, 3) * 0.5), 10.0, 10.0);

@@ -1,5 +1,5 @@
-//! Posteriors that are known, where the arithmetic is hard: releases at the edge of their range,
-//! and data far from zero.
+//! Known posteriors with difficult arithmetic: releases at the edge of their range, and data far
+//! from zero.
 
 use std::f64::consts::{PI, SQRT_2};
 use std::sync::Arc;
@@ -13,8 +13,7 @@ use soma::release::query::{Gram, Mean};
 use soma::release::{Aggregate, Release};
 use statrs::function::erf::erfc;
 
-/// A released mean of n records that are clamped to a range, with Laplace noise of a mean's
-/// sensitivity over epsilon.
+/// A released mean of n clamped records, with Laplace noise of scale sensitivity / epsilon.
 fn problem(n: usize, clamp: (f64, f64), value: f64, epsilon: f64, model: Normal) -> Problem {
     let scale = (clamp.1 - clamp.0) / (n as f64 * epsilon);
     let mechanism = Mechanism::new(Noise::Laplace, vec![scale]).unwrap();
@@ -23,7 +22,7 @@ fn problem(n: usize, clamp: (f64, f64), value: f64, epsilon: f64, model: Normal)
     Problem::new(release, Arc::new(model)).unwrap()
 }
 
-/// What `of` says after each of `draws` iterations of each chain.
+/// The values of `of` after each of `draws` iterations of each chain.
 fn draws<const F: usize>(
     problem: &Problem,
     kernel: KernelChoice,
@@ -62,7 +61,7 @@ fn estimates<const F: usize>(chains: &[Vec<[f64; F]>]) -> [(f64, f64); F] {
     })
 }
 
-/// log Phi(z), with the first terms of its asymptotic series where Phi is no number.
+/// log Phi(z), with the first terms of its asymptotic series if Phi underflows.
 fn log_phi(z: f64) -> f64 {
     if z > -25.0 {
         return (0.5 * erfc(-z / SQRT_2)).ln();
@@ -76,7 +75,7 @@ fn log_add(a: f64, b: f64) -> f64 {
     if most == f64::NEG_INFINITY { most } else { most + (-(a - b).abs()).exp().ln_1p() }
 }
 
-/// The mean of exp((c - 1) / b) for c a normal x clamped to [0, 1], as a logarithm.
+/// The logarithm of the mean of exp((c - 1) / b) for c a normal x clamped to [0, 1].
 fn log_mean_weight(mu: f64, sigma2: f64, b: f64) -> f64 {
     let sigma = sigma2.sqrt();
     let above = log_phi((mu - 1.0) / sigma);
@@ -88,9 +87,9 @@ fn log_mean_weight(mu: f64, sigma2: f64, b: f64) -> f64 {
     log_add(log_add(above, between), -1.0 / b + log_phi(-mu / sigma))
 }
 
-/// A clamped mean that is published at the upper clamp: then no sum of the records is above the
-/// release, Laplace noise says the same of each record, and the likelihood of theta is the n-th
-/// power of one integral. mu and sigma2 against the quantiles of a grid.
+/// A clamped mean released at the upper clamp: no sum of the records is above the release, so the
+/// Laplace likelihood factorises over records, and the likelihood of theta is the n-th power of one
+/// integral. mu and sigma2 are compared with the quantiles from a grid.
 #[test]
 fn a_release_at_the_clamp_has_its_posterior() {
     let (n, b, mean, lambda, shape, rate) = (200, 1.0 / 50.0, 0.5, 0.01, 3.0, 0.5);
@@ -130,16 +129,16 @@ fn a_release_at_the_clamp_has_its_posterior() {
     }
 }
 
-/// The posterior of mu under a flat prior does not depend on where zero is: with a variance of
-/// nearly 1 and clamps ten standard deviations away, mu less the release has the variance of a
-/// mean and that of the noise.
+/// The posterior of mu under a flat prior is translation-invariant: with a variance of nearly 1 and
+/// clamps ten standard deviations away, the variance of mu minus the release is that of a mean plus
+/// that of the noise.
 #[test]
 fn data_far_from_zero_have_the_same_posterior() {
     let (n, shape) = (1000, 500.0);
     for epsilon in [10.0, 1000.0, 1e5] {
         for (offset, value) in [(0.0_f64, 0.3), (1e8, 0.3), (1e8, 0.0), (-1e10, 0.25)] {
             let noise = 20.0 / (n as f64 * epsilon);
-            // Noise of a few units in the last place of the release is no continuous noise.
+            // Noise of a few units in the last place of the release is not continuous.
             if noise < 8.0 * f64::EPSILON * offset.abs() {
                 continue;
             }
@@ -163,22 +162,22 @@ fn data_far_from_zero_have_the_same_posterior() {
     }
 }
 
-/// A regression on one predictor of mean m and standard deviation s, whose response is measured
-/// from `zero`: the problem at m = 0, s = 1, zero = 0 in other units, prior included.
+/// A regression on one predictor of mean m and standard deviation s, with a response measured from
+/// `zero`: the problem at m = 0, s = 1, zero = 0 in other units, including the prior.
 fn regression(m: f64, s: f64, zero: f64) -> Problem {
     let clamps = [(m - 6.0 * s, m + 6.0 * s), (zero - 10.0, zero + 10.0)];
     let query = Arc::new(Gram::new(clamps.to_vec()).unwrap());
     let mechanism = Mechanism::new(Noise::Laplace, vec![0.01; 5]).unwrap();
     let values = vec![0.11, 0.056, 0.063, 0.02, 0.031];
     let release = Release::new(query, mechanism, Aggregate::Mean, 20, values).unwrap();
-    // With beta0 = zero + a - b m / s and beta1 = b / s, a and b have the precision 1/2.
+    // With beta0 = zero + a - b m / s and beta1 = b / s, a and b have precision 1/2.
     let precision = DMatrix::from_row_slice(2, 2, &[0.5, 0.5 * m, 0.5 * m, 0.5 * (m * m + s * s)]);
     let prior = NormalInverseGamma::new(vec![zero, 0.0], &precision, 10.0, 10.0).unwrap();
     let model = Regression::new(vec![m], Some(DMatrix::from_element(1, 1, s * s)), prior).unwrap();
     Problem::new(release, Arc::new(model)).unwrap()
 }
 
-/// Answers do not depend on the units: means and squares of a, b and the logarithm of sigma2.
+/// The posterior does not depend on the units: means and mean squares of a, b and log sigma2.
 #[test]
 fn regression_has_the_same_posterior_in_other_units() {
     let estimated = |m: f64, s: f64, zero: f64| {
@@ -209,7 +208,7 @@ fn regression_has_the_same_posterior_in_other_units() {
     }
 }
 
-/// Where the prior itself can no longer be stated in floating point, it is refused.
+/// A prior that cannot be represented in floating point is rejected.
 #[test]
 fn a_prior_without_digits_is_refused() {
     let m = 1e8;

@@ -1,5 +1,5 @@
-//! Releases as they come, read from specs, against answers that are known to all digits: two
-//! categories with a uniform prior of the share, enumerated over all counts.
+//! Real kinds of releases, read from specs, compared with exact answers: two categories with a
+//! uniform prior of the share, enumerated over all counts.
 
 use soma::chain::{Engine, Settings};
 use soma::diagnostics::mcse_mean;
@@ -12,14 +12,14 @@ const MODEL: &str = r#"
     prior = { kind = "dirichlet", alpha = [1.0, 1.0] }
 "#;
 
-/// A mean or a standard deviation of an output that is known.
+/// A known mean or standard deviation of an output.
 enum Known {
     Mean(&'static str, f64),
     Sd(&'static str, f64),
 }
 use Known::{Mean, Sd};
 
-/// Chains of a spec, column by column: four of so many draws.
+/// The draws of a spec by column: four chains of `draws` draws.
 fn columns(text: &str, kernel: KernelChoice, draws: usize) -> (Vec<String>, Vec<Vec<Vec<f64>>>) {
     let spec = Spec::parse(text).unwrap_or_else(|error| panic!("{}", error.invalid));
     let (problem, warmup) = (&spec.problem, 300);
@@ -41,7 +41,7 @@ fn columns(text: &str, kernel: KernelChoice, draws: usize) -> (Vec<String>, Vec<
     (names, columns)
 }
 
-/// Fails if a posterior is not as it is known, by more than 4.5 Monte Carlo errors.
+/// Fails if a posterior differs from the known one by more than 4.5 Monte Carlo errors.
 fn assert_known(text: &str, draws: usize, known: &[Known]) {
     // `auto` samples counts without records.
     let kernels = [KernelChoice::Soma, KernelChoice::SysImwg, KernelChoice::Auto];
@@ -135,7 +135,7 @@ fn rounded_laplace_counts() {
 fn a_suppressed_count() {
     let mechanism = r#"{ kind = "discrete-gaussian", scale = 10.0, threshold = 90 }"#;
     let values = r#"[95, "suppressed"]"#;
-    // The flat prior of n needs an end that the release itself does not have.
+    // The flat prior of n needs an upper limit here, which the release does not imply.
     let n = r#"{ prior = "flat", slots = 260 }"#;
     let known = [Mean("n", 134.42127), Sd("n", 28.80773), Mean("p0", 0.72406), Sd("p0", 0.14689)];
     assert_known(&counts(n, values, mechanism, ""), DRAWS, &known);
@@ -151,7 +151,7 @@ fn counts_clamped_at_zero() {
     assert_known(&counts("\"unknown\"", "[12, 0]", ignored, ""), DRAWS, &known);
 }
 
-/// The number of slots is a matter of computing: the answer does not depend on it.
+/// The number of slots is computational only: the posterior does not depend on it.
 #[test]
 fn slots_do_not_matter() {
     let mechanism = r#"{ kind = "discrete-laplace", scale = 2.0 }"#;

@@ -1,5 +1,5 @@
-//! Simulation-based calibration of releases as they come: several parts, noise that was clamped or
-//! suppressed, laws of several sums together, n that is not public.
+//! Simulation-based calibration of real kinds of releases: several parts, clamped or suppressed
+//! values, joint distributions of several sums, unknown n.
 //!
 //! `cargo test --release -p soma-mcmc --test releases_calibration -- --ignored --nocapture` makes
 //! 1,000 replications of each.
@@ -151,8 +151,8 @@ fn releases_are_calibrated_finely() {
     assert_calibrated(1000);
 }
 
-/// The power: a wrong law is found out. The release was rounded Laplace noise, or clamped, and the
-/// chains assume that it was not.
+/// The power: wrong noise is detected. The release had rounded Laplace noise, or was clamped, and
+/// the chains assume otherwise.
 #[test]
 #[ignore = "takes minutes"]
 fn wrong_laws_are_caught() {

@@ -1,5 +1,5 @@
-//! What a run of many chains promises: the same draws for any number of threads, a stored state
-//! that goes on as if nothing had happened, a clean stop, and failures that are passed on.
+//! Guarantees of a run of many chains: the same draws for any number of threads, exact resumption
+//! of a stored state, a clean stop, and propagated errors.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -57,7 +57,7 @@ fn chains_can_be_run_apart() {
     assert_eq!(collected.into_draws(), all_draws(1));
 }
 
-/// Stops after some iterations of all chains together, and keeps where each chain stood.
+/// Stops after some iterations in total, and keeps the state of each chain.
 struct Stopped {
     after: u64,
     made: AtomicU64,
@@ -89,7 +89,7 @@ impl Observer for Stopped {
     }
 }
 
-/// Stopped at any iteration, in warm-up or between two kept draws, and taken up again.
+/// Stopped at any iteration, in warm-up or between two kept draws, and resumed.
 #[test]
 fn a_stopped_run_goes_on_bit_for_bit() {
     let whole = all_draws(1);
@@ -108,7 +108,7 @@ fn a_stopped_run_goes_on_bit_for_bit() {
     }
 }
 
-/// A normal model whose update never ends once it has been made so often.
+/// A normal model whose update never ends after some number of calls.
 #[derive(Debug)]
 struct Endless {
     normal: Normal,
@@ -179,7 +179,7 @@ impl Observer for Impatient {
     }
 }
 
-/// The fifth iteration would last for ever: it is broken off, and the draws before it are there.
+/// The fifth iteration would never end: it is interrupted, and the draws before it are kept.
 #[test]
 fn a_stop_is_answered_within_an_iteration() {
     let entered = Arc::new(AtomicBool::new(false));
@@ -242,8 +242,8 @@ fn log_density_is_normalised() {
     run(&problem(), &settings(), threads(1), &Check).unwrap();
 }
 
-/// Chains that find their kernel are stored at every iteration before, in and after the trial, and
-/// go on with the same draws and the same kernel.
+/// Chains with the kernel `auto` are stored at every iteration before, in and after the trial, and
+/// continue with the same draws and the same kernel.
 #[test]
 fn a_trial_of_kernels_goes_on_bit_for_bit() {
     let problem = problem();
@@ -268,8 +268,8 @@ fn a_trial_of_kernels_goes_on_bit_for_bit() {
     }
 }
 
-/// Where the noise drowns everything every proposal is taken: then Sys-IMwG renews all records in a
-/// sweep, and SOMA leaves (1 - 1/n)^n of them alone, blocks of 16 (15/16)^16.
+/// With overwhelming noise every proposal is accepted: Sys-IMwG renews all records in a sweep, SOMA
+/// leaves a fraction (1 - 1/n)^n of them, and blocks of 16 (15/16)^16.
 #[test]
 fn a_trial_finds_how_fast_kernels_mix() {
     let query = Arc::new(Mean::new(vec![(-5.0, 5.0)]).unwrap());

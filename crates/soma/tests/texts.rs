@@ -148,7 +148,7 @@ fn built_in_models_as_text_have_the_same_posterior() {
         for (place, (name, theirs)) in built_in.iter().enumerate() {
             let plain = |name: &str| name.replace(['[', ']'], "");
             let same = text.iter().find(|(other, _)| plain(other) == plain(name));
-            // The last share has no place in the theta of a text, and categories are named apart.
+            // The last share is not in the theta of a text, and categories have other names.
             let beside = || text.get(place).filter(|(other, _)| other != "log density");
             let Some((_, ours)) = same.or_else(beside) else { continue };
             for power in [1, 2] {

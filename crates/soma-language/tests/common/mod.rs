@@ -1,4 +1,4 @@
-//! Models that between them use every distribution, and helpers.
+//! Models that together use every distribution, and helpers.
 
 #![allow(dead_code)]
 

@@ -1,4 +1,4 @@
-//! What the tests of the store share.
+//! Shared by the tests of the store.
 
 #![allow(dead_code)] // each test file uses a part of it
 
@@ -50,7 +50,7 @@ pub fn threads(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap()
 }
 
-/// Passes everything to the store, and stops after some iterations of all chains together.
+/// Passes everything to the store, and stops after some iterations in total.
 pub struct StopAfter<'a>(&'a Store, AtomicU64);
 
 impl<'a> StopAfter<'a> {
@@ -89,7 +89,7 @@ pub fn whole_run(folder: &Path) {
     assert_eq!(store.finish(false).unwrap().status, Status::Complete);
 }
 
-/// A run that is stopped after some iterations of all chains together.
+/// A run that is stopped after some iterations in total.
 pub fn stopped_run(folder: &Path, iterations: u64) {
     let (spec, settings) = spec();
     let store = Store::create(folder, &spec.problem, &settings, options()).unwrap();

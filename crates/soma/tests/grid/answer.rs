@@ -1,9 +1,9 @@
-//! The exact posterior of one number, as far as a run is compared with it.
+//! The exact posterior of one parameter, for the comparison with a run.
 
 /// The probabilities at which quantiles are compared.
 pub const LEVELS: [f64; 3] = [0.05, 0.5, 0.95];
 
-/// A number and its standard error: 0 where it comes by enumeration.
+/// A number and its standard error: 0 if by enumeration.
 #[derive(Debug, Clone, Copy)]
 pub struct Estimate {
     pub value: f64,
@@ -14,14 +14,14 @@ pub struct Estimate {
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub mean: Estimate,
-    /// Of the parameter without constraints (the logarithm of a variance or a rate), whose fourth
-    /// moment exists: that of the parameter itself may not.
+    /// Of the unconstrained parameter (the logarithm of a variance or a rate), whose fourth moment
+    /// exists: that of the parameter itself may not.
     pub free_sd: Estimate,
     /// At [`LEVELS`].
     pub quantiles: [Estimate; 3],
 }
 
-/// Draws of a number with weights, as importance sampling has them.
+/// Weighted draws, from importance sampling.
 pub struct Weighted<'a> {
     pub values: &'a [f64],
     pub weights: &'a [f64],
@@ -53,8 +53,8 @@ impl Weighted<'_> {
         Estimate { value, error: variance.error / (2.0 * value) }
     }
 
-    /// The quantiles at [`LEVELS`]. The error of each is half the distance between the quantiles
-    /// at its probability, plus and minus the standard error of that.
+    /// The quantiles at [`LEVELS`]. The error of each is half the distance between the quantiles at
+    /// its probability plus and minus its standard error.
     pub fn quantiles(&self) -> [Estimate; 3] {
         let mut order: Vec<usize> = (0..self.values.len()).collect();
         order.sort_unstable_by(|&a, &b| self.values[a].total_cmp(&self.values[b]));
@@ -79,7 +79,7 @@ impl Weighted<'_> {
     }
 }
 
-/// How many independent draws the weights are worth.
+/// The effective sample size of the weights.
 pub fn effective(weights: &[f64]) -> f64 {
     let (sum, squares) =
         weights.iter().fold((0.0, 0.0), |(sum, squares), w| (sum + w, squares + w * w));

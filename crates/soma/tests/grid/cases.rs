@@ -1,4 +1,4 @@
-//! The problems of the grid: every model with every query and law that fit each other.
+//! The problems of the grid: every compatible combination of model, query and noise.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::{enumeration, importance};
 /// A model with a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Family {
-    /// The mean of records between clamps that are wide, or between narrow ones with a vague prior.
+    /// The mean of records with wide clamps, or with narrow ones and a vague prior.
     NormalMean {
         wide: bool,
     },
@@ -44,7 +44,7 @@ pub enum Family {
     Regression,
 }
 
-/// Where the released values lie in the range that they can have without noise.
+/// The position of the released values in their range without noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Place {
     Middle,
@@ -81,7 +81,7 @@ const NORMAL_EDGES: [f64; 4] = [-1.5, -0.4, 0.5, 1.5];
 const EXPONENTIAL_EDGES: [f64; 4] = [0.0, 0.5, 1.5, 3.0];
 const BETA_EDGES: [f64; 4] = [0.0, 0.3, 0.6, 1.0];
 
-/// Few records, budgets from hardly anything to nearly all, and values anywhere.
+/// Few records, budgets from very small to very large, and values at every position.
 pub fn whole_grid() -> Vec<Case> {
     let (wide, narrow) = (true, false);
     let families = [
@@ -106,7 +106,7 @@ pub fn whole_grid() -> Vec<Case> {
     grid(&families, &Noise::ALL, &[1, 2, 3, 10, 40], &epsilons, &PLACES)
 }
 
-/// Sharp means of few records, whose posterior is a thin surface, or in pieces.
+/// Sharp means of few records, whose posterior is a thin surface, or in separate pieces.
 pub fn sharp_grid() -> Vec<Case> {
     let both = [true, false];
     let families: Vec<Family> = both
@@ -240,7 +240,7 @@ impl Family {
 }
 
 impl Case {
-    /// The problem, unless such values cannot have been released.
+    /// The problem, unless such values are impossible.
     pub fn problem(&self) -> Option<Problem> {
         let (query, model) = (self.family.query(), self.family.model());
         let sensitivity = query.sensitivity();
@@ -293,7 +293,7 @@ impl Case {
         }
     }
 
-    /// The statistics of records of the model, so that they fit each other.
+    /// The statistics of simulated records, so that they are consistent.
     fn simulated(&self, query: &dyn Query, model: &dyn Model) -> Vec<f64> {
         let mut rng = stream(if self.place == Place::Middle { 1 } else { 2 }, self.n as u64);
         let mut theta = vec![0.0; model.parameters().len()];
@@ -306,7 +306,7 @@ impl Case {
         (0..query.dim()).map(|k| sum(k) / self.n as f64).collect()
     }
 
-    /// The exact posterior, if it can be had.
+    /// The exact posterior, if available.
     pub fn answers(&self, problem: &Problem, seed: u64) -> Option<Vec<Answer>> {
         let line = self.family.line();
         let counts =

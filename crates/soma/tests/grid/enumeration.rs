@@ -7,10 +7,10 @@ use statrs::function::gamma::ln_gamma;
 use super::answer::{Answer, Estimate, LEVELS};
 use super::likelihood::{compositions, log_coefficient};
 
-/// The posterior of the probabilities of the categories, whose prior is Dirichlet(alpha): given
-/// the counts c it is Dirichlet(alpha + c), and the counts are weighted by their Dirichlet-
-/// multinomial probability times the density of the release. A record's statistic is row c of
-/// `statistics`.
+/// The posterior of the probabilities of the categories with prior Dirichlet(alpha): given the
+/// counts c it is Dirichlet(alpha + c), and the counts are weighted by their Dirichlet-multinomial
+/// probability times the density of the release. Row c of `statistics` is the statistic of a record
+/// in category c.
 pub fn answers(problem: &Problem, alpha: &[f64], statistics: &[Vec<f64>]) -> Vec<Answer> {
     let release = problem.release();
     let unit = release.sum_units()[0];

@@ -1,9 +1,9 @@
 //! Exact answers by self-normalised importance sampling over theta.
 //!
-//! Draws of theta come from the prior or, where few of these fit the release, from a Student law
-//! around those that do, in coordinates without constraints. Each is weighted by an unbiased
-//! estimate of the density of the release given theta, so that the weighted draws are those of the
-//! posterior. The standard errors of the answers go into the comparison.
+//! Draws of theta come from the prior or, if few of these fit the release, from a Student
+//! distribution around those that do, in unconstrained coordinates. Each is weighted by an unbiased
+//! estimate of the density of the release given theta, so that the weighted draws are from the
+//! posterior. The standard errors of the answers enter the comparison.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 use rand::RngExt;
@@ -14,7 +14,7 @@ use soma::rng::{Rng, stream};
 use super::answer::{Answer, Weighted, effective};
 
 /// An unbiased estimate of the density of the release given theta. It may write records that fit
-/// the release better than those of the model: with this weight they are draws of the posterior.
+/// the release better than those of the model: with this weight they are draws from the posterior.
 pub trait Likelihood {
     fn estimate(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> f64;
 
@@ -22,22 +22,22 @@ pub trait Likelihood {
     fn cost(&self) -> usize;
 }
 
-/// The least and the wanted number of effective draws of an answer.
+/// The smallest and the target effective sample size of an answer.
 const LEAST_EFFECTIVE: f64 = 3000.0;
 const ENOUGH_EFFECTIVE: f64 = 20_000.0;
 
-/// The draws of a first pass, and the most record draws of an answer.
+/// The draws of a first pass, and the largest number of record draws of an answer.
 const PASS: usize = 20_000;
 const MOST: usize = 12_000_000;
 
-/// Where the prior's draws are worth more than this share, they are taken.
+/// The prior's draws are used if their relative efficiency is above this.
 const GOOD_SHARE: f64 = 0.1;
 
-/// The degrees of freedom of the Student law and how much wider than the posterior it is.
+/// The degrees of freedom of the Student distribution, and its width relative to the posterior.
 const FREEDOM: f64 = 4.0;
 const WIDER: f64 = 1.3;
 
-/// Weighted draws of all outputs, and of the parameters without constraints.
+/// Weighted draws of all outputs, and of the unconstrained parameters.
 #[derive(Default)]
 struct Draws {
     outputs: Vec<Vec<f64>>,
@@ -45,14 +45,14 @@ struct Draws {
     weights: Vec<f64>,
 }
 
-/// A multivariate Student law.
+/// A multivariate Student distribution.
 struct Student {
     centre: DVector<f64>,
     factor: DMatrix<f64>,
 }
 
 impl Student {
-    /// Around weighted points, a little wider than they lie.
+    /// Fitted to weighted points, somewhat wider.
     fn around(points: &[Vec<f64>], weights: &[f64]) -> Option<Self> {
         let p = points.first()?.len();
         let total: f64 = weights.iter().sum();
@@ -78,7 +78,7 @@ impl Student {
         (&self.centre + &self.factor * normal * (FREEDOM / chi).sqrt()).as_slice().to_vec()
     }
 
-    /// Up to a constant.
+    /// Unnormalised.
     fn log_density(&self, point: &[f64]) -> f64 {
         let gap = DVector::from_column_slice(point) - &self.centre;
         let z = self.factor.solve_lower_triangular(&gap).expect("a factor with an inverse");
@@ -87,7 +87,7 @@ impl Student {
     }
 }
 
-/// `count` draws of theta from the law, or from the prior, with their weights.
+/// `count` draws of theta from the distribution, or from the prior, with their weights.
 fn pass(
     problem: &Problem,
     likelihood: &dyn Likelihood,
@@ -134,8 +134,8 @@ fn pass(
     draws
 }
 
-/// What a draw of a chain holds: theta or, where that is fixed, the mean and the standard
-/// deviation of the records.
+/// The outputs of a chain: theta or, if it is fixed, the mean and the standard deviation of the
+/// records.
 fn outputs(problem: &Problem, theta: &[f64], records: &[f64]) -> Vec<f64> {
     if problem.fixed().is_none() {
         return theta.to_vec();
@@ -146,7 +146,7 @@ fn outputs(problem: &Problem, theta: &[f64], records: &[f64]) -> Vec<f64> {
     vec![mean, (squares / (n - 1.0).max(1.0)).sqrt()]
 }
 
-/// The answers of all outputs of a problem, or nothing where too few draws fit the release.
+/// The answers for all outputs of a problem; `None` if too few draws fit the release.
 pub fn answers(problem: &Problem, likelihood: &dyn Likelihood, seed: u64) -> Option<Vec<Answer>> {
     let mut rng = stream(seed, 1 << 32);
     let is_fixed = problem.fixed().is_some();
@@ -168,7 +168,7 @@ pub fn answers(problem: &Problem, likelihood: &dyn Likelihood, seed: u64) -> Opt
     }
     let count = ((1.3 * ENOUGH_EFFECTIVE / best.max(1e-6)) as usize).clamp(PASS.min(most), most);
     let draws = pass(problem, likelihood, law.as_ref(), count, &mut rng);
-    // A few large weights say that the tail of the weights has not been seen.
+    // A few dominant weights: the tail of the weights has not been sampled.
     let (sum, largest) =
         draws.weights.iter().fold((0.0, 0.0_f64), |(sum, most), w| (sum + w, most.max(*w)));
     if effective(&draws.weights) < LEAST_EFFECTIVE || largest > 0.005 * sum {

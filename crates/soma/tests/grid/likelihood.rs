@@ -12,7 +12,7 @@ use statrs::function::gamma::ln_gamma;
 
 use super::importance::Likelihood;
 
-/// The law of one record on the line.
+/// The distribution of one record on the line.
 #[derive(Debug, Clone, Copy)]
 pub enum Line {
     Normal,
@@ -43,10 +43,10 @@ impl Line {
     }
 }
 
-/// The sum of clamped records. All records but one that lies between the clamps are drawn from the
-/// model; that one is integrated over, given that it lies there, with draws from the model and
-/// from the noise in equal parts (Veach's balance heuristic). So no weight is larger for a sharper
-/// release, unless all records are on the clamps.
+/// The sum of clamped records. All records but one between the clamps are drawn from the model;
+/// that one is integrated over, given that it lies there, with draws from the model and from the
+/// noise in equal parts (Veach's balance heuristic). So weights do not grow with the sharpness of
+/// the release, unless all records are on the clamps.
 pub struct ClampedSum<'a> {
     pub problem: &'a Problem,
     pub line: Line,
@@ -84,7 +84,7 @@ impl Likelihood for ClampedSum<'_> {
     }
 }
 
-/// Noise around a centre, given that it lies in an interval.
+/// Noise around a centre, truncated to an interval.
 struct Truncated {
     noise: Noise,
     scale: f64,
@@ -131,7 +131,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of the bins between the `edges`, of which the outer ones go on without end.
+    /// The bins between the `edges`; the outer ones are unbounded.
     pub fn new(problem: &Problem, line: Line, edges: &[f64]) -> Self {
         let release = problem.release();
         let terms = compositions(release.n(), edges.len() - 1)
@@ -172,7 +172,7 @@ impl Likelihood for Counts {
     }
 }
 
-/// All records from the model, weighted by the noise: for a few records and soft releases.
+/// All records from the model, weighted by the noise: for a few records and large noise.
 pub struct Plain<'a>(pub &'a Problem);
 
 impl Likelihood for Plain<'_> {
@@ -193,7 +193,7 @@ impl Likelihood for Plain<'_> {
     }
 }
 
-/// All ways to spread n records over so many bins.
+/// All compositions of n records into this many bins.
 pub fn compositions(n: usize, bins: usize) -> Vec<Vec<usize>> {
     if bins == 1 {
         return vec![vec![n]];

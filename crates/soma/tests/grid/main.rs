@@ -1,11 +1,12 @@
-//! A grid of small problems whose exact answer is known: the verdict on each run beside its error.
+//! A grid of small problems with known exact answers: the verdict on each run compared with its
+//! error.
 //!
 //! `cargo test --release -p soma-mcmc --test grid -- --ignored --nocapture whole_grid` runs 2,000
 //! of them with default settings, prints a line for each, and counts by epsilon how many runs are
-//! called trusted and how many of these are off by more than 4.5 standard errors. `sharp_grid` is
-//! the same for sharp means of few records. GRID_PROBLEMS says how many problems, GRID_SEED which
-//! of them and the seed of the runs, GRID_PART = 3/8 runs the third of eight equal parts, and GRID_ONLY
-//! = BetaMean,HighEdge runs those whose line has all of these words.
+//! trusted and how many of these are off by more than 4.5 standard errors. `sharp_grid` is the same
+//! for sharp means of few records. GRID_PROBLEMS sets the number of problems, GRID_SEED selects
+//! them and seeds the runs, GRID_PART = 3/8 runs the third of eight equal parts, and GRID_ONLY =
+//! BetaMean,HighEdge runs those whose line has all of these words.
 
 mod answer;
 mod cases;
@@ -23,14 +24,14 @@ use rand::seq::SliceRandom;
 use soma::release::mechanism::Noise;
 use soma::rng::stream;
 
-/// Of so many runs that are called trusted, one may be off.
+/// One in this many trusted runs may be off.
 const ONE_IN: usize = 1000;
 
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a whole number"))
 }
 
-/// The part of the cases that GRID_PART names.
+/// The part of the cases selected by GRID_PART.
 fn part(cases: Vec<Case>) -> Vec<Case> {
     let Ok(text) = std::env::var("GRID_PART") else { return cases };
     let (which, of) = text.split_once('/').expect("GRID_PART = which/of");
@@ -80,7 +81,7 @@ fn run(cases: &[Case], seed: u64) -> Vec<Outcome> {
     outcomes
 }
 
-/// Of the runs that are called trusted, hardly any is off.
+/// Almost no trusted run is off.
 fn assert_honest(outcomes: &[Outcome]) {
     let trusted = outcomes.iter().filter(|outcome| outcome.is_trusted());
     let off: Vec<_> = trusted.clone().filter(|outcome| outcome.is_off()).collect();
@@ -89,7 +90,7 @@ fn assert_honest(outcomes: &[Outcome]) {
     assert!(off.len() <= allowed, "{} off, {allowed} allowed:\n{}", off.len(), shown.join("\n"));
 }
 
-/// One problem of each kind, soft and sharp: none is called trusted and is off, and most are
+/// One problem of each kind, with large and small noise: no trusted run is off, and most are
 /// trusted.
 #[test]
 fn some_of_the_grid() {
@@ -100,7 +101,7 @@ fn some_of_the_grid() {
         case(Family::NormalMean { wide: narrow }, Noise::Laplace, 2, 300.0, Place::Middle),
         case(Family::ExponentialMean { wide }, Noise::Laplace, 10, 10.0, Place::Inside),
         case(Family::BetaMean { wide: narrow }, Noise::Laplace, 2, 100.0, Place::Inside),
-        // Records nearer to 1 than numbers are.
+        // Records nearer to 1 than floating point resolves.
         case(Family::BetaMean { wide: narrow }, Noise::Laplace, 10, 1.0, Place::HighEdge),
         case(Family::UniformMean, Noise::Gaussian, 3, 30.0, Place::Middle),
         case(Family::Categories, Noise::DiscreteGaussian, 10, 3.0, Place::Outside),

@@ -1,4 +1,4 @@
-//! The oracles against each other, and against quadrature.
+//! The exact answers compared with each other and with quadrature.
 
 use soma::release::mechanism::Noise;
 use statrs::distribution::{Continuous, ContinuousCDF, Exp, Gamma};

@@ -1,4 +1,4 @@
-//! A run beside the exact answer.
+//! A run compared with the exact answer.
 
 use std::fmt::{self, Display, Formatter};
 use std::num::NonZeroUsize;
@@ -14,10 +14,10 @@ use soma::diagnostics::{
 use super::answer::{Answer, Estimate, LEVELS};
 use super::cases::Case;
 
-/// An error above so many standard errors is no accident.
+/// An error above this many standard errors is not accidental.
 pub const MOST_ERRORS: f64 = 4.5;
 
-/// What came of one problem.
+/// The result of one problem.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub case: Case,
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub acceptance: f64,
 }
 
-/// Keeps the draws, and how each chain crossed between pieces.
+/// Keeps the draws, and how each chain crossed between separate modes.
 struct Watched {
     draws: Collected,
     crossings: Mutex<Vec<Crossing>>,
@@ -91,11 +91,11 @@ impl Outcome {
     }
 }
 
-/// A parameter without constraints, where theta has such a form.
+/// The unconstrained parameter, if theta has one.
 fn free(problem: &Problem, values: &[f64], c: usize) -> f64 {
     let mut free = values.to_vec();
     if let (Some(transport), None) = (problem.model().transport(), problem.fixed()) {
-        // Counts may stand behind theta.
+        // Counts may follow theta.
         let theta = problem.model().parameters().len();
         transport.unconstrain(&values[..theta], &mut free[..theta]);
     }
@@ -118,12 +118,12 @@ fn errors(chains: &[Vec<f64>], free: &[Vec<f64>], answer: &Answer) -> Vec<(Strin
 }
 
 fn z(found: f64, error: f64, exact: Estimate) -> f64 {
-    // Rounding of a chain that has all its draws in one place.
+    // Rounding, for a chain whose draws are all equal.
     let least = 1e-9 * exact.value.abs().max(1e-3);
     (found - exact.value).abs() / error.hypot(exact.error).hypot(least)
 }
 
-/// The standard deviation, and its standard error by that of the mean squared distance.
+/// The standard deviation, with its standard error from that of the mean squared distance.
 fn sd(chains: &[Vec<f64>]) -> (f64, f64) {
     let all = chains.concat();
     let mean = all.iter().sum::<f64>() / all.len() as f64;

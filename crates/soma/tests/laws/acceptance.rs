@@ -11,7 +11,7 @@ use soma::release::{Aggregate, Release};
 use soma::rng::{Rng, stream};
 use soma::theory;
 
-/// A state: records in [0, 1], a release of their sum, and the proposals that may come.
+/// A state: records in [0, 1], a release of their sum, and the possible proposals.
 struct State {
     records: Vec<f64>,
     proposals: Vec<f64>,
@@ -47,7 +47,7 @@ fn soma_acceptance(current: f64, weights: &[f64], i: usize) -> f64 {
     f64::min(1.0, total / (total + current - weights[i]))
 }
 
-/// The probabilities of acceptance of SOMA and Ran-IMwG, given a proposal.
+/// The acceptance probabilities of SOMA and Ran-IMwG, given a proposal.
 fn given_proposal(current: f64, weights: &[f64]) -> (f64, f64) {
     let (n, total) = (weights.len(), weights.iter().sum::<f64>());
     let soma = (0..n).map(|i| weights[i] / total * soma_acceptance(current, weights, i)).sum();
@@ -92,7 +92,7 @@ impl Proposals for FewProposals<'_> {
     }
 }
 
-/// Moves taken one by one from a state accept as often as the theory says.
+/// Single moves from a state accept with the theoretical probability.
 #[test]
 fn moves_accept_as_often_as_they_should() {
     let mut rng = stream(22, 0);

@@ -1,4 +1,5 @@
-//! Every kernel on every toy: its transition matrix by theory, and its transitions as made.
+//! Every kernel on every toy problem: its theoretical transition matrix, and its empirical
+//! transitions.
 
 use nalgebra::DVector;
 use rand::RngExt;
@@ -10,8 +11,8 @@ use crate::kernels::{ALL, Law};
 use crate::matrices::{Move, asymptotic_variance, imbalance, moves, one_move, sweep, target};
 use crate::toys::{Toy, ToyProposals};
 
-/// Each single move is a transition matrix that leaves pi invariant, by detailed balance; so does
-/// a sweep, which is reversible only where all its moves are alike.
+/// Each single move is a transition matrix that leaves pi invariant, by detailed balance; so does a
+/// sweep, which is reversible only if all its moves are the same.
 #[test]
 fn theory_is_sound() {
     for toy in Toy::all() {
@@ -35,8 +36,8 @@ fn theory_is_sound() {
     }
 }
 
-/// SOMA moves at most n times as often as Ran-IMwG between any two states, and so the asymptotic
-/// variances are in the paper's order.
+/// Off-diagonal transition probabilities of SOMA are at most n times those of Ran-IMwG, and the
+/// asymptotic variances have the paper's order.
 #[test]
 fn peskun_order_and_asymptotic_variances() {
     let mut rng = stream(11, 0);
@@ -64,8 +65,8 @@ fn peskun_order_and_asymptotic_variances() {
     }
 }
 
-/// Sweeps from every state of the toy, in random order: counts of where they end, and by how much
-/// the number of proposals taken exceeds what is expected.
+/// Sweeps from every state of the toy problem, in random order: counts of the final states, and the
+/// excess of accepted proposals over their expectation.
 fn observed(toy: &Toy, law: &Law, expected: &Move, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>) {
     let (release, states) = (toy.release(), toy.states());
     let potential = toy.potential();
@@ -85,10 +86,10 @@ fn observed(toy: &Toy, law: &Law, expected: &Move, seed: u64) -> (Vec<Vec<f64>>,
     (ends, excess)
 }
 
-/// How many sweeps are made from each state, on average.
+/// The mean number of sweeps from each state.
 const SWEEPS: usize = 8_000;
 
-/// Pearson's statistic of counts against expectations, small ones pooled, and its degrees of
+/// Pearson's statistic of counts and expectations, with small ones pooled, and its degrees of
 /// freedom.
 pub fn pearson(counts: &[f64], probabilities: impl Iterator<Item = f64>) -> (f64, f64) {
     let total: f64 = counts.iter().sum();
@@ -112,7 +113,7 @@ pub fn pearson(counts: &[f64], probabilities: impl Iterator<Item = f64>) -> (f64
     (statistic, cells - 1.0)
 }
 
-/// About 60 tests, each at level 1e-6: a false alarm is a matter of one in ten thousand seeds.
+/// About 60 tests, each at level 1e-6: a false alarm for one in ten thousand seeds.
 #[test]
 fn sweeps_follow_the_theory() {
     for (number, toy) in Toy::all().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! States absurdly far from the release: a chain must come back, and no number may break.
+//! States extremely far from the release: a chain must return, without overflow or NaN.
 
 use std::sync::Arc;
 
@@ -62,8 +62,9 @@ fn a_far_start_neither_freezes_nor_breaks() {
                     assert!(records.residual().iter().all(|r| r.is_finite()), "{case}");
                     assert!(records.all().iter().all(|x| (0.0..=1.0).contains(x)), "{case}");
                 }
-                // Proposals are better than what is there at first, so that some are taken; in the
-                // end the sums are as near to the release as 4000 proposals bring them.
+                // At first proposals are better than the current records, so that some are
+                // accepted; at the end the sums are as near to the release as 4000 proposals can
+                // bring them.
                 assert!(taken >= 5, "{case}: {taken} proposals taken");
                 let end = distance(&records);
                 assert!(end < 0.02 * start, "{case}: distance {start} at the start, {end} now");

@@ -1,10 +1,10 @@
-//! All kernels, each with what theory says of its moves.
+//! All kernels, each with its theoretical moves.
 
 use soma::kernel::{Kernel, KernelChoice, Soma, Strategy, Subset};
 
-/// With what probability a move weighs its proposal against which places. SOMA on the set M puts
-/// the proposal in the place of I from M, drawn with probability w_I / W over M, with probability
-/// min(1, W / (W + w_0 - w_I)). On a single place this is independent Metropolis within Gibbs.
+/// The sets of places that a move selects from, with their probabilities. SOMA on the set M selects
+/// I from M with probability w_I / W over M, and accepts with probability min(1, W / (W + w_0 -
+/// w_I)). On a single place this is independent Metropolis within Gibbs.
 pub type Places = Vec<(f64, Vec<usize>)>;
 
 pub struct Law {

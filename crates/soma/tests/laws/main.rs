@@ -1,7 +1,7 @@
-//! The laws of the kernels: what theory says of one move and of many, against what they do.
+//! Tests of the kernels: theory and practice of one move and of many.
 //!
 //! Written from the paper and through the public interface only. A new kernel is one line in
-//! `kernels.rs`; everything here then holds of it too.
+//! `kernels.rs`; everything here then applies to it too.
 
 mod acceptance;
 mod discrete;

@@ -1,4 +1,4 @@
-//! Transition matrices by theory.
+//! Theoretical transition matrices.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -22,7 +22,7 @@ pub fn target(toy: &Toy) -> DVector<f64> {
     pi / total
 }
 
-/// A move that weighs its proposal against the places of `places`.
+/// A move that selects from `places`.
 pub fn one_move(toy: &Toy, places: &Places) -> Move {
     let states = toy.states();
     let mut matrix = DMatrix::zeros(states, states);
@@ -57,7 +57,7 @@ pub fn moves(toy: &Toy, law: &Law) -> Vec<Move> {
     (0..toy.n).map(|turn| one_move(toy, &(law.places)(toy.n, turn))).collect()
 }
 
-/// One sweep: the transition matrix, and the expected number of proposals taken from each state.
+/// One sweep: the transition matrix, and the expected number of accepted proposals from each state.
 pub fn sweep(toy: &Toy, law: &Law) -> Move {
     let states = toy.states();
     let mut matrix = DMatrix::identity(states, states);

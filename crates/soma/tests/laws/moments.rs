@@ -1,4 +1,5 @@
-//! Every kernel's stationary moments, for two and three continuous records, against quadrature.
+//! The stationary moments of every kernel, for two and three continuous records, compared with
+//! quadrature.
 
 use std::sync::Arc;
 
@@ -14,12 +15,12 @@ use statrs::distribution::ContinuousCDF;
 
 use crate::kernels::{ALL, Law};
 
-/// How a record is drawn.
+/// The distribution of a record.
 #[derive(Debug, Clone, Copy)]
 enum Record {
     /// Beta(10, 10), as in the paper's section 5.1.
     Beta,
-    /// N(0.3, 0.5^2), so that records leave the clamp's range too.
+    /// N(0.3, 0.5^2), so that records are outside the clamp too.
     Normal,
 }
 
@@ -59,7 +60,7 @@ fn release(n: usize, noise: Noise, scale: f64) -> Release {
     Release::new(query, mechanism, Aggregate::Mean, n, vec![0.62]).unwrap()
 }
 
-/// Functions of the records whose means are compared: of one record, of all, and of order.
+/// Functions of the records whose means are compared: of one record, of all, and of the order.
 fn functions(x: &[f64]) -> [f64; 5] {
     let mean = x.iter().sum::<f64>() / x.len() as f64;
     let largest = x.iter().copied().fold(f64::MIN, f64::max);
@@ -91,7 +92,7 @@ fn quadrature(record: Record, n: usize, noise: Noise, scale: f64) -> [f64; 5] {
     sums.map(|sum| sum / total)
 }
 
-/// The draws of the functions along a chain.
+/// The values of the functions along a chain.
 fn draws(record: Record, release: &Release, law: &Law, seed: u64) -> Vec<Vec<f64>> {
     let n = release.n();
     let potential = release.potential();

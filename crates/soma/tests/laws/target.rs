@@ -16,8 +16,8 @@ const STATES: usize = KINDS.pow(POINTS as u32);
 /// The proposal, which is not part of the target.
 const Q: [f64; KINDS] = [0.5, 0.2, 0.3];
 
-/// Three points of three kinds that repel their own kind, kind 2 more than others; all three of
-/// kind 0 cannot be.
+/// Three points of three kinds that repel their own kind, kind 2 more than the others; all three of
+/// kind 0 is impossible.
 #[derive(Default)]
 struct Repelling {
     replaced: u64,
@@ -129,7 +129,7 @@ fn general_target_follows_the_theory() {
     assert!(p > 1e-6, "chi2 {statistic} on {freedom}");
 }
 
-/// A target that answers nonsense is refused; one far from its mode moves without overflow.
+/// Invalid log weights are rejected; far from the mode a move does not overflow.
 #[test]
 fn extreme_log_weights() {
     struct Flat(f64);

@@ -1,4 +1,4 @@
-//! Problems small enough to be enumerated: records that are one of a few categories.
+//! Problems small enough to be enumerated: records in a few categories.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use soma::release::query::Sensitivity;
 use soma::release::{Aggregate, Potential, Query, Release};
 use soma::rng::Rng;
 
-/// What is counted of a category.
+/// The statistic of a category.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Statistic {
-    /// Its indicator: one coordinate for each category.
+    /// Its indicator: one coordinate per category.
     Indicator,
-    /// Two numbers that are in no simple relation.
+    /// Two numbers without a simple relation.
     Scores,
 }
 
@@ -106,7 +106,7 @@ pub struct Toy {
     pub cost: Cost,
 }
 
-/// Where the cost of a residual comes from.
+/// The cost of a residual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cost {
     /// From the noise.
@@ -127,7 +127,7 @@ impl Joint for Heavy {
 }
 
 impl Toy {
-    /// Every kind of noise that the statistic can meet, for several sizes.
+    /// Every kind of noise that is possible for the statistic, for several sizes.
     pub fn all() -> Vec<Toy> {
         let mut all = Vec::new();
         for (n, f) in [(2, vec![0.3, 0.7]), (3, vec![0.5, 0.2, 0.3]), (4, vec![0.4, 0.6])] {
@@ -165,7 +165,7 @@ impl Toy {
         Release::new(query, mechanism, Aggregate::Sum, self.n, self.released.clone()).unwrap()
     }
 
-    /// The potential of the toy, as a kernel sees it.
+    /// The potential of the toy problem.
     pub fn potential(&self) -> Arc<Potential> {
         let k = self.query.dim();
         let blocks = match self.cost {
