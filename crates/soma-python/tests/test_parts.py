@@ -120,7 +120,7 @@ def test_suppressed_values_are_the_threshold_as_numbers():
 @pytest.mark.parametrize(
     "fields, problem",
     [
-        (dict(parts=[]), "release.parts: there must be a part"),
+        (dict(parts=[]), "release.parts: must not be empty"),
         (dict(parts=[COUNTS], values=[3]), "release.values: a release of several parts"),
         (dict(parts=[COUNTS, COUNTS]), r"release.parts\[1\].name: two parts have the same name"),
         (dict(parts=[TOTAL], n="some"), "release.n"),

@@ -55,7 +55,7 @@ def test_draws_of_specs_are_those_of_the_command_line(path, tmp_path):
 
 
 def test_errors_say_where():
-    with pytest.raises(ValueError, match=r"line 2: release\.m: there is no such key"):
+    with pytest.raises(ValueError, match=r"line 2: release\.m: unknown key"):
         soma.parse_spec("[release]\nm = 3\n")
 
 

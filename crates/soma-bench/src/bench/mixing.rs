@@ -106,7 +106,7 @@ pub fn run(plan: &Plan, json: bool) -> Outcome {
     let cells = plan.cells();
     if cells.is_empty() {
         return Err(Failed::Input(
-            "no problem of the grid is as --problem, --n and --epsilon say".into(),
+            "no problem of the grid matches --problem, --n and --epsilon".into(),
         ));
     }
     if !json {

@@ -61,7 +61,7 @@ pub fn run(args: Args) -> Outcome {
         name => vec![items::find(name).ok_or_else(|| unknown(name))?],
     };
     let Some(out) = &args.out else {
-        return Err(Failed::Input("--out DIR: say where the findings go".into()));
+        return Err(Failed::Input("--out DIR is required".into()));
     };
     let folder = Folder::new(out);
     let threads = args.threads.map_or(0, NonZeroUsize::get);

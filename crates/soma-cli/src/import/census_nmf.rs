@@ -83,7 +83,7 @@ fn list(frame: &Frame, row: usize, column: usize) -> Result<Vec<f64>, String> {
     numbers.collect::<Result<Vec<f64>, _>>().ok().filter(|numbers| !numbers.is_empty()).ok_or_else(
         || {
             format!(
-                "{}, row {}: {} is no list of numbers (given: {text:?}). Allowed: such as [3, 4].",
+                "{}, row {}: {} is not a list of numbers (given: {text:?}). Allowed: such as [3, 4].",
                 frame.source,
                 row + 1,
                 frame.columns[column]

@@ -25,7 +25,12 @@ impl Derived {
             let is_taken = outputs.contains(name) || expressions[..i].iter().any(|e| e.0 == *name);
             if is_taken || name.trim().is_empty() {
                 let allowed = "a name that no output has";
-                return Err(Invalid::new(name, "the name is taken", format!("{name:?}"), allowed));
+                return Err(Invalid::new(
+                    name,
+                    "the name is already used",
+                    format!("{name:?}"),
+                    allowed,
+                ));
             }
             parameters += &format!("d{i}_ = {}\n", with_placeholders(text, outputs));
         }

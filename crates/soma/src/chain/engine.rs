@@ -63,7 +63,7 @@ impl Settings {
             }
             (KernelChoice::Auto, Err(why)) => format!("imputed records: {why}"),
             (KernelChoice::Auto, Ok(_)) => {
-                format!("imputed records, whose moves of theta are {}", self.moves.name())
+                format!("imputed records, with theta updates {}", self.moves.name())
             }
             (kernel, _) => format!("imputed records, as kernel {} says", kernel.name()),
         }

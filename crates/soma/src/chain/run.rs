@@ -65,7 +65,7 @@ impl Settings {
         if sampling.and_then(|s| s.checked_add(self.warmup)).is_none_or(|all| all > Self::MOST) {
             return Err(Invalid::new(
                 "draws",
-                "the run would never end",
+                "the number of iterations is out of range",
                 format!("{} of warm-up and {} times {}", self.warmup, self.draws, self.thin),
                 format!("at most {} iterations of a chain", Self::MOST),
             ));

@@ -53,7 +53,7 @@ impl Likelihood {
         if noise.is_discrete() && value.fract() != 0.0 {
             return Err(Invalid::new(
                 "value",
-                format!("{} noise leaves counts whole", noise.name()),
+                format!("{} noise gives whole numbers", noise.name()),
                 value,
                 "a whole number; or laplace or gaussian noise, if the release is not whole",
             ));

@@ -46,7 +46,7 @@ impl SomaBlocks {
     /// The kernel on blocks of `size` of the `n` records; `None` for the default size.
     pub fn new(n: usize, size: Option<usize>) -> Result<Self, Invalid> {
         let size = size.unwrap_or(SIZE.min(n));
-        let size = some_of(n, size, "a block must hold some of the records")?;
+        let size = some_of(n, size, "the size of the block is out of range")?;
         let (columns, quantised, batch, weights) = Default::default();
         Ok(SomaBlocks { size, columns, quantised, batch, weights })
     }

@@ -47,7 +47,7 @@ pub struct SomaSubset {
 impl SomaSubset {
     /// The kernel on subsets of `size` of the `n` records.
     pub fn new(n: usize, size: usize, subset: Subset) -> Result<Self, Invalid> {
-        let size = some_of(n, size, "the subset must hold some of the records")?;
+        let size = some_of(n, size, "the size of the subset is out of range")?;
         let order = match subset {
             Subset::Random => (0..n).collect(),
             Subset::Cyclic => Vec::new(),

@@ -20,7 +20,7 @@ impl Uniform {
         if ranges.is_empty() {
             return Err(Invalid::new(
                 "range",
-                "there is no range",
+                "must not be empty",
                 "[]",
                 "[low, high] for each coordinate",
             ));

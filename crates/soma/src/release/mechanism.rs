@@ -135,7 +135,7 @@ impl Mechanism {
         match values.iter().position(|value| value.fract() != 0.0) {
             Some(k) => Err(Invalid::new(
                 format!("values[{k}]"),
-                format!("{noise} noise leaves counts whole"),
+                format!("{noise} noise gives whole numbers"),
                 values[k],
                 "a whole number; or laplace noise, if the release is not whole",
             )),

@@ -61,11 +61,11 @@ impl Release {
     /// A release of several parts about the same `n` records.
     pub fn of_parts(n: usize, parts: Vec<Part>) -> Result<Self, Invalid> {
         if n < 1 {
-            return Err(Invalid::new("n", "there must be a record", n, "a whole number from 1 up"));
+            return Err(Invalid::new("n", "must be positive", n, "a whole number from 1 up"));
         }
         let query = match &parts[..] {
             [] => {
-                return Err(Invalid::new("parts", "there must be a part", "none", "one or more"));
+                return Err(Invalid::new("parts", "must not be empty", "none", "one or more"));
             }
             [part] => part.query().clone(),
             several => {

@@ -17,7 +17,7 @@ impl Release {
     /// for Laplace noise, and of erfc(z / sqrt 2) / 2 for Gaussian noise. The smallest of these
     /// over the K values, times K, must not be less than 10^-12.
     pub fn check_reach(&self) -> Result<(), Invalid> {
-        self.check_bounds(&self.query.bounds(), "no data could have come near", || {
+        self.check_bounds(&self.query.bounds(), "the range of the query", || {
             "see whether statistic, n, query and mechanism are those of the release".into()
         })
     }
@@ -36,7 +36,7 @@ impl Release {
         let shown: Vec<String> =
             ranges.iter().map(|(low, high)| format!("({low}, {high})")).collect();
         let shown = listed(&shown);
-        let problem = format!("no records of the {model} model, which lie in {shown}, come near");
+        let problem = format!("the range {shown} of the {model} model");
         self.check_bounds(&bounds, &problem, || {
             format!("the release cannot come from a {model} model: take another, or see whether the records were in another unit")
         })
@@ -68,7 +68,7 @@ impl Release {
                     };
                     return Err(Invalid::new(
                         field,
-                        format!("{problem}: {outside:.0} noise scales out of reach"),
+                        format!("is {outside:.0} noise scales outside {problem}"),
                         value,
                         format!(
                             "about {low} to {high} for n = {}, give or take some noise of scale \

@@ -21,7 +21,7 @@ pub(super) fn apply(table: &Table, problem: Problem) -> Result<Problem, Invalid>
         (None, None) => Ok(problem),
         (None, Some(summaries)) => Err(Invalid::new(
             table.field("summaries"),
-            "the draws are of the parameters, unless these are fixed",
+            "summaries require fixed parameters",
             format!("{} summaries", summaries.len()),
             "fixed = { ... } beside summaries, or no summaries",
         )),

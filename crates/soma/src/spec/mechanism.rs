@@ -90,7 +90,7 @@ fn scaled(
     };
     let value = table.need(source, "a number")?;
     if let Some(stray) = table.get("delta").or(table.get("rule")).filter(|_| source != "epsilon") {
-        let problem = "stands beside epsilon only";
+        let problem = "is allowed with epsilon only";
         return Err(Invalid::new(stray.path(), problem, source, "leave one of them out"));
     }
     let stated = |scale: &dyn Fn(f64) -> f64| {
@@ -128,7 +128,7 @@ fn budget(table: &Table, source: &str, amount: f64) -> Result<Budget, Invalid> {
     }
     let Some(delta) = table.get("delta") else {
         if let Some(rule) = table.get("rule") {
-            let problem = "a rule is for epsilon with delta";
+            let problem = "a rule requires epsilon and delta";
             return Err(Invalid::new(rule.path(), problem, rule.text()?, "delta = ... beside it"));
         }
         return Ok(Budget::Epsilon(amount));
@@ -136,7 +136,7 @@ fn budget(table: &Table, source: &str, amount: f64) -> Result<Budget, Invalid> {
     let Some(rule) = table.get("rule") else {
         return Err(Invalid::new(
             delta.path(),
-            "epsilon and delta do not tell the scale: there are several rules for it",
+            "epsilon and delta do not determine the scale",
             delta.number()?,
             "rule = \"analytic\" or rule = \"classical\" beside it, as the publisher says; or \
              scale = ..., the standard deviation that was published; or rho = ...",

@@ -105,7 +105,7 @@ fn several(
                 format!("{}.parts[{i}].name", table.path()),
                 "two parts have the same name",
                 format!("{:?}", part.name()),
-                "a name of its own for each part",
+                "a different name for each part",
             ));
         }
     }

@@ -122,7 +122,7 @@ impl Sampler {
         let Some(name) = self.kernel else { return Ok(None) };
         let choice = KernelChoice::named(name, options, n).ok_or_else(|| {
             let allowed = choices(name, &KernelChoice::NAMES);
-            Invalid::new("sampler.kernel", "there is no such kernel", name, allowed)
+            Invalid::new("sampler.kernel", "unknown kernel", name, allowed)
         })?;
         Ok(Some(choice))
     }

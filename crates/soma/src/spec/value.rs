@@ -50,7 +50,7 @@ impl<'a> Table<'a> {
             None => Ok(()),
             Some(key) => {
                 let name = key.get_ref();
-                let problem = "there is no such key here";
+                let problem = "unknown key";
                 Err(Invalid::new(self.field(name), problem, quoted(name), choices(name, allowed)))
             }
         }
@@ -151,7 +151,7 @@ impl<'a> Value<'a> {
             return Err(self.wrong("must be a name", format!("one of {}", listed(names))));
         };
         let found = names.iter().find(|name| **name == text.as_ref());
-        found.copied().ok_or_else(|| self.wrong("there is no such name", choices(text, names)))
+        found.copied().ok_or_else(|| self.wrong("unknown name", choices(text, names)))
     }
 
     pub(super) fn is_list(&self) -> bool {

@@ -72,7 +72,7 @@ impl Publishing {
             if noise.is_discrete() {
                 return Err(Invalid::new(
                     "round",
-                    format!("{} noise is whole already", noise.name()),
+                    format!("{} noise is already discrete", noise.name()),
                     rounding,
                     "laplace or gaussian noise with round = ...; or granularity = ... for noise on \
                      a lattice",

@@ -15,7 +15,12 @@ impl Below {
         if candidates.len() < 2 {
             let given = format!("{} candidates", candidates.len());
             let allowed = "at least two numbers, in increasing order";
-            return Err(Invalid::new("candidates", "there is nothing to choose", given, allowed));
+            return Err(Invalid::new(
+                "candidates",
+                "must have at least two values",
+                given,
+                allowed,
+            ));
         }
         for (i, &candidate) in candidates.iter().enumerate() {
             finite(&format!("candidates[{i}]"), candidate)?;

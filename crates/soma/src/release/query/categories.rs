@@ -40,7 +40,7 @@ impl Categories {
                 format!("labels[{i}]"),
                 "two categories have the same label",
                 shortened(&labels[i]),
-                "a label of its own for each category",
+                "a different label for each category",
             ));
         }
         Ok(Categories { labels })

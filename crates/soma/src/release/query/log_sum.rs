@@ -24,7 +24,7 @@ impl LogSum {
     /// A query on compositions of `dim` shares, each clamped to the same positive range.
     pub fn new(dim: usize, clamp: (f64, f64)) -> Result<Self, Invalid> {
         if dim < 1 {
-            return Err(Invalid::new("dim", "there is no share", dim, "a whole number from 1 up"));
+            return Err(Invalid::new("dim", "must be positive", dim, "a whole number from 1 up"));
         }
         let (low, high) = interval("clamp", clamp)?;
         positive("clamp[0]", low)?;

@@ -17,7 +17,7 @@ impl Mean {
         if clamp.is_empty() {
             return Err(Invalid::new(
                 "clamp",
-                "there is no range",
+                "must not be empty",
                 "[]",
                 "[low, high] for each coordinate",
             ));

@@ -24,7 +24,7 @@ impl MomentSums {
     pub fn new(clamp: Vec<(f64, f64)>, powers: Vec<Vec<u32>>) -> Result<Self, Invalid> {
         if clamp.is_empty() {
             let allowed = "[low, high] for each variable";
-            return Err(Invalid::new("clamp", "there is no range", "[]", allowed));
+            return Err(Invalid::new("clamp", "must not be empty", "[]", allowed));
         }
         for (k, &range) in clamp.iter().enumerate() {
             interval(&format!("clamp[{k}]"), range)?;
@@ -43,7 +43,7 @@ impl MomentSums {
             if own.len() != d || !(1..=MOST_DEGREE).contains(&degree) {
                 return Err(Invalid::new(
                     format!("powers[{i}]"),
-                    "is no product of the variables",
+                    "is not a valid list of powers",
                     format!("{own:?}"),
                     format!("{d} powers from 0 up, which sum to 1 up to {MOST_DEGREE}"),
                 ));

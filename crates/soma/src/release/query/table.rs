@@ -35,7 +35,7 @@ impl CrossTable {
                     format!("axes[{f}]"),
                     "two levels of a factor have the same label",
                     shortened(pair[0]),
-                    "a label of its own for each level",
+                    "a different label for each level",
                 ));
             }
         }
