@@ -1,9 +1,8 @@
 """Honest Bayesian inference from differentially private data.
 
-A `Release` says what was published: a query, the noise mechanism, the number of records and the
-noisy values. A model says how a record is drawn given parameters, and what was believed of the
-parameters before. `fit` gives draws from the posterior of the parameters, with the privacy noise
-accounted for.
+A `Release` is what was published: a query, the noise mechanism, the number of records and the noisy
+values. A model is the distribution of a record given parameters, and a prior of the parameters.
+`fit` draws from the posterior of the parameters, which accounts for the privacy noise.
 """
 
 from ._engine import WorkerLost

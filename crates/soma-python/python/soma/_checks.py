@@ -1,4 +1,4 @@
-"""What callers may get wrong in the arguments that a spec does not have."""
+"""Validation of arguments that a spec does not have."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 
 _SHOWN = 200
-"""How many characters of what was given a message shows."""
+"""The largest number of characters of a given value in a message."""
 
 
 def shortened(value: Any) -> str:
-    """The value as a message shows it: its beginning, where it is long."""
+    """The value for a message, truncated if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -30,7 +30,7 @@ def whole(name: str, value: Any, least: int = 1) -> int:
 
 
 def how_to_run(executor: Any, threads: Any, progress: Any) -> None:
-    """Whether tasks can be run so."""
+    """Checks the arguments for running tasks."""
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise TypeError(
             f"executor: must be a concurrent.futures.Executor (given: {executor!r}). Allowed: a "
@@ -47,7 +47,7 @@ def how_to_run(executor: Any, threads: Any, progress: Any) -> None:
 
 
 def instance(field: str, value: Any, kind: type | tuple[type, ...], example: str) -> None:
-    """Whether the value is of a kind; the class itself is not."""
+    """Checks that the value is an instance of a class, and not the class itself."""
     if isinstance(value, kind):
         return
     if value is None:

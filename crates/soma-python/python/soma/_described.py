@@ -1,4 +1,4 @@
-"""Objects that stand for a table of a spec, and are checked by the rules of specs."""
+"""Objects that represent a table of a spec, and are validated by the rules of specs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 class Described:
     """A table of a spec: its kind, and one key for each field.
 
-    Whether the values are allowed is decided where specs are read, so that the errors are those
-    of the command line. A field whose name is a word of Python's own ends in an underscore.
+    The values are validated when the spec is read, so that the errors are those of the command
+    line. A field whose name is a Python keyword ends in an underscore.
     """
 
     kind: ClassVar[str] = ""
-    """The name of this kind of thing in a spec; nothing, where there is but one kind."""
+    """The name of this kind in a spec; empty if there is only one kind."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -37,7 +37,8 @@ class Described:
 
 
 def frozen(value: Any) -> Any:
-    """The value with lists and arrays made tuples, so that it cannot change and can be compared."""
+    """The value with lists and arrays converted to tuples, so that it is immutable and
+    comparable."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, np.generic):
@@ -48,7 +49,7 @@ def frozen(value: Any) -> Any:
 
 
 def toml(value: Any) -> str:
-    """The value as TOML; what is None is left out of tables."""
+    """The value as TOML; None is omitted from tables."""
     value = frozen(value)
     if isinstance(value, Described):
         value = value._table()

@@ -17,29 +17,29 @@ from ._soma import Control
 from ._stop import StopFile, deaf_to_ctrl_c, listening
 
 RETRIES = 5
-"""How often a task is given to another worker before its loss is an error."""
+"""How often a lost task is retried before it is an error."""
 
 _TICK = 0.1
 _GRACE = 10.0
 
 
 class Task(Protocol):
-    """One piece of a run. It can be pickled, and its result depends on nothing but itself."""
+    """One piece of a run. It can be pickled, and its result depends on the task alone."""
 
     def run(self, control: Control) -> Any:
-        """The result; of as much as was done, once `control` says stop."""
+        """The result; a partial one if `control` stops it."""
 
 
 @dataclasses.dataclass
 class Results:
-    """What came of the tasks: by their number, those that are missing were stopped."""
+    """The results of the tasks by index; missing ones were stopped."""
 
     done: dict[int, Any]
     interrupted: bool
 
 
 class WorkerLost(RuntimeError):
-    """The workers of an executor died again and again."""
+    """The workers of an executor died repeatedly."""
 
 
 def run_tasks(
@@ -48,11 +48,11 @@ def run_tasks(
     threads: int | None,
     report: Callable[[Control, int], None],
 ) -> Results:
-    """Runs the tasks, each once as far as anyone can tell.
+    """Runs the tasks, each with exactly one result.
 
-    A task that was lost with its worker is run again: it is the same task, so that its result is
-    the same. Ctrl-C stops the tasks, and what they have done is returned. `report` is called ten
-    times a second, with the number of tasks that are done.
+    A task that was lost with its worker is run again, with the same result. Ctrl-C stops the tasks,
+    and their results so far are returned. `report` is called ten times a second with the number of
+    completed tasks.
     """
     control = Control()
     workers = _Threads(threads, control) if executor is None else _Workers(executor)
@@ -95,10 +95,10 @@ def run_tasks(
 
 
 def _rescued(workers: _Threads | _Workers, waiting: dict[Future[Any], int]) -> dict[int, Any]:
-    """What tasks have done that were stopped, as far as it comes home within a short time.
+    """The results of stopped tasks that arrive within a short time.
 
-    Those that had not begun come home with nothing. They are not taken back first: the futures of
-    some executors do not know whether they have begun. A second Ctrl-C ends the wait.
+    Tasks that had not begun return nothing. They are not cancelled, since the futures of some
+    executors do not know whether they have begun. A second Ctrl-C ends the wait.
     """
     try:
         concurrent.futures.wait(waiting, workers.grace)
@@ -148,8 +148,8 @@ class _Threads:
 class _Workers:
     """Workers of a user's executor: processes, here or on other machines.
 
-    What a task raises comes back as a value. So an exception of a future itself says that the
-    worker was lost.
+    An exception of a task is returned as a value, so an exception of a future means that the worker
+    was lost.
     """
 
     grace = _GRACE
@@ -169,7 +169,7 @@ class _Workers:
                 return self.executor.submit(_run_pickled, payload, self.stop_file)
 
     def _renew(self) -> None:
-        """A process pool is of no use once a process of it has died: takes another like it."""
+        """Replaces a process pool, which is unusable after one of its processes has died."""
         old = self.executor
         if not isinstance(old, ProcessPoolExecutor):
             raise
@@ -197,7 +197,7 @@ class _Workers:
 
 @dataclasses.dataclass
 class _Raised:
-    """An exception that a task raised, on its way home."""
+    """An exception raised by a task, to be returned."""
 
     pickled: bytes
     text: str
@@ -225,7 +225,7 @@ class _Remote(Exception):
 
 
 def _run_pickled(payload: bytes, stop_file: StopFile) -> Any:
-    """The result of a task; nothing, if it was told to stop before it began."""
+    """The result of a task; None if it was stopped before it began."""
     try:
         with listening(stop_file) as control:
             return None if control.stopped else cloudpickle.loads(payload).run(control)
@@ -234,7 +234,7 @@ def _run_pickled(payload: bytes, stop_file: StopFile) -> Any:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors available to this process."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:

@@ -1,4 +1,4 @@
-"""What is missing in a model of a user's own, or spelled otherwise."""
+"""Checks for missing or misspelled methods of a user's model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOSE = 0.85
 
 
 def check_methods(model: Model) -> None:
-    """Whether the methods that the model has are enough, and none was meant to be another."""
+    """Checks that the model has the required methods, and none is misspelled."""
     name = type(model).__name__
     near = _near_misses(model)
     for method in ("propose", "update"):
@@ -46,7 +46,7 @@ def check_methods(model: Model) -> None:
 
 
 def parameters_of(model: Model) -> list[str]:
-    """The names of the parameters, if they can be columns of a table of draws."""
+    """The names of the parameters, which must be valid columns of a table of draws."""
     place = f"{type(model).__name__}.parameters"
     parameters = getattr(model, "parameters", None)
     if isinstance(parameters, str) or not parameters:
@@ -67,7 +67,7 @@ def parameters_of(model: Model) -> list[str]:
 
 
 def _near_misses(model: Model) -> dict[str, str]:
-    """Methods that the model lacks, with a name that is nearly theirs."""
+    """Missing methods, each with a method of a similar name."""
     from .model import Model
 
     missing = [method for method in _KNOWN if not model._has(method)]

@@ -1,4 +1,4 @@
-"""How far a run has come, in terminals, in notebooks, and for a user's own display."""
+"""Progress of a run, in terminals, in notebooks, and for a user's own display."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     done: int
-    """What is done, in units of `unit`."""
+    """The completed amount, in units of `unit`."""
     total: int
-    """What there is to do."""
+    """The total amount."""
     unit: str
-    """What is counted, such as "iterations"."""
+    """The unit, such as "iterations"."""
     seconds: float
-    """How long it has taken."""
+    """The elapsed time."""
 
     def __str__(self) -> str:
         share = self.done / self.total if self.total else 1.0
@@ -36,11 +36,11 @@ class Progress:
 
 
 Show = bool | Callable[[Progress], Any]
-"""Whether progress is shown; or what is called with it, some times a second."""
+"""Whether progress is shown; or a function that is called with it several times a second."""
 
 
 class Reporter:
-    """Shows the progress of one run, or tells a function of it."""
+    """Shows the progress of one run, or passes it to a function."""
 
     def __init__(self, show: Show, total: int, unit: str) -> None:
         self.total = total
@@ -59,7 +59,7 @@ class Reporter:
 
 
 class _Terminal:
-    """One line that is written over."""
+    """One line that is overwritten."""
 
     def __call__(self, progress: Progress) -> None:
         sys.stderr.write(f"\r{progress}\x1b[K")
@@ -71,7 +71,7 @@ class _Terminal:
 
 
 class _Notebook:
-    """One output of a cell that is written over."""
+    """One output of a cell that is overwritten."""
 
     def __init__(self) -> None:
         self.handle: Any = None

@@ -1,4 +1,4 @@
-"""How tasks learn, wherever they run, that they are to stop."""
+"""Stopping of tasks in this and other processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _somewhere() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class StopFile:
-    """A file that says stop by being there.
+    """A file whose existence means stop.
 
     Signals reach neither the threads of a worker nor, in general, its process. A file reaches all
     workers of this machine, and others that share its temporary folder.
@@ -34,7 +34,7 @@ class StopFile:
     path: str = dataclasses.field(default_factory=_somewhere)
 
     def write(self) -> None:
-        """Says stop, until this process ends: tasks that are still queued must see it too."""
+        """Creates the file, until this process ends, so that queued tasks see it too."""
         path = Path(self.path)
         path.touch()
         atexit.register(path.unlink, missing_ok=True)
@@ -46,9 +46,9 @@ class StopFile:
 
 @contextlib.contextmanager
 def listening(stop_file: StopFile) -> Iterator[Control]:
-    """A control for one task of a worker, which the file stops, and Ctrl-C where it can be heard.
+    """A control for one task of a worker, stopped by the file, and by Ctrl-C if it is received.
 
-    So no method of a model is broken off by Ctrl-C, and what was drawn goes home.
+    So Ctrl-C does not interrupt a method of a model, and the draws so far are returned.
     """
     control = Control()
     over = threading.Event()
@@ -72,13 +72,13 @@ def listening(stop_file: StopFile) -> Iterator[Control]:
 
 @contextlib.contextmanager
 def deaf_to_ctrl_c(wanted: bool) -> Iterator[None]:
-    """Processes that are started here never hear Ctrl-C, from their first instruction on.
+    """Processes started here ignore Ctrl-C from their first instruction on.
 
-    An idle worker would die of it, and so would one that is still importing; and a process pool
-    ends all its workers when one dies. Whether a signal is blocked is inherited, by a process that
-    is forked and by a program that is started. The workers are told by the `StopFile` instead.
+    Ctrl-C would kill an idle worker, or one that is still importing, and a process pool ends all
+    its workers when one dies. A blocked signal is inherited by a forked process and by a started
+    program. The workers are stopped by the `StopFile` instead.
 
-    A Ctrl-C that comes meanwhile is heard here afterwards.
+    A Ctrl-C in the meantime is handled here afterwards.
     """
     if not wanted:
         yield
@@ -98,7 +98,7 @@ def deaf_to_ctrl_c(wanted: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _blocked() -> Iterator[None]:
-    """Ctrl-C is blocked in this thread, and in what is started from it."""
+    """Blocks Ctrl-C in this thread and in processes started from it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -112,7 +112,7 @@ def _blocked() -> Iterator[None]:
 
 
 def _in_main_thread() -> bool:
-    """Whether this thread is the one that hears signals."""
+    """Whether this thread receives signals."""
     return threading.current_thread() is threading.main_thread()
 
 

@@ -1,4 +1,4 @@
-"""Simulation-based calibration: is what comes out the posterior?"""
+"""Simulation-based calibration: a test that chains sample the posterior."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ HIDDEN_UPDATE = (
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """What a calibration found.
+    """The results of a calibration.
 
-    Where all is right, ranks are uniform and `p_value` is uniform between 0 and 1, or larger: below
-    0.001 something is wrong, in the model, or with chains that had not forgotten their start, or
-    whose draws hang together because `thin` is too small.
+    If all is correct, ranks are uniform and `p_value` is uniform between 0 and 1, or larger. Below
+    0.001 something is wrong: the model, or chains that have not converged, or draws that are
+    correlated because `thin` is too small.
     """
 
     draws: int
@@ -47,7 +47,7 @@ class Calibration:
     p_value: float
     """The smallest p-value, corrected for their number."""
     replications: int
-    """How many replications were asked for; `len(ranks)` were made."""
+    """The requested number of replications; `len(ranks)` were made."""
     note: str = ""
     """What was hardly tested, and how to test it."""
 
@@ -57,7 +57,7 @@ class Calibration:
         return len(self.ranks) < self.replications
 
     def summary(self) -> pd.DataFrame:
-        """The tests, with the mean rank as a share of what it can be: 0.5 where all is right."""
+        """The tests, with the mean rank relative to the largest: 0.5 if uniform."""
         return self.tests.assign(mean_rank=self.ranks.mean() / self.draws)
 
     def __repr__(self) -> str:
@@ -93,11 +93,11 @@ def calibrate(
 
     In each replication theta is drawn from the prior, records from the model, and a release of them
     is simulated; then a chain is run on that release, and the rank of the true theta among its
-    draws is noted. Ranks are uniform if the model's methods fit each other (`update` and
-    `log_prior` to `sample_prior` and `propose`, `transport` to `propose`).
+    draws is noted. Ranks are uniform if the model's methods are consistent (`update` and
+    `log_prior` with `sample_prior` and `propose`, `transport` with `propose`).
 
-    Moves that carry the records mix so well that they hide what is wrong with `update`: a model
-    with `transport` is checked twice, with `moves="centred"`, where `update` alone moves theta, and
+    Updates that use `transport` mix so well that they hide errors of `update`. So a model with
+    `transport` is checked twice: with `moves="centred"`, where only `update` changes theta, and
     with the default.
 
     Args:

@@ -1,4 +1,4 @@
-"""Pairs of chains that meet: how long is long enough, and estimates without bias."""
+"""Coupled chains: bounds on the distance to the posterior, and unbiased estimates."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .release import Release
 
 
 class Coupling:
-    """What independent pairs of coupled chains say of the chain and of the posterior."""
+    """The results of independent pairs of coupled chains."""
 
     lag: int
-    """How many iterations one chain of a pair is ahead of the other."""
+    """The number of iterations that one chain of a pair is ahead of the other."""
     meeting_times: NDArray[Any]
-    """The iteration at which each pair met; NaN for those that had not at `max_iterations`."""
+    """The meeting time of each pair; NaN if it had not met by `max_iterations`."""
     interrupted: bool
     """Whether the run was stopped before its end."""
 
@@ -51,11 +51,11 @@ class Coupling:
 
     @property
     def all_met(self) -> bool:
-        """Whether all pairs met. Unless they did, nothing bounds the distance."""
+        """Whether all pairs met. If not, there is no valid bound."""
         return not np.isnan(self.meeting_times).any()
 
     def mean_delay(self) -> tuple[float, float]:
-        """The mean of the meeting time less the lag, with its standard error."""
+        """The mean of the meeting time minus the lag, with its standard error."""
         return self._meetings.mean_delay
 
     def bounds(self, points: int = 100) -> pd.DataFrame:
@@ -67,16 +67,16 @@ class Coupling:
         return pd.DataFrame(rows, columns=["t", "bound", "se"]).set_index("t")
 
     def first_under(self, level: float = 0.01, errors: float = 2.0) -> int | None:
-        """The iteration from which the bound, plus `errors` standard errors, is under `level`.
+        """The iteration from which the bound plus `errors` standard errors is below `level`.
 
-        None, if pairs have not met.
+        None if some pairs have not met.
         """
         return self._meetings.first_under(level, errors)
 
     def rate(self, seed: int = 1) -> tuple[float, float, float] | None:
-        """By which factor the share of pairs that have not met falls in one iteration.
+        """The factor by which the proportion of pairs that have not met falls in one iteration.
 
-        The estimate and the ends of a 95% interval; None, where pairs are too few.
+        The estimate and the ends of a 95% interval; None if there are too few pairs.
         """
         return self._meetings.rate(seed)
 
@@ -119,14 +119,14 @@ def couple(
     """Runs pairs of coupled chains until they meet.
 
     Args:
-        release: what was published.
+        release: the release.
         model: a model that comes with SOMA; or one of your own with the method `log_density`.
-        pairs: the number of pairs. They are independent, and run wherever there is room.
-        lag: how many iterations one chain is ahead of the other. Bounds are the tighter the larger
-            it is, up to about the meeting time.
-        max_iterations: the iteration up to which a meeting is waited for.
-        window: (k, m), the iterations that unbiased estimates average, if these are wanted.
-        kernel: as for `soma.fit`, but that "auto" is "soma": pairs have no warm-up to choose in.
+        pairs: the number of pairs, which are independent.
+        lag: how many iterations one chain is ahead of the other. Bounds are tighter for a larger
+            lag, up to about the meeting time.
+        max_iterations: the limit for a meeting.
+        window: (k, m), the iterations that unbiased estimates average, if requested.
+        kernel: as for `soma.fit`, but "auto" is "soma", since pairs have no warm-up to choose in.
         subset, order, seed, executor, threads, progress: as for `soma.fit`.
 
     >>> release = soma.Release(

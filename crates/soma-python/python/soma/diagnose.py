@@ -22,9 +22,9 @@ class Diagnosis:
     trusted: bool
     """Whether the chains moved and agree, and every parameter has enough effective draws."""
     reason: str
-    """The verdict in words, and what to do where it is not good."""
+    """The verdict in words, and what to do if it is not good."""
     reasons: tuple[str, ...] = ()
-    """What speaks against the draws, one by one; empty where they can be trusted."""
+    """The reasons against the draws; empty if they can be trusted."""
     advice: dict[str, int] = dataclasses.field(default_factory=dict)
     """Arguments of `soma.fit` to try otherwise, where a longer run may help: the numbers that
     `soma fit` names."""
@@ -34,7 +34,7 @@ class Diagnosis:
 
 
 def diagnose(source: Any) -> Diagnosis:
-    """Says whether draws can be trusted.
+    """The verdict whether draws can be trusted.
 
     The thresholds are those of Vehtari et al. (2021), as on the command line: R-hat below 1.01, and
     100 effective draws for each chain, in the bulk and in the tails. Draws that hardly moved, an

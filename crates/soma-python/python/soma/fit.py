@@ -52,29 +52,29 @@ def fit(
     """Draws from the posterior of a model's parameters given a release.
 
     Args:
-        release: what was published.
+        release: the release.
         model: a model that comes with SOMA, or a `soma.Model` of your own.
-        kernel: how records are imputed, one of `soma.KERNELS`; "auto", if left out, tries some of
-            them in warm-up and takes the one with the most effective draws for its work: see
+        kernel: the kernel of the records, one of `soma.KERNELS`; the default "auto" tries some of
+            them in warm-up and chooses the one with the most effective draws per unit of work: see
             `Posterior.chosen`.
-        subset: how many records a proposal is weighed against, for the kernel "soma-subset".
-        order: which ones, for the kernel "soma-subset".
-        moves: how theta is moved: "centred" is the paper's update given the records, "interwoven"
-            adds moves that hold the noise of the records, and "auto" finds those that earn their
-            cost; "auto", if left out.
+        subset: the number of records of a subset, for the kernel "soma-subset".
+        order: how the subset is chosen, for the kernel "soma-subset".
+        moves: the theta updates: "centred" is the paper's update given the records, "interwoven"
+            adds updates at fixed noise of the records, and "auto", the default, chooses those with
+            the best efficiency.
         chains: the number of chains; 4, if left out.
         warmup: iterations of each chain before the first that is kept; 1000, if left out.
         draws: draws kept of each chain; 1000, if left out.
-        thin: one iteration in so many is kept; 1, if left out.
+        thin: the thinning interval; 1, if left out.
         seed: the same seed gives the same draws, wherever they are computed; 1, if left out.
         out: a folder to store the run in as it is made, as `soma fit --out` does: `soma.open` and
             `soma diagnose` read it. Without an executor.
-        resume: whether to go on with the run in the folder, from its last checkpoints. A model or
-            query of your own must be as it was: SOMA cannot tell.
+        resume: whether to resume the run in the folder from its last checkpoints. A model or query
+            of your own must be unchanged: SOMA cannot check that.
         records: whether to keep the imputed records too: `Posterior.records`. With `out` they go
             into the folder.
-        records_thin: of how many draws one has its imputed records kept, as `[output]` of a spec
-            says it; 1, if left out with `records=True`.
+        records_thin: the thinning interval of stored records, as `[output]` of a spec; 1, if left
+            out with `records=True`.
         derived: quantities computed from each draw: expressions of the outputs by name, such as
             `{"difference": "p[b] - p[a]"}`.
         executor: where chains run: any `concurrent.futures.Executor`, such as a process pool or
@@ -84,10 +84,10 @@ def fit(
             with a `soma.Progress`, some times a second.
 
     Returns:
-        The draws. After Ctrl-C, those that had been made.
+        The draws; after Ctrl-C, the draws so far.
 
     Raises:
-        MemoryError: the run does not fit into the memory that there is. Said before it begins.
+        MemoryError: the run does not fit into the available memory. Raised before it begins.
 
     >>> release = soma.Release(
     ...     query=soma.Mean(clamp=(-5.0, 5.0)), statistic="mean", n=100,
@@ -166,7 +166,7 @@ def fit(
 def keeper(
     n: int, width: int, thin: int, model: Model | BuiltinModel | None
 ) -> Callable[[Sequence[ChainDraws], int], Records]:
-    """What makes the records of a posterior of the chains, of which so many draws are kept."""
+    """A function that makes the records of a posterior from its chains."""
 
     def keep(chains: Sequence[ChainDraws], draws: int) -> Records:
         pieces = [chain.records for chain in chains if chain.records is not None]
@@ -178,7 +178,7 @@ def keeper(
 def fit_here(
     release: Release, model: Model | BuiltinModel, sampler: str, control: _soma.Control
 ) -> Posterior:
-    """The posterior of chains that are run here, one after the other, until `control` says stop."""
+    """The posterior of chains run here in sequence, until `control` stops them."""
     problem = problem_of(release, model)
     settings = Settings._of(problem.settings(sampler))
     start = time.monotonic()
@@ -206,9 +206,9 @@ def problem_of(
     with_records: bool = False,
     derived: Mapping[str, str] | None = None,
 ) -> _soma.Problem:
-    """The release with the model, if they are what they should be and fit each other.
+    """The release with the model, which must be compatible.
 
-    With records they are imputed even where counts could be sampled without them.
+    With records, they are imputed even if counts could be sampled without them.
     """
     if not isinstance(release, Release):
         raise TypeError(f"release: must be a soma.Release (given: {shortened(release)})")

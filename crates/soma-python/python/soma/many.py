@@ -30,7 +30,7 @@ Specs = str | os.PathLike[str]
 
 @dataclasses.dataclass(frozen=True)
 class Fits(Mapping[str, Posterior]):
-    """What many fits gave: a mapping from names to posteriors, with a table of all results."""
+    """The results of many fits: a mapping from names to posteriors, with a table of all results."""
 
     results: pd.DataFrame
     """One row for each parameter of each fit, with the columns of `results.parquet` that
@@ -38,7 +38,7 @@ class Fits(Mapping[str, Posterior]):
     posteriors: dict[str, Posterior]
     """The posteriors; empty with `keep_draws=False`."""
     errors: dict[str, Exception]
-    """What fits without a posterior raised."""
+    """The exceptions of fits without a posterior."""
 
     @property
     def trusted(self) -> bool:
@@ -81,12 +81,12 @@ def fit_many(
         threads: the number of threads, without an executor; one for each processor, if left out.
         progress: whether to show progress in a terminal or notebook; or a function that is called
             with a `soma.Progress`, some times a second.
-        options: how the fits are run, in the place of what a spec says: `kernel`, `chains`,
-            `warmup`, `draws`, `thin`, `seed` and so on, as in `soma.fit`.
+        options: settings that override those of a spec: `kernel`, `chains`, `warmup`, `draws`,
+            `thin`, `seed` and so on, as in `soma.fit`.
 
     Returns:
         The posteriors and a table of results. A fit that raises an exception is one row of it, and
-        the other fits go on. After Ctrl-C, the fits that were complete.
+        the other fits continue. After Ctrl-C, the complete fits.
 
     >>> one = (posterior.release, posterior.model)
     >>> both = soma.fit_many({"a": one, "b": one}, chains=2, draws=300)
@@ -142,7 +142,7 @@ def _read(paths: Specs | Iterable[Specs]) -> dict[str, Problem]:
 def _parts(
     name: str, one: Problem, options: dict[str, Any]
 ) -> tuple[Release, Model | BuiltinModel, str]:
-    """What is fitted, and how. What does not fit together is an error before the first fit."""
+    """The releases, models and settings. Incompatible ones are an error before the first fit."""
     release: Release
     model: Model | BuiltinModel
     if isinstance(one, Spec):
@@ -163,7 +163,7 @@ def _parts(
 
 @dataclasses.dataclass(frozen=True)
 class _Done:
-    """What came of a fit."""
+    """The result of a fit."""
 
     name: str
     rows: list[dict[str, Any]]
@@ -173,7 +173,7 @@ class _Done:
 
 @dataclasses.dataclass(frozen=True)
 class _Fit:
-    """The task of one fit: all of its chains, one after the other."""
+    """The task of one fit: all of its chains in sequence."""
 
     name: str
     release: Release

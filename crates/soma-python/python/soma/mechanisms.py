@@ -1,4 +1,4 @@
-"""The law of what was published: the noise, and what was done to the noisy answer."""
+"""The distribution of published values: the noise and its post-processing."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Scale = float | Sequence[float]
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Mechanism(Described):
-    """The law of published values, given the records."""
+    """The distribution of published values given the records."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Noise(Mechanism):
-    """A family of noise with its scale, or with the privacy budget that the scale follows from.
+    """A noise distribution with its scale, or with the privacy budget that determines the scale.
 
     Args:
-        variance: the variance of the noise, in the place of its scale. For a discrete Gaussian
+        variance: the variance of the noise, instead of its scale. For a discrete Gaussian
             that is the variance itself, as the US Census publishes it, not its parameter.
         granularity: the width g of the lattice of discrete noise: what is published is
             g (floor(x / g + 1/2) + Z), with whole noise Z of scale / g. OpenDP's `k=` is g = 2**k.
-        within: (low, high), where continuous noise was drawn until the noisy answer was in there.
+        within: (low, high), if continuous noise was redrawn until the noisy answer was inside.
         round: the publisher rounded to multiples of this.
         clamp: (low, high), to which the publisher clamped the noisy answer; `math.inf` for no end.
         threshold: noisy answers up to this were not shown: `"suppressed"` in the values.
@@ -45,7 +45,7 @@ M = TypeVar("M", bound=Mechanism)
 
 
 def _with_known_settings(cls: type[M]) -> type[M]:
-    """The class; a setting that it does not have is an error that names those it has."""
+    """The class; an unknown setting is an error that lists the known ones."""
     initialise = cls.__init__
     fields = sorted(dataclasses.fields(cls), key=lambda field: bool(field.kw_only))
     names = [field.name for field in fields]

@@ -29,10 +29,10 @@ class Model:
     >>> bool(0.2 < posterior["p"].mean() < 0.4)
     True
 
-    What text cannot say is a subclass. It names its parameters, and says how to draw records given parameters theta and how to
-    draw theta given records, always for many records at a time. Its methods must be functions of
-    their arguments alone, and all their randomness must come from the `rng` that they are given:
-    then the same seed gives the same draws, on any number of threads or machines.
+    A model that text cannot express is a subclass. It names its parameters, draws records given
+    parameters theta, and updates theta given records, always for many records at a time. Its
+    methods must be functions of their arguments alone, and all their randomness must come from
+    `rng`: then the same seed gives the same draws, on any number of threads or machines.
 
     Required are `parameters`, `propose`, `update`, and one of `initial` and `sample_prior`.
 
@@ -80,8 +80,8 @@ class Model:
     def initial(self, rng: np.random.Generator) -> NDArray[Any]:
         """Theta where a chain starts; a draw of the prior, if left out.
 
-        It should differ from chain to chain by more than the posterior is wide, so that R-hat can
-        tell whether chains have forgotten where they started.
+        It should be overdispersed between chains relative to the posterior, so that R-hat can
+        detect a lack of convergence.
         """
         return self.sample_prior(rng)
 
@@ -98,13 +98,13 @@ class Model:
     ) -> NDArray[Any]:
         """A new theta given all n records, an array of shape (n, d).
 
-        An exact draw of theta given the records is best. Otherwise a Markov move from `theta` that
-        leaves that law invariant, such as some Metropolis or slice steps.
+        An exact draw of theta given the records is best. Otherwise a Markov transition from `theta`
+        that leaves that distribution invariant, such as some Metropolis or slice steps.
         """
         raise NotImplementedError
 
     def log_prior(self, theta: NDArray[Any]) -> float:
-        """The log density of the prior at theta, up to a constant; `-inf` where it is 0.
+        """The log density of the prior at theta, up to a constant; `-inf` outside its support.
 
         With `transport`, lets chains mix faster.
         """
@@ -113,13 +113,13 @@ class Model:
     def transport(
         self, records: NDArray[Any], theta: NDArray[Any], new_theta: NDArray[Any]
     ) -> NDArray[Any]:
-        """The records that the same randomness would have given at `new_theta`.
+        """The records at `new_theta` with the same noise.
 
-        If a record is x = T(theta, e), with e noise whose law does not depend on theta, then this
-        is T(new_theta, e) for the e with x = T(theta, e): for a normal record
-        `new_mu + new_sigma * (records - mu) / sigma`. Where `new_theta` is `theta`, the records
-        come back as they are; records that overflow at a far `new_theta` may be infinite. With
-        `log_prior`, lets chains mix faster.
+        If a record is x = T(theta, e), with noise e whose distribution does not depend on theta,
+        then this is T(new_theta, e) for the e with x = T(theta, e): for a normal record `new_mu +
+        new_sigma * (records - mu) / sigma`. If `new_theta` is `theta`, the records must be
+        unchanged; records that overflow at a far `new_theta` may be infinite. With `log_prior`,
+        lets chains mix faster.
         """
         raise NotImplementedError
 

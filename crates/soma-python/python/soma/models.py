@@ -19,11 +19,11 @@ class BuiltinModel(Described):
     """A model that comes with SOMA.
 
     Args:
-        prior: what was believed of the parameters; needed unless they are fixed.
-        fixed: a value for each parameter, by name, to hold the parameters at; the draws are then
-            `summaries` of the imputed records.
-        summaries: what to draw of the records where the parameters are fixed: `"mean"`, `"sd"`,
-            and probabilities of quantiles.
+        prior: the prior of the parameters; required unless they are fixed.
+        fixed: a fixed value for each parameter, by name; the draws are then `summaries` of the
+            imputed records.
+        summaries: the summaries of the records if the parameters are fixed: `"mean"`, `"sd"`, and
+            probabilities of quantiles.
     """
 
     priors: ClassVar[tuple[type, str] | None] = None
@@ -83,7 +83,7 @@ class Normal(BuiltinModel):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Predictors(Described):
-    """What is known of the predictors of a regression: they are normal.
+    """The known normal distribution of the predictors of a regression.
 
     Args:
         mean: of each predictor.

@@ -41,13 +41,13 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Tried:
-    """What a chain found of a kernel in warm-up."""
+    """The results of a candidate kernel in warm-up."""
 
     kernel: str
     draws_per_sweep: float
     """Effective draws of a record per sweep."""
     draws_per_iteration: float
-    """Effective draws per iteration, in which the moves of theta renew things too."""
+    """Effective draws per iteration, including the theta updates."""
     work: float
     """The work of an iteration, counted in passes over one record."""
     merit: float
@@ -56,11 +56,11 @@ class Tried:
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """The kernel that a chain took, and why."""
+    """The kernel that a chain chose, and the reason."""
 
     kernel: str
     tried: tuple[Tried, ...]
-    """Empty, if the warm-up was too short to try any."""
+    """Empty if the warm-up was too short for a trial."""
 
     @staticmethod
     def _of(
@@ -74,7 +74,7 @@ class Chosen:
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """What the sweeps, or one of the theta updates, of a chain did after warm-up."""
+    """The report of the sweeps, or of a theta update, of a chain after warm-up."""
 
     name: str
     """"sweep", or the theta update."""
@@ -104,18 +104,18 @@ class ChainDraws:
     acceptance: NDArray[Any]
     log_density: NDArray[Any]
     chosen: Chosen | None
-    """The kernel that the chain took, where it was to find one."""
+    """The kernel that the chain chose, if the kernel is "auto"."""
     stopped: bool
-    """Whether there would have been more."""
+    """Whether the chain was stopped before its end."""
     crossing: float | None = None
-    """The share of swaps that its ladder accepts at the weakest step; NaN where there should be a
-    ladder and is none; None where none is needed."""
+    """The acceptance rate of swaps at the weakest link of its ladder; NaN if it needs a ladder and
+    has none; None if it needs none."""
     transports_in_vain: bool = False
-    """Whether the model's `transport` never returned records that can be used."""
+    """Whether the model's `transport` never returned usable records."""
     moves: tuple[Move, ...] = ()
-    """What its sweeps and theta updates did."""
+    """The reports of its sweeps and theta updates."""
     records: NDArray[Any] | None = None
-    """The imputed records that were kept, one after the other."""
+    """The stored imputed records, concatenated."""
 
 
 class Posterior:
@@ -131,7 +131,7 @@ class Posterior:
     parameters: tuple[str, ...]
     """The names of the parameters."""
     acceptance: NDArray[Any]
-    """The share of proposals that were accepted since the previous draw, (chain, draw)."""
+    """The acceptance rate since the previous draw, (chain, draw)."""
     log_density: NDArray[Any]
     """The log density of the released values given the imputed records, (chain, draw)."""
     release: Release | None
@@ -141,13 +141,13 @@ class Posterior:
     settings: Settings | None
     """How the run was made."""
     chosen: tuple[Chosen, ...]
-    """Which kernel each chain took and why; empty unless the kernel was "auto"."""
+    """The kernel that each chain chose and the reason; empty unless the kernel was "auto"."""
     moves: tuple[tuple[Move, ...], ...]
-    """What the sweeps and each theta update did after warm-up, for each chain."""
+    """The reports of the sweeps and theta updates after warm-up, for each chain."""
     records: Records | None
-    """The imputed records, if they were asked for (`records=True`)."""
+    """The imputed records, if requested (`records=True`)."""
     seconds: float
-    """How long the run took."""
+    """The duration of the run."""
     interrupted: bool
     """Whether the run was stopped before its end."""
 
@@ -186,9 +186,10 @@ class Posterior:
 
     @classmethod
     def _of_chains(cls, chains: Sequence[ChainDraws], **about: Any) -> Posterior:
-        """The posterior of chains, which are of different lengths where they were stopped.
+        """The posterior of chains, which have different lengths if they were stopped.
 
-        Of the longest chains, and of the draws that they all have, as many as makes most draws.
+        Keeps the longest chains, truncated to a common length, so that the number of draws is
+        largest.
         """
         lengths = sorted((len(chain.log_density) for chain in chains), reverse=True)
         length = max(range(len(lengths)), key=lambda last: (last + 1) * lengths[last])
@@ -209,11 +210,11 @@ class Posterior:
 
     @classmethod
     def from_arrow(cls, table: Any) -> Posterior:
-        """Draws of an Arrow table: of pyarrow, polars, DuckDB, or what a `Posterior` gave.
+        """Draws from an Arrow table: of pyarrow, polars, DuckDB, or of a `Posterior`.
 
         The column `chain` names the chains, which must be equally long; rows of a chain come in
-        the order of its draws. `draw` is not looked at, and all other columns are parameters,
-        but for `acceptance` and `log_density`.
+        the order of its draws. `draw` is ignored, and all other columns are parameters, except
+        `acceptance` and `log_density`.
 
         >>> same = soma.Posterior.from_arrow(posterior)
         >>> bool((same.draws == posterior.draws).all())
@@ -264,7 +265,7 @@ class Posterior:
     def predict(
         self, release: Release | None = None, *, draws: int = 1000, seed: int = 1
     ) -> Prediction:
-        """Replicated releases: what would be published of new records, at thetas drawn here.
+        """Posterior predictive releases: of new records, at draws of theta.
 
         Args:
             release: another release, such as one with another n; its values, which may be left as
@@ -334,6 +335,6 @@ def verdict(posterior: Posterior) -> tuple[bool, str, tuple[str, ...], dict[str,
 
 
 def shown(table: pd.DataFrame) -> str:
-    """All columns of the table to four digits, whatever pandas is set to show."""
+    """All columns of the table to four digits, regardless of the options of pandas."""
     text: str = table.rename_axis(None).to_string(float_format=lambda value: f"{value:.4g}")
     return text

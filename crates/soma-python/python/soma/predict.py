@@ -1,4 +1,4 @@
-"""Releases as the posterior predicts them, beside the one that was published."""
+"""Posterior predictive releases, compared with the published one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pandas as pd
 class Prediction:
     """Replicated releases: theta from the posterior, new records at theta, and new noise.
 
-    A published value that lies outside of what is predicted says that the model does not fit: that
-    no records of it would lead to such a value. p-values near 0 say so; since the posterior has
-    seen the values, they are larger than uniform ones where the model fits.
+    A published value in the tails of its predictions means that the model does not fit: its records
+    would not lead to such a value. The p-value is then near 0. If the model fits, p-values are
+    larger than uniform ones, since the posterior has used the values.
     """
 
     labels: tuple[str, ...]
@@ -28,7 +28,7 @@ class Prediction:
 
     @property
     def p_values(self) -> pd.Series:
-        """For each value, twice the smaller share of replicated values on one side of it."""
+        """For each value, twice the smaller proportion of replicated values on one side of it."""
         if self.published is None:
             raise ValueError("there are no published values to compare with")
         above = (self.values >= self.published).mean(axis=0)
@@ -36,7 +36,7 @@ class Prediction:
         return pd.Series(np.minimum(1.0, 2 * np.minimum(above, below)), index=list(self.labels))
 
     def summary(self) -> pd.DataFrame:
-        """A row for each value: what was published, what is predicted, and the p-value."""
+        """A row for each value: the published value, its prediction, and the p-value."""
         quantiles = np.quantile(self.values, [0.05, 0.5, 0.95], axis=0)
         table = pd.DataFrame(
             {"mean": self.values.mean(axis=0), "sd": self.values.std(axis=0, ddof=1)}

@@ -1,4 +1,4 @@
-"""What was believed of the parameters before."""
+"""Priors of the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a curator computed of each record."""
+"""Queries: the statistic of each record."""
 
 from __future__ import annotations
 
@@ -184,8 +184,8 @@ class CustomQuery:
         function: takes an array of shape (size, d), one record in each row, to an array of shape
             (size, k), the statistic of each record. It must depend on nothing but the records.
         bounds: (low, high) for each of the k coordinates of the statistic. A statistic outside
-            them is an error. They also give the sensitivity, where the mechanism has a budget and
-            no sensitivity of its own: that of coordinates which range freely over their bounds.
+            them is an error. They also give the sensitivity, if the mechanism has a budget and no
+            sensitivity: that of coordinates that vary independently within their bounds.
         record_dim: d, the length of a record; as the model has it, if left out.
         integer: whether statistics are whole numbers, so that discrete noise may be added.
 

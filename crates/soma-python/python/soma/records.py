@@ -1,4 +1,4 @@
-"""Imputed records: what the confidential data may have been."""
+"""Imputed records: draws of the confidential data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Records:
     columns: tuple[str, ...]
     """The names of a record's columns."""
     thin: int
-    """One of so many draws has its records."""
+    """The thinning interval: one in this many draws has its records."""
 
     def __init__(
         self, read: Callable[[], NDArray[Any]], columns: Sequence[str], thin: int
@@ -35,7 +35,7 @@ class Records:
     def array(self) -> NDArray[Any]:
         """All of them, an array of shape (chain, stored draw, record, column), read-only.
 
-        Those of a run in a folder are read when they are first asked for.
+        Those of a run in a folder are read on first use.
         """
         if self._array is None:
             self._array = self._read()

@@ -1,4 +1,4 @@
-"""What was published."""
+"""Releases."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _QUERY = "a query with its settings, such as soma.Mean(clamp=(0.0, 10.0))"
 _NOISE = "a mechanism with its settings, such as soma.Laplace(epsilon=1.0)"
 
 Size = int | Literal["unknown"] | Mapping[str, Any]
-"""A number of records; or that it is not public, with its prior."""
+"""A number of records; or "unknown", or its prior."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Part:
-    """What was published of one query: a part of a release.
+    """The published values of one query: a part of a release.
 
     Args:
         query: what the curator computed of each record.
@@ -58,7 +58,7 @@ class Part:
 
 
 def _table(part: Part | Release) -> dict[str, Any]:
-    """The keys of a part; without the query, where that is a function."""
+    """The keys of a part; without the query, if it is a function."""
     fields = {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
     if isinstance(part.query, CustomQuery):
         del fields["query"]
@@ -79,11 +79,11 @@ class Release:
         values: the released values; `"suppressed"` for one that was not shown.
         statistic: whether the values are sums or means over the records; left out where the law
             says itself what was computed: ratios, variances, quantiles.
-        parts: in the place of query, mechanism, values and statistic: several `soma.Part` about
-            the same records.
-        neighbours: between which data sets privacy was promised, `"replace"` or `"add-remove"`:
-            the sensitivity that a scale follows from depends on it. If left out, `"replace"` where
-            n is public and `"add-remove"` where it is not.
+        parts: instead of query, mechanism, values and statistic: several `soma.Part` on the same
+            records.
+        neighbours: the neighbouring relation of the privacy guarantee, `"replace"` or
+            `"add-remove"`, which determines the sensitivity. The default is `"replace"` if n is
+            public and `"add-remove"` otherwise.
 
     >>> release = soma.Release(
     ...     query=soma.Mean(clamp=(0.0, 10.0)), statistic="mean", n=100,
@@ -143,7 +143,7 @@ class Release:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """A name for each released value, those of all parts one after the other."""
+        """A name for each released value, concatenated over parts."""
         if self._is_text:
             texts = getattr(self.query, "texts", None)
             return tuple(texts) if texts else tuple(f"y{i + 1}" for i in range(len(self.observed)))
@@ -151,9 +151,9 @@ class Release:
 
     @property
     def observed(self) -> tuple[float, ...]:
-        """The released values as numbers, those of all parts one after the other.
+        """The released values as numbers, concatenated over parts.
 
-        A value that was suppressed is the threshold.
+        A suppressed value is the threshold.
         """
         parts: Sequence[Part | Release] = self.parts or (self,)
         return tuple(
@@ -194,7 +194,7 @@ class Release:
         return _soma.Release.parse(self._text())
 
     def _text(self) -> str:
-        """The table `[release]` of a spec; without the query, where that is a function."""
+        """The table `[release]` of a spec; without the query, if it is a function."""
         tables = _table(self)
         if self.parts is not None:
             tables["parts"] = tuple(part._table() for part in self.parts)

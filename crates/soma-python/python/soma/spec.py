@@ -1,4 +1,4 @@
-"""Spec files: a problem, and how to run it, as text."""
+"""Spec files: a problem and the settings of its run, as text."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .text import Statistics, TextModel
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """All that a spec says."""
+    """The contents of a spec."""
 
     release: Release
     """What was published."""
     model: BuiltinModel | None
-    """The model; nothing, where the spec is what a curator published."""
+    """The model; None if the spec is a release alone."""
     sampler: dict[str, Any]
-    """Arguments of `soma.fit`, as far as the spec says so."""
+    """The arguments of `soma.fit` that the spec gives."""
     output: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """The table `[output]`, as far as the spec has one."""
+    """The table `[output]`, if the spec has one."""
     derived: dict[str, str] = dataclasses.field(default_factory=dict)
     """Quantities derived from the outputs: expressions by name."""
 
     def fit(self, **options: Any) -> Posterior:
-        """`soma.fit` as the spec says, but for what `options` say otherwise.
+        """`soma.fit` with the settings of the spec, overridden by `options`.
 
         The imputed records are kept as `[output]` says: `Posterior.records`; with `out=`, in the
         folder.

@@ -29,7 +29,7 @@ def open(
     """Opens a run that `soma.fit(out=...)` or `soma fit --out` stored, complete or not.
 
     Args:
-        folder: where it is.
+        folder: its path.
         release: what it was a run of, if the query was one of your own: a folder cannot hold
             functions.
         model: the same for a model of your own; without it the posterior has no `model`.
@@ -57,10 +57,10 @@ def open(
 def stored_posterior(
     folder: Folder, release: Release, model: Model | BuiltinModel
 ) -> Posterior:
-    """The run that was just stored, with the objects that it was made of."""
+    """The run that was just stored, with its release and model."""
     posterior = _read(folder, release, model)
     if posterior is None:
-        raise KeyboardInterrupt("there was no draw yet; resume=True goes on from here")
+        raise KeyboardInterrupt("there was no draw yet; resume=True continues the run")
     return posterior
 
 
@@ -103,7 +103,7 @@ def _read(
 def _records(
     run: _soma.Run, release: Release, model: Model | BuiltinModel
 ) -> Callable[[Sequence[ChainDraws], int], Records]:
-    """What reads the records of a stored run, when they are asked for."""
+    """A function that reads the records of a stored run on first use."""
     thin = run.records_thin or 1
     width = model._problem(release).record_dim
 
@@ -137,7 +137,7 @@ def open_store(
     executor: Executor | None,
     derived: Mapping[str, str] | None = None,
 ) -> _soma.Store | None:
-    """Where a run is to be stored, if it is."""
+    """The store of a run, if it is to be stored."""
     if folder is None:
         if resume:
             raise ValueError("resume: there is no run to go on with. Allowed: out=, its folder.")
@@ -162,7 +162,7 @@ def open_store(
 
 @contextlib.contextmanager
 def finished(store: _soma.Store | None) -> Iterator[None]:
-    """Ends the run that is stored, well or ill."""
+    """Ends the stored run, after success or failure."""
     try:
         yield
     except BaseException:

@@ -19,7 +19,7 @@ class TextModel(BuiltinModel):
     Args:
         parameters: a line for each parameter with its prior.
         record: a line for each variable of a record.
-        data: numbers and lists of numbers that the texts name.
+        data: numbers and lists of numbers that the texts use.
     """
 
     kind: ClassVar[str] = ""
