@@ -1,4 +1,4 @@
-//! Writes the files that fuzzing starts from into the folder `corpus`.
+//! Writes the initial corpus of the fuzz targets to the folder `corpus`.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! A checkpoint with a checksum that fits is an error or the state of a chain that goes on.
+//! A checkpoint with a valid checksum is an error or the state of a chain that can continue.
 //!
-//! The first byte says which of some runs it is taken for one of.
+//! The first byte selects the run that it is read for.
 #![no_main]
 
 use std::sync::LazyLock;

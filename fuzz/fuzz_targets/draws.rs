@@ -11,7 +11,7 @@ use soma_store::testing;
 static RUN: LazyLock<(Stored, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder").keep();
     std::fs::create_dir(folder.join("draws")).expect("a folder");
-    // The readers turn panics of the Parquet crate into errors: here they are no news.
+    // The readers turn panics of the Parquet crate into errors: not reported here.
     std::panic::set_hook(Box::new(|_| {}));
     (all().swap_remove(0), folder)
 });

@@ -1,4 +1,4 @@
-//! A manifest with a checksum that fits is an error or one whose run can be looked for.
+//! A manifest with a valid checksum is an error or one whose run can be opened.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A spec is an error or a problem that can be asked for its settings.
+//! A spec is an error or a problem with settings.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

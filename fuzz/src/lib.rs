@@ -1,4 +1,4 @@
-//! Runs whose files the targets start from.
+//! Runs that the fuzz targets start from.
 
 use std::num::NonZeroUsize;
 use std::path::Path;

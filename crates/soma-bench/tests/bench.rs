@@ -1,4 +1,4 @@
-//! The shape of what `soma bench` prints, and what it refuses. No test asks how long anything took.
+//! The format of the output of `soma bench`, and its errors. No test depends on a time.
 
 use assert_cmd::Command;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Every item at the smallest scale, end to end: that it runs, and the shape of what it leaves.
+//! Every item at the smallest scale, end to end: it runs, and its output has the right format.
 
 use std::collections::HashMap;
 use std::fs;
@@ -103,7 +103,7 @@ fn each_number_has_its_place_in_the_summary() {
     }
 }
 
-/// How many numbers the paper prints for each item.
+/// The number of published values of each item.
 #[test]
 fn each_published_number_has_ours_beside_it() {
     let printed = [
@@ -126,7 +126,7 @@ fn each_published_number_has_ours_beside_it() {
     assert_eq!(atus.count(), 36);
 }
 
-/// The same seed gives the same findings, whatever the number of threads.
+/// The same seed gives the same findings, for any number of threads.
 #[test]
 fn findings_depend_on_the_seed_only() {
     let item = items::find("acceptance-mean").unwrap();
@@ -137,7 +137,7 @@ fn findings_depend_on_the_seed_only() {
     assert_ne!(with(1, 1).checks, with(2, 1).checks);
 }
 
-/// Opens the page in a frame of 400 pixels and writes down what is seen.
+/// Opens the page in a frame of 400 pixels and reports what is visible.
 const FRAME: &str = r#"<!DOCTYPE html><body><pre id="seen">nothing</pre>
 <iframe id="page" src="index.html" style="width:400px;height:800px;border:0"></iframe>
 <script>

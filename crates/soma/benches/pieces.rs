@@ -1,8 +1,8 @@
-//! What the parts of a sweep cost, by criterion: `cargo bench -p soma-mcmc`.
+//! The cost of the parts of a sweep, by criterion: `cargo bench -p soma-mcmc`.
 //!
-//! `soma bench` compares whole kernels fairly on a busy machine; these are for a look at one part
-//! while it is being changed. The weight of a proposal and its acceptance are the sys-imwg move
-//! less the draw; the choice of a place is a soma move, by strategy, less the same.
+//! `soma bench` compares whole kernels fairly on a busy machine; these are for work on one part.
+//! The cost of a weight and its acceptance test is the sys-imwg move minus the draw; that of the
+//! selection of a place is a soma move, by strategy, minus the same.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ fn strategies(criterion: &mut Criterion) {
     sweeps(criterion, "strategy", &strategies.map(kernel));
 }
 
-/// Pairs that have not met: of so many records and at so sharp a release they do not.
+/// Pairs that do not meet: many records and a sharp release.
 fn coupled(criterion: &mut Criterion) {
     let (problem, records) = regression(30.0);
     let mut group = criterion.benchmark_group("coupled");

@@ -1,4 +1,4 @@
-//! How SOMA's places are best coupled: iterations and seconds until pairs have met.
+//! Couplings of SOMA's selection compared: iterations and seconds until pairs have met.
 //!
 //! `cargo run --release -p soma-mcmc --example coupled_places`
 
@@ -14,7 +14,7 @@ use soma::model::{NormalInverseGamma, Regression};
 use soma::release::mechanism::{Mechanism, Noise};
 use soma::release::{Aggregate, Release, query};
 
-/// The paper's regression with the values released at n = 100, as if of n records.
+/// The paper's regression with the values released at n = 100, used for n records.
 fn regression(n: usize, epsilon: f64) -> Result<Problem, soma::Invalid> {
     let values = [-0.5120269, -0.1326493, 0.1553842, 0.4520016, 0.0471396];
     let values = [&values[..], &[-0.1216039, 0.0803059, -0.0676178, 0.0018717]].concat();

@@ -1,4 +1,4 @@
-//! What the parts of each model take, beside what the model says they do.
+//! The measured cost of the operations of each model, with the stated cost.
 //!
 //! `cargo run --release -p soma-mcmc --example prices`
 
@@ -12,7 +12,7 @@ use soma::model::{
 };
 use soma::rng;
 
-/// Nanoseconds for each of n records: the least of a few tries.
+/// Nanoseconds for each of n records: the minimum of a few tries.
 fn time(n: usize, mut work: impl FnMut() -> Result<(), Failure>) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
     for _ in 0..15 {

@@ -21,8 +21,9 @@ const MOST_ROUNDS: u64 = 16;
 /// The smallest number of records followed per candidate.
 const FOLLOWED: usize = 6000;
 
-/// Up to this number of records the trial follows their means and quantiles, since records are
-/// exchanged among places. With more records there would be too few sweeps to estimate these.
+/// Up to this number of records the trial follows their mean and quantiles: the release constrains
+/// the records jointly, so that what one loses another gains. With more records there would be too
+/// few sweeps to estimate these.
 const FEW: usize = 24;
 
 /// The mean, the extremes and the quartiles.
@@ -355,7 +356,7 @@ fn decay(draws: f64) -> f64 {
 
 /// 1 / (1 + 2 (r_1 + r_2 + ...)) from the first autocorrelations, estimated from `followed` values.
 /// Beyond the last lag they are extrapolated geometrically; they are truncated at the first that is
-/// within its standard error of zero.
+/// below twice its standard error.
 fn draws_per_sweep(correlations: &[f64; LAGS], followed: f64) -> f64 {
     let error = 2.0 / followed.sqrt();
     let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! How often the samplers accept on the private mean, against epsilon.
+//! Acceptance rates of the samplers on the private mean, against epsilon.
 
 use soma::Outcome;
 use soma::theory::{imwg_acceptance, soma_acceptance};

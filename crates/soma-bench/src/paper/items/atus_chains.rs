@@ -1,4 +1,4 @@
-//! The chains of the time-use experiment, which two items look at.
+//! The chains of the time-use experiment, shared by two items.
 
 use soma::Outcome;
 
@@ -11,13 +11,12 @@ pub(super) const SAMPLERS: [Sampler; 3] = [Sampler::Soma, Sampler::SysImwg, Samp
 /// The draws of one sampler on one half of the data: by alpha, by run, by sweep.
 pub(super) type Draws = Vec<Vec<Vec<f64>>>;
 
-/// How many runs, and how many sweeps each: 10^6 moves are 283 sweeps of 3,528 records and 320 of
-/// 3,128.
+/// The numbers of runs and of sweeps: 10^6 moves are 283 sweeps of 3,528 records and 320 of 3,128.
 pub(super) fn size(study: &Study<'_>, sex: Sex) -> (usize, usize) {
     study.pick((4, 8), (20, sweeps_of(1e6, sex)), (20, sweeps_of(1e6, sex)))
 }
 
-/// The whole sweeps nearest to a number of moves.
+/// The number of sweeps nearest to a number of moves.
 pub(super) fn sweeps_of(moves: f64, sex: Sex) -> usize {
     (moves / sex.records() as f64).round() as usize
 }

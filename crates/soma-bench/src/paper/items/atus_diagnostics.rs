@@ -36,7 +36,7 @@ const PUBLISHED_IMWG: [[(f64, f64); 2]; 3] = [
 const ITERATIONS_NOTE: &str =
     "The paper's 10^5 and 10^6 iterations are taken as single moves, as only they fit.";
 
-/// Number with error of one alpha, and what the paper has.
+/// Our number with its error for one alpha, and the published one.
 struct Row {
     sex: Sex,
     sampler: Sampler,
@@ -102,7 +102,7 @@ fn run(study: &Study<'_>) -> Outcome<Findings> {
     Ok(findings)
 }
 
-/// The sweeps at which the paper looks at R-hat.
+/// The sweeps at which the paper computes R-hat.
 fn early(study: &Study<'_>, sex: Sex) -> usize {
     study.pick(size(study, sex).1, sweeps_of(1e5, sex), sweeps_of(1e5, sex))
 }
@@ -110,7 +110,7 @@ fn early(study: &Study<'_>, sex: Sex) -> usize {
 fn row(study: &Study<'_>, sex: Sex, sampler: Sampler, alpha: usize, draws: &Draws) -> Row {
     let (runs, late) = size(study, sex);
     let early = early(study, sex);
-    // What R-hat was looked at is warm-up for the rest.
+    // The part used for R-hat is warm-up for the rest.
     let warmup = if early < late { early } else { 0 };
     let some = |kept: &[usize], sweeps: Range<usize>| -> Vec<&[f64]> {
         kept.iter().map(|&run| &draws[alpha][run][sweeps.clone()]).collect()

@@ -9,7 +9,7 @@ use crate::paper::Study;
 use crate::paper::settings::{Sex, atus, atus_start};
 use crate::paper::stats::jackknife;
 
-/// After how many moves alpha is updated.
+/// The number of moves between updates of alpha.
 pub(super) const EVERY: usize = 1000;
 
 /// The effective sample size of each alpha, with its error, for Sys-IMwG: of all runs, after 10^6

@@ -19,14 +19,14 @@ pub(super) const ITEM: Item = Item {
 };
 
 const EPSILON: f64 = 5.0;
-/// Where the paper compares meeting times.
+/// The n at which the paper compares meeting times.
 const COMPARED: usize = 20;
 
-/// What was found for one sampler at one n.
+/// The results for one sampler at one n.
 struct Point {
     n: usize,
     acceptance: Vec<f64>,
-    /// In moves; the limit, where a pair had not met.
+    /// In moves; the limit if a pair had not met.
     meetings: Option<Vec<f64>>,
 }
 
@@ -39,7 +39,7 @@ fn run(study: &Study<'_>) -> Outcome<Findings> {
     for sampler in Sampler::ALL {
         let mut points: Vec<Point> = Vec::new();
         for &n in sizes {
-            // Beyond an n at which half of the pairs do not meet there is nothing to be seen.
+            // Stops at an n at which half of the pairs do not meet.
             let hopeless = points.last().is_some_and(|point| {
                 point.meetings.as_ref().is_none_or(|times| quantile_of(times, 0.5) >= limit as f64)
             });

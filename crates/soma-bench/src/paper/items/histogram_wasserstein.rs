@@ -1,4 +1,4 @@
-//! How far apart two coupled chains are on a perturbed histogram, by move.
+//! The distance of two coupled chains on a perturbed histogram, by move.
 
 use soma::Outcome;
 use soma_plot::{Axis, Figure, Panel};

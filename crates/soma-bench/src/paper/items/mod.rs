@@ -33,9 +33,9 @@ pub struct Item {
     pub name: &'static str,
     /// The title on the page.
     pub title: &'static str,
-    /// What the paper says.
+    /// The claim of the paper.
     pub claim: &'static str,
-    /// Computes it again.
+    /// Reproduces it.
     pub run: fn(&Study<'_>) -> Outcome<Findings>,
 }
 

@@ -1,4 +1,4 @@
-//! How far independent chains are from the posterior, by iteration.
+//! The distance of independent chains from the posterior, by iteration.
 
 use soma::Outcome;
 use soma_plot::{Axis, Dash, Figure, Panel, Style};
@@ -67,9 +67,9 @@ fn run(study: &Study<'_>) -> Outcome<Findings> {
     Ok(findings)
 }
 
-/// The discrepancy that `chains` exact draws would be expected to show, since both samples are
-/// finite: for samples of one law the biased statistic has mean (1 - E k)(1/n + 1/m), and it is
-/// larger than the unbiased one by as much.
+/// The expected discrepancy of `chains` exact draws, since both samples are finite: for samples of
+/// one distribution the biased statistic has mean (1 - E k)(1/n + 1/m), and exceeds the unbiased
+/// one by as much.
 fn floor(truth: &[f64], chains: usize, bandwidth: f64) -> Outcome<f64> {
     let m = truth.len() / DIM;
     let (a, b) = truth.split_at(m / 2 * DIM);

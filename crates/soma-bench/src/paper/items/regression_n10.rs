@@ -21,12 +21,12 @@ pub(super) const ITEM: Item = Item {
     run,
 };
 
-/// The number of runs that the paper's spread of the rate points to; the text does not say.
+/// The number of runs inferred from the paper's spread of the rate; the text does not state it.
 const THEIR_RUNS: f64 = 100.0;
-/// A pair that has not met by then is given up; none should be.
+/// The limit for a meeting; every pair should meet before.
 const LIMIT: u64 = 1_000_000;
 
-/// What was found for one sampler at one epsilon.
+/// The results for one sampler at one epsilon.
 struct Row {
     epsilon: f64,
     sampler: Sampler,
@@ -121,7 +121,7 @@ fn coupling_times(
     })
 }
 
-/// A generator of its own for a part of the work.
+/// A separate generator for a part of the work.
 fn fork(rng: &mut soma::rng::Rng) -> soma::rng::Rng {
     use rand::{RngExt, SeedableRng};
     soma::rng::Rng::seed_from_u64(rng.random())

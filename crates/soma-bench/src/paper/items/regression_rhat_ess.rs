@@ -17,7 +17,7 @@ pub(super) const ITEM: Item = Item {
     run,
 };
 
-/// R-hat at which chains are taken to agree, as in the paper.
+/// The threshold of R-hat, as in the paper.
 const THRESHOLD: f64 = 1.05;
 
 /// A group of chains at one iteration.

@@ -76,7 +76,7 @@ fn table(ridges: &[Ridge], at: &[usize]) -> Table {
     table
 }
 
-/// How far the ridges of two iterations are apart, in iterations.
+/// The spacing of the ridges of two iterations, in iterations.
 fn gap(at: &[usize]) -> f64 {
     (at[1] - at[0]) as f64
 }
@@ -89,7 +89,7 @@ fn panel(sampler: Sampler, at: &[usize], ridge: &Ridge, truth: &[f64]) -> Panel 
     let end = at[at.len() - 1] as f64 + 2.0 * gap;
     let iterations = Axis::new("iteration (sweeps)").range(-0.3 * gap, end);
     let mut panel = Panel::new(Axis::new("β0").range(low, high), iterations).title(sampler.name());
-    // From above, so that a ridge stands before the one above it.
+    // From above, so that a ridge is drawn in front of the one above it.
     for (&iteration, values) in at.iter().zip(ridge).rev() {
         let base = iteration as f64;
         let heights: Vec<f64> =

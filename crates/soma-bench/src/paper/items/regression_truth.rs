@@ -1,4 +1,4 @@
-//! The posterior of the regression at n = 100, epsilon = 30, and chains on their way to it.
+//! The posterior of the regression at n = 100, epsilon = 30, and chains that converge to it.
 
 use soma::Outcome;
 use soma::chain::Problem;
@@ -6,8 +6,8 @@ use soma::chain::Problem;
 use crate::paper::settings::chain_from_prior;
 use crate::paper::{Sampler, Study};
 
-/// Nearly independent draws of theta, row after row, from chains far longer than those that are
-/// compared with them.
+/// Nearly independent draws of theta, row by row, from chains far longer than those compared with
+/// them.
 pub(super) fn posterior_draws(study: &Study<'_>, problem: &Problem) -> Outcome<Vec<f64>> {
     let (chains, warmup, kept, thin) =
         study.pick((4, 20, 10, 2), (40, 600, 25, 100), (100, 1000, 20, 200));
@@ -28,8 +28,7 @@ pub(super) fn posterior_draws(study: &Study<'_>, problem: &Problem) -> Outcome<V
     Ok(draws.concat())
 }
 
-/// theta of independent chains at some iterations: the k-th part holds all chains at `at[k]`, row
-/// after row.
+/// theta of independent chains at some iterations: part k has all chains at `at[k]`, row by row.
 pub(super) fn paths(
     study: &Study<'_>,
     problem: &Problem,

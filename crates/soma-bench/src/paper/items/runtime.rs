@@ -1,4 +1,4 @@
-//! How long the samplers take, beside the paper's seconds, and what a move costs as n grows.
+//! The times of the samplers, with the paper's, and the cost of a move as n grows.
 
 use std::time::Instant;
 
@@ -56,7 +56,7 @@ fn chain<'a>(
     }
 }
 
-/// The problem of a setting and how many of our iterations (sweeps) the paper's iterations are.
+/// The problem of a setting, and the number of our iterations (sweeps) for the paper's.
 fn problem(study: &Study<'_>, setting: Setting) -> Outcome<(Problem, usize)> {
     let mut rng = study.rng("runtime/release");
     Ok(match setting {
@@ -68,8 +68,8 @@ fn problem(study: &Study<'_>, setting: Setting) -> Outcome<(Problem, usize)> {
     })
 }
 
-/// What one sampler did in one setting: the seconds of each run, and theta by parameter, by run,
-/// by iteration, where theta is not fixed.
+/// The results of one sampler in one setting: the seconds of each run, and theta by parameter, run
+/// and iteration, if theta is not fixed.
 #[derive(Default)]
 struct Timed {
     seconds: Vec<f64>,
@@ -141,10 +141,10 @@ fn table_of_settings(study: &Study<'_>, findings: &mut Findings, repeats: usize)
     Ok(())
 }
 
-/// So many runs are enough for an effective sample size.
+/// The number of runs for an effective sample size.
 const MOST_KEPT: usize = 10;
 
-/// The seconds of one setting beside the paper's.
+/// The seconds of one setting with the paper's.
 fn setting(findings: &mut Findings, table: &mut Table, row: Published, timed: &[Timed; 3]) {
     let ours = timed.each_ref().map(|timed| mean_se(&timed.seconds));
     for (k, sampler) in Sampler::ALL.into_iter().enumerate() {
@@ -177,7 +177,7 @@ fn setting(findings: &mut Findings, table: &mut Table, row: Published, timed: &[
     ));
 }
 
-/// What the time was worth: effective draws by iteration and by second.
+/// Effective draws per iteration and per second.
 fn effective(
     findings: &mut Findings,
     table: &mut Table,
@@ -207,8 +207,8 @@ fn effective(
     }
 }
 
-/// Whether so many sweeps would take more than a minute, if the cost of a move grew with n as it
-/// does for a kernel that looks at all records.
+/// Whether this many sweeps would take more than a minute if the cost of a move were linear in n,
+/// as for a kernel that scans all records.
 fn too_long(costs: &[(f64, f64)], n: usize, sweeps: usize) -> bool {
     costs.last().is_some_and(|(last, cost)| {
         let moves = ((sweeps + 1) * n) as f64;
@@ -216,7 +216,7 @@ fn too_long(costs: &[(f64, f64)], n: usize, sweeps: usize) -> bool {
     })
 }
 
-/// Nanoseconds of a move on regression releases of growing n, the draw of theta left out.
+/// Nanoseconds per move on regression releases of growing n, without the draw of theta.
 fn cost_by_n(study: &Study<'_>, findings: &mut Findings) -> Outcome {
     let sizes: &[usize] = study.pick(
         &[10, 100],
@@ -246,7 +246,7 @@ fn cost_by_n(study: &Study<'_>, findings: &mut Findings) -> Outcome {
                     continue;
                 }
                 let mut chain = chain(study, &problem, sampler, 0)?;
-                // The first sweep finds its way to the release and is not typical.
+                // The first sweep is not stationary, and not typical.
                 chain.step()?;
                 let clock = Instant::now();
                 for _ in 0..sweeps {

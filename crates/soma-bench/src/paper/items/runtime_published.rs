@@ -7,7 +7,7 @@ use crate::paper::settings::MeanRecords;
 pub(super) enum Setting {
     /// The private mean of two records, 5,000 moves, with this epsilon.
     Mean(MeanRecords, f64),
-    /// The perturbed histogram of so many records, 10,000 moves, with this epsilon.
+    /// The perturbed histogram with this many records, 10,000 moves, with this epsilon.
     Histogram(usize, f64),
     /// Regression, n = 100, epsilon 30, 10,000 iterations.
     Regression100,

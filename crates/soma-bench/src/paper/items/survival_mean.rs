@@ -1,4 +1,4 @@
-//! How soon coupled chains meet on the private mean, and the rate that follows.
+//! Meeting times of coupled chains on the private mean, and their rate.
 
 use soma::Outcome;
 use soma::coupling::Meetings;

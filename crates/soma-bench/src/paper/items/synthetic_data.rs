@@ -92,7 +92,8 @@ impl Sanitised {
         Ok(Sanitised { confidential, released, synthetic, mean_gap })
     }
 
-    /// Half the sum of the differences of the shares of the bins.
+    /// The total variation distance of the bins: half the sum of the absolute differences of their
+    /// shares.
     fn distance(&self) -> f64 {
         let gaps = self.confidential.iter().zip(&self.synthetic).map(|(a, b)| (a - b).abs());
         0.5 * gaps.sum::<f64>() / RECORDS as f64
@@ -101,7 +102,7 @@ impl Sanitised {
 
 /// `k` records from a perturbed histogram on (0, 1): counts clipped at zero and normalised, a bin
 /// drawn for each record, and the record uniformly in it. If no count is positive, all bins are
-/// alike.
+/// equally likely.
 fn synthetic_records(released: &[f64], k: usize, rng: &mut Rng) -> Vec<f64> {
     let mut clipped: Vec<f64> = released.iter().map(|count| count.max(0.0)).collect();
     if clipped.iter().sum::<f64>() <= 0.0 {
@@ -160,7 +161,7 @@ fn panel(epsilon: f64, one: &Sanitised) -> Panel {
 mod tests {
     use super::*;
 
-    /// Bins come up in proportion to what is left of the counts, and never where nothing is.
+    /// Bins are drawn in proportion to the clipped counts, and never if the count is zero.
     #[test]
     fn bins_follow_the_clipped_counts() {
         let mut rng = soma::rng::stream(3, 0);

@@ -21,7 +21,7 @@ pub(super) const ITEM: Item = Item {
 const EPSILON: f64 = 20.0;
 const MOVES: usize = 500;
 const START: Style = Style::new(Style::INK).width(3.0).dash(Dash::Absent).marker(Marker::Circle);
-/// The density is looked at on a grid of so many cells a side, over this range.
+/// The grid of the density: this many cells a side, over this range.
 const CELLS: usize = 72;
 const RANGE: (f64, f64) = (0.1, 0.9);
 
@@ -68,7 +68,7 @@ fn run(study: &Study<'_>) -> Outcome<Findings> {
     Ok(findings)
 }
 
-/// A state of a trace, and whether the move to it was taken.
+/// A state of a trace, and whether the move to it was accepted.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     x: (f64, f64),
@@ -129,8 +129,8 @@ impl Density {
         Ok(Density { cells, marginal })
     }
 
-    /// The distance (first Wasserstein) of the values visited to the true marginal: the area
-    /// between the two distribution functions.
+    /// The Wasserstein-1 distance of the visited values to the true marginal: the area between the
+    /// two distribution functions.
     fn distance(&self, visited: &[f64]) -> f64 {
         let mut below = vec![0.0; CELLS];
         for x in visited {
