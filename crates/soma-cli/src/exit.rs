@@ -8,6 +8,7 @@ use soma_store::StoreError;
 use crate::spec_file::BadSpec;
 
 /// An error of a subcommand.
+#[derive(Debug)]
 pub enum Failed {
     /// Invalid input: a message.
     Input(String),

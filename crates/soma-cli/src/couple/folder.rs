@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use soma::coupling::{PairRun, PairSettings};
 use soma_store::{FolderLock, is_sealed_object, seal_object, write_whole};
 
-use super::function::Function;
+use super::function::Functions;
 use crate::exit::Failed;
 
 /// A folder with `couple.json`, the settings, and `pairs.jsonl`, a line for each finished pair.
@@ -133,9 +133,9 @@ impl Folder {
     }
 
     /// Prepares the folder for more pairs with these settings.
-    pub fn begin(&mut self, settings: &PairSettings, functions: &[Function]) -> Result<(), Failed> {
+    pub fn begin(&mut self, settings: &PairSettings, functions: &Functions) -> Result<(), Failed> {
         let failed = |error: std::io::Error| Failed::Run(format!("--out: {error}"));
-        let names: Vec<String> = functions.iter().map(|f| f.name().to_string()).collect();
+        let names = functions.names().to_vec();
         if self.manifest.as_ref().is_some_and(|manifest| manifest.functions != names) {
             return Err(self.unfit("its pairs estimated other functions"));
         }

@@ -1,114 +1,43 @@
 //! Functions of a draw, as written by a user.
 
-use soma::error::listed;
+use soma::chain::Derived;
 
 use crate::exit::Failed;
 
-/// A product of factors such as `beta1^2` or `log(sigma2)`; or an indicator that it is below or
-/// above a number, whose mean is a probability.
-#[derive(Debug, Clone)]
-pub struct Function {
-    name: String,
-    factors: Vec<Factor>,
-    threshold: Option<(Side, f64)>,
+/// The functions whose posterior means are estimated: expressions of the outputs, in the language
+/// of `[derived]`; or the outputs themselves.
+#[derive(Debug)]
+pub struct Functions {
+    names: Vec<String>,
+    expressions: Option<Derived>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Side {
-    Below,
-    Above,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Factor {
-    parameter: usize,
-    transform: Transform,
-    power: i32,
-}
-
-type Transform = fn(f64) -> f64;
-
-/// The named functions of one parameter.
-const TRANSFORMS: [(&str, Transform); 4] =
-    [("log", f64::ln), ("exp", f64::exp), ("sqrt", f64::sqrt), ("abs", f64::abs)];
-
-impl Function {
-    /// Parses `texts` as functions of the parameters `names`; each parameter itself, if there are
-    /// none.
-    pub fn all(texts: &[String], names: &[String]) -> Result<Vec<Self>, Failed> {
+impl Functions {
+    /// Compiles `texts` as expressions of `outputs`; without texts, each output is a function.
+    pub fn new(texts: &[String], outputs: &[String]) -> Result<Self, Failed> {
         if texts.is_empty() {
-            return Ok(names.iter().enumerate().map(|(k, name)| Function::of(k, name)).collect());
+            return Ok(Functions { names: outputs.to_vec(), expressions: None });
         }
-        texts
-            .iter()
-            .map(|text| {
-                Function::parse(text, names).ok_or_else(|| {
-                    Failed::Input(format!(
-                        "--function: cannot be read (given: {text}). Allowed: products of {}, with \
-                         powers such as {}^2, in log(), exp(), sqrt() or abs(), and at the end < or \
-                         > and a number.",
-                        listed(names),
-                        names.first().map_or("x", String::as_str),
-                    ))
-                })
-            })
-            .collect()
+        let named: Vec<(String, String)> =
+            texts.iter().map(|text| (format!("--function {text}"), text.clone())).collect();
+        let expressions =
+            Derived::new(&named, outputs).map_err(|e| Failed::Input(e.to_string()))?;
+        Ok(Functions { names: texts.to_vec(), expressions: Some(expressions) })
     }
 
-    /// A parameter itself, with any characters in its name.
-    fn of(parameter: usize, name: &str) -> Self {
-        let factors = vec![Factor { parameter, transform: |x| x, power: 1 }];
-        Function { name: name.to_string(), factors, threshold: None }
+    /// Their texts.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
-    fn parse(text: &str, names: &[String]) -> Option<Self> {
-        let (product, threshold) = match text.split_once(['<', '>']) {
-            None => (text, None),
-            Some((product, number)) => {
-                let side = if text.contains('<') { Side::Below } else { Side::Above };
-                (product, Some((side, number.trim().parse().ok()?)))
-            }
-        };
-        let factors = product.split('*').map(|factor| Factor::parse(factor.trim(), names));
-        Some(Function {
-            name: text.to_string(),
-            factors: factors.collect::<Option<_>>()?,
-            threshold,
-        })
-    }
-
-    /// Its text.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its value at a draw.
-    pub fn value(&self, draw: &[f64]) -> f64 {
-        let factors = self.factors.iter().map(|factor| factor.value(draw));
-        let product: f64 = factors.product();
-        match self.threshold {
-            None => product,
-            Some((Side::Below, level)) => f64::from(u8::from(product < level)),
-            Some((Side::Above, level)) => f64::from(u8::from(product > level)),
+    /// Their values at a draw of the outputs.
+    pub fn values(&self, draw: &[f64]) -> Vec<f64> {
+        let mut values = draw.to_vec();
+        if let Some(expressions) = &self.expressions {
+            expressions.extend(&mut values);
+            values.drain(..draw.len());
         }
-    }
-}
-
-impl Factor {
-    fn parse(text: &str, names: &[String]) -> Option<Self> {
-        let (base, power) = match text.rsplit_once('^') {
-            None => (text, 1),
-            Some((base, power)) => (base.trim(), power.trim().parse().ok()?),
-        };
-        let inside = |name: &str| base.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
-        let called = TRANSFORMS.iter().find_map(|&(name, f)| inside(name).map(|x| (x.trim(), f)));
-        let (name, transform) = called.unwrap_or((base, |x| x));
-        let parameter = names.iter().position(|known| known == name)?;
-        Some(Factor { parameter, transform, power })
-    }
-
-    fn value(&self, draw: &[f64]) -> f64 {
-        (self.transform)(draw[self.parameter]).powi(self.power)
+        values
     }
 }
 
@@ -116,10 +45,14 @@ impl Factor {
 mod tests {
     use super::*;
 
+    fn value(text: &str) -> Result<f64, Failed> {
+        let names = ["beta0", "beta1", "sigma2"].map(String::from);
+        let functions = Functions::new(&[text.to_string()], &names)?;
+        Ok(functions.values(&[-2.0, 3.0, 0.25])[0])
+    }
+
     #[test]
     fn functions_are_read_and_computed() {
-        let names = ["beta0".to_string(), "beta1".to_string(), "sigma2".to_string()];
-        let draw = [-2.0, 3.0, 0.25];
         let cases = [
             ("beta0", -2.0),
             ("beta1^2", 9.0),
@@ -129,13 +62,22 @@ mod tests {
             ("abs(beta0)^3 * sigma2", 2.0),
             ("beta0 < 0", 1.0),
             ("beta0*beta1 > -5", 0.0),
+            ("beta0 + 2 * beta1", 4.0),
         ];
-        for (text, value) in cases {
-            let function = Function::parse(text, &names).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(function.value(&draw), value, "{text}");
+        for (text, right) in cases {
+            let value = value(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+            assert!((value - right).abs() < 1e-12, "{text}: {value}");
         }
-        for text in ["", "beta2", "beta0^x", "sin(beta0)", "beta0 <", "beta0+beta1"] {
-            assert!(Function::parse(text, &names).is_none(), "{text}");
+        for text in ["", "beta2", "beta0^x", "beta0 <"] {
+            assert!(value(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn without_texts_each_output_is_a_function() {
+        let names = ["a", "b"].map(String::from);
+        let functions = Functions::new(&[], &names).unwrap();
+        assert_eq!(functions.values(&[1.0, 2.0]), [1.0, 2.0]);
+        assert_eq!(functions.names(), names);
     }
 }

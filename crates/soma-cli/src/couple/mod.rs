@@ -18,7 +18,7 @@ use crate::exit::{self, Failed, Outcome};
 use crate::{interrupt, spec_file};
 pub use certify::warmup;
 use folder::Folder;
-use function::Function;
+use function::Functions;
 use report::Report;
 use watch::Watch;
 
@@ -48,8 +48,8 @@ pub struct Args {
     /// Also estimate posterior means, without bias.
     #[arg(long)]
     estimate: bool,
-    /// What to estimate the mean of: a parameter, or an expression such as `beta1^2`,
-    /// `beta0*beta1`, `log(sigma2)` or `beta1<0`. All parameters if not given.
+    /// What to estimate the mean of: an output, or an expression of outputs as in `[derived]`, such
+    /// as `beta1^2`, `beta1 - beta0` or `beta1 < 0`. All outputs if not given.
     #[arg(long = "function", value_name = "F", requires = "estimate")]
     functions: Vec<String>,
     /// The first iteration that an estimate averages; chosen by the pilot if not given.
@@ -79,7 +79,7 @@ pub fn run(args: Args) -> Outcome {
     let sampler = spec.sampler.overridden_by(args.kernel.sampler());
     let chain =
         sampler.settings(problem.release().n()).map_err(|e| Failed::Input(e.to_string()))?;
-    let functions = Function::all(&args.functions, &problem.outputs())?;
+    let functions = Functions::new(&args.functions, &problem.outputs())?;
     let wanted = PairSettings {
         kernel: chain.kernel.settled(),
         lag: args.lag.unwrap_or(1),
@@ -153,7 +153,7 @@ fn all_pairs(
     args: &Args,
     problem: &Problem,
     settings: &PairSettings,
-    functions: &[Function],
+    functions: &Functions,
     folder: Option<&mut Folder>,
 ) -> Result<Vec<PairRun>, Failed> {
     let mut runs = folder.as_ref().map_or_else(Vec::new, |folder| folder.runs().to_vec());
@@ -170,7 +170,7 @@ fn all_pairs(
         results.1.push(run);
         watch.ended();
     };
-    let values = |draw: &[f64]| functions.iter().map(|f| f.value(draw)).collect();
+    let values = |draw: &[f64]| functions.values(draw);
     let threads = args.threads.count().get();
     let stop = interrupt::flag();
     watch.during(|| run_pairs(problem, settings, &missing, threads, &values, &done, stop))?;

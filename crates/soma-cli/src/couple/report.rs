@@ -9,7 +9,7 @@ use soma::coupling::{
 };
 use soma::kernel::Counts;
 
-use super::function::Function;
+use super::function::Functions;
 
 /// Pairs in figures: the object printed by `--json`.
 #[derive(Serialize)]
@@ -55,7 +55,7 @@ impl Report {
     pub fn new(
         problem: &Problem,
         settings: &PairSettings,
-        functions: &[Function],
+        functions: &Functions,
         runs: &[PairRun],
     ) -> Self {
         let (n, meetings) = (problem.release().n(), settings.meetings(runs));
@@ -195,15 +195,14 @@ fn right_aligned(mut table: Table, from: usize) -> String {
 /// The means; empty if a pair has not met, since leaving it out would bias them.
 fn estimates(
     settings: &PairSettings,
-    functions: &[Function],
+    functions: &Functions,
     runs: &[PairRun],
     meetings: &Meetings,
 ) -> Vec<PosteriorMean> {
     let Some(window) = settings.window.filter(|_| meetings.all_met()) else {
         return Vec::new();
     };
-    let names: Vec<String> = functions.iter().map(|f| f.name().to_string()).collect();
     let estimates: Vec<Estimate> = runs.iter().filter_map(|run| run.estimate.clone()).collect();
     let costs: Vec<u64> = runs.iter().map(|run| run.cost).collect();
-    posterior_means(&names, &estimates, &costs, window)
+    posterior_means(functions.names(), &estimates, &costs, window)
 }
