@@ -23,10 +23,9 @@ use crate::stored::{Check, MOST_COUNTED, ensure};
 /// match it, often in separate pieces (which records lie beyond a clamp, and which do not). No move
 /// of one chain crosses between the pieces; under wide noise it does. Rung k of the ladder is a
 /// chain whose noise scales are f_k times those of the release, f_0 = 1 < f_1 < f_2 ...; draws are
-/// taken from rung
-/// 0. The target is the product of the posteriors of all rungs. Each rung's own iteration leaves it
-///    invariant, and so does a swap of the states of two neighbours that is accepted with
-///    probability
+/// those of rung 0. The target is the product of the posteriors of all rungs. Each rung's own
+/// iteration leaves it invariant, and so does a swap of the states of two neighbours that is
+/// accepted with probability
 ///
 /// > min(1, eta_i(x_j) eta_j(x_i) / (eta_i(x_i) eta_j(x_j))),
 ///

@@ -83,9 +83,9 @@ impl Shares {
 
 /// The log prior of the counts along a line: a term for each cell and one for n.
 ///
-/// With the shares integrated out it is sum_i [ln Gamma(c_i + a_i) - ln c_i!] + ln n! - ln Gamma(n
-/// + a), a = sum_i a_i; given the shares p it is sum_i [c_i ln p_i - ln c_i!] + ln n!. The log
-/// prior of n is added to both.
+/// With the shares integrated out it is sum_i [ln Gamma(c_i + a_i) - ln c_i!] + ln n! -
+/// ln Gamma(n + a), a = sum_i a_i; given the shares p it is sum_i [c_i ln p_i - ln c_i!] + ln n!.
+/// The log prior of n is added to both.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Terms<'a> {
     Dirichlet { alpha: &'a [f64], sum: f64 },

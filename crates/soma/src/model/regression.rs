@@ -16,9 +16,9 @@ use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
 
-/// A record is (x1, ..., xp, y) with x ~ N(m, Sigma), m and Sigma known, and y ~ N(beta0 + beta1 x1
-/// + ... + betap xp, sigma2). theta is (beta0, ..., betap, sigma2), with a conjugate
-/// normal-inverse-gamma prior, so its update is an exact draw.
+/// A record is (x1, ..., xp, y) with x ~ N(m, Sigma), m and Sigma known, and y ~
+/// N(beta0 + beta1 x1 + ... + betap xp, sigma2). theta is (beta0, ..., betap, sigma2), with a
+/// conjugate normal-inverse-gamma prior, so its update is an exact draw.
 ///
 /// The update uses the imputed records before clamping.
 #[derive(Debug, Clone)]

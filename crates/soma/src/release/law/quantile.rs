@@ -15,8 +15,8 @@ use crate::rng::Rng;
 pub enum Choice {
     /// With probability proportional to exp(-score / scale).
     Exponential,
-    /// Candidates are visited in a random order, and each is accepted with probability exp(-(score
-    /// - smallest score) / scale) (McKenna and Sheldon 2020).
+    /// Candidates are visited in a random order, and each is accepted with probability
+    /// exp(-(score - smallest score) / scale) (McKenna and Sheldon 2020).
     PermuteAndFlip,
 }
 

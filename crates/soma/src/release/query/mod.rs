@@ -102,9 +102,8 @@ pub trait Query: Debug + Send + Sync {
     }
 
     /// Writes the bins of the records in `records` to `out`, if a statistic is the indicator of
-    /// one: 0 to K
-    /// - 1, and K for a record in no bin. Returns false, and leaves `out` unchanged, if bins are
-    ///   available through the statistics only.
+    /// one: 0 to K - 1, and K for a record in no bin. Returns false, and leaves `out` unchanged, if
+    /// bins are available through the statistics only.
     fn bins_of(&self, records: &[f64], out: &mut [u32]) -> bool {
         let _ = (records, out);
         false

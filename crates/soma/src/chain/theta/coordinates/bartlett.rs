@@ -5,8 +5,8 @@
 //! standardised noise is z_i = C^-1 (e_i - m), with mean zero and identity covariance. Bartlett
 //! factors and standardised noise are independent, and the distribution of the factors is known
 //! (Bartlett's decomposition of a Wishart matrix with n - 1 degrees of freedom): sqrt(n) m_j and
-//! sqrt(n) C_jk, k < j, are standard normal, and sqrt(n) C_jj (j from 0) is chi distributed with n
-//! - 1 - j degrees of freedom, all independent.
+//! sqrt(n) C_jk, k < j, are standard normal, and sqrt(n) C_jj (j from 0) is chi distributed with
+//! n - 1 - j degrees of freedom, all independent.
 //!
 //! So the D n coordinates of the noise split into a few, which dominate the sums of the statistics,
 //! and the rest. An update can fix the standardised noise and move the Bartlett factors; their
