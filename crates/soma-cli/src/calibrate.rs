@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use clap::value_parser;
 use serde::Serialize;
 use soma::calibration::{Calibration, Observer, Plan, Ranks, calibrate};
-use soma::chain::MovesChoice;
+use soma::chain::{MovesChoice, Settings};
 
 use crate::args::{KernelArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
+use crate::gpu::DeviceArgs;
 use crate::{interrupt, spec_file, table};
 
 /// Simulates releases of the spec's model, fits each, and tests the rank of the truth among the
@@ -42,6 +43,8 @@ pub struct Args {
     thin: u64,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    device: DeviceArgs,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
@@ -77,7 +80,15 @@ pub fn run(args: Args) -> Outcome {
     plan.check(&spec.problem).map_err(|invalid| Failed::Input(format!("--{invalid}")))?;
     interrupt::watch();
     let watch = Lines::new(args.replications, args.quiet);
-    let found = calibrate(&spec.problem, None, &plan, args.threads.count(), &watch)?;
+    let chains = plan.replications as usize;
+    let as_run = Settings { chains, draws: plan.draws, thin: plan.thin, ..settings };
+    let as_run = Settings { warmup: plan.warmup, moves: plan.moves, ..as_run };
+    let is_gpu = args.device.device.is_gpu(&spec.problem, &as_run)?;
+    let found = match is_gpu {
+        #[cfg(feature = "gpu")]
+        true => crate::gpu::calibrate(&spec.problem, &plan, args.threads.count(), args.quiet)?,
+        _ => calibrate(&spec.problem, None, &plan, args.threads.count(), &watch)?,
+    };
     let report = Report::new(&found, &plan, spec.problem.release().n());
     if report.replications == 0 {
         return Err(Failed::Run("stopped before the first replication was done".into()));

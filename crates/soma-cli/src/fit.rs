@@ -9,6 +9,7 @@ use soma_store::{Batch, Manifest, Options, Store};
 
 use crate::args::{SamplerArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
+use crate::gpu::{Device, DeviceArgs};
 use crate::progress::{Progress, Shown};
 use crate::session::{Session, Sink};
 use crate::{batch, couple, interrupt, memory, spec_file, trust};
@@ -28,6 +29,8 @@ pub struct Args {
     pub chains_from: Option<u64>,
     #[command(flatten)]
     pub threads: ThreadArgs,
+    #[command(flatten)]
+    pub device: DeviceArgs,
     /// Write the draws to this folder as they are made; of a batch, to a folder in it for each fit.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -69,6 +72,11 @@ pub fn run(args: Args) -> Outcome {
             args.out.as_deref().unwrap_or(Path::new("")).display()
         ))),
         [path] if !path.is_dir() => one(&args, path, &spec_file::text(path)?),
+        _ if args.device.device == Device::Gpu => Err(Failed::Input(
+            "--device gpu: a batch runs on the CPU (given: several specs). Allowed: one spec, or \
+             --device cpu."
+                .into(),
+        )),
         _ => batch::run(&args),
     }
 }
@@ -80,6 +88,12 @@ fn holds(args: &Args, file: &str) -> bool {
 /// Fits the spec `text` of the file at `path`.
 fn one(args: &Args, path: &Path, text: &str) -> Outcome {
     let spec = spec_file::parse(path, text)?;
+    #[cfg(feature = "gpu")]
+    if let Some(settings) = on_gpu(args, &spec)? {
+        return crate::gpu::fit(&spec.problem, &settings, args.json, args.quiet);
+    }
+    #[cfg(not(feature = "gpu"))]
+    on_gpu(args, &spec)?;
     let (sink, settings) = open(args, &spec, text)?;
     let progress = Progress::new(&settings, args.quiet);
     let session = Session::new(sink, progress.as_ref().map(|bar| bar as &dyn Shown));
@@ -95,6 +109,22 @@ fn one(args: &Args, path: &Path, text: &str) -> Outcome {
     }
     exit::print(&if args.json { report.json() } else { report.text() })?;
     trust::strict(args.strict, &report)
+}
+
+/// The settings of a run on the GPU, if that is where it is to be.
+fn on_gpu(args: &Args, spec: &Spec) -> Result<Option<Settings>, Failed> {
+    let settings = settings(spec, args.sampler.sampler())?;
+    let device = args.device.device;
+    let is_stored = args.out.is_some() || args.sampler.is_certified();
+    if device == Device::Gpu && is_stored {
+        return Err(Failed::Input(
+            "--device gpu: draws are summarised and not stored there (given: --out, or --warmup certified). \
+             Allowed: no --out, or --device cpu."
+                .into(),
+        ));
+    }
+    let is_gpu = !is_stored && device.is_gpu(&spec.problem, &settings)?;
+    Ok(is_gpu.then_some(settings))
 }
 
 /// The settings of a spec, overridden by the command line.

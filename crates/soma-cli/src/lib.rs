@@ -14,6 +14,7 @@ mod display;
 mod examples;
 mod exit;
 mod fit;
+mod gpu;
 pub mod import;
 mod interrupt;
 mod measure;
@@ -50,6 +51,8 @@ enum Command {
     Diagnose(diagnose::Args),
     /// Simulate releases of a spec's model and test whether their fits are right.
     Calibrate(calibrate::Args),
+    /// Many chains on a GPU: the text that runs there, checks and measurements.
+    Gpu(gpu::Args),
     /// Join folders that hold different chains of one run.
     Merge(merge::Args),
     /// Check a spec, or a release alone, and print what it says.
@@ -90,6 +93,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Couple(args) => couple::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Calibrate(args) => calibrate::run(args),
+        Command::Gpu(args) => gpu::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
         Command::Import(args) => import::run(args),

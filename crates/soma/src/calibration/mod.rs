@@ -252,6 +252,16 @@ pub fn replicate(
     Ok(below.iter().zip(&equal).map(|(b, &e)| b + rng.random_range(0..=e)).collect())
 }
 
+/// The simulated release of a replication, as a problem, and what is ranked of the truth: for chains
+/// that are run elsewhere. The same release that [`replicate`] fits by a kernel on records.
+pub fn simulated(
+    template: &Problem,
+    plan: &Plan,
+    replication: u64,
+) -> Outcome<(Problem, Vec<f64>)> {
+    simulate(template, None, &mut stream(plan.seed, 2 * replication))
+}
+
 /// theta from the prior (or its fixed value), records from the model, and a release of them; with
 /// the true values of the ranked quantities.
 fn simulate(

@@ -7,7 +7,7 @@ use rand_distr::Exp1;
 use statrs::function::erf::{erfc, erfc_inv};
 
 use super::CoupledUpdate;
-use super::{GammaPrior, Model, Price, Transport};
+use super::{GammaPrior, Model, Price, Recipe, Transport};
 use crate::counts::Shares;
 use crate::counts::models::ExponentialCells;
 use crate::distribution::maximal;
@@ -115,6 +115,10 @@ impl Model for Exponential {
 
     fn transport(&self) -> Option<&dyn Transport> {
         Some(self)
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe::Exponential { shape: self.prior.shape, rate: self.prior.rate })
     }
 }
 

@@ -13,6 +13,7 @@ mod nig;
 mod normal;
 mod price;
 mod rank_one;
+mod recipe;
 mod regression;
 mod slice;
 pub(crate) mod slots;
@@ -34,6 +35,7 @@ pub use log_linear::LogLinear;
 pub use nig::NormalInverseGamma;
 pub use normal::Normal;
 pub use price::Price;
+pub use recipe::Recipe;
 pub use regression::Regression;
 pub use text::Text;
 pub use uniform::Uniform;
@@ -159,6 +161,11 @@ pub trait Model: Debug + Send + Sync {
 
     /// The parsed model, if it was written as text.
     fn describe(&self) -> Option<String> {
+        None
+    }
+
+    /// The model in numbers, where code can be generated from them.
+    fn recipe(&self) -> Option<Recipe> {
         None
     }
 

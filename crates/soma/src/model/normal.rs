@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::CoupledUpdate;
-use super::{Model, NormalInverseGamma, Price, Transport};
+use super::{Model, NormalInverseGamma, Price, Recipe, Transport};
 use crate::counts::Shares;
 use crate::counts::models::NormalCells;
 use crate::error::{Invalid, Outcome, finite, positive};
@@ -162,6 +162,17 @@ impl Model for Normal {
 
     fn transport(&self) -> Option<&dyn Transport> {
         Some(self)
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe::Regression {
+            centre: Vec::new(),
+            factor: Vec::new(),
+            prior_mean: vec![self.mean],
+            prior_precision: vec![self.lambda],
+            shape: self.shape,
+            rate: self.rate,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use rand_distr::StandardNormal;
 
 use super::CoupledUpdate;
 use super::nig::cholesky;
-use super::{Model, NormalInverseGamma, Transport};
+use super::{Model, NormalInverseGamma, Recipe, Transport};
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -302,6 +302,17 @@ impl Model for Regression {
 
     fn transport(&self) -> Option<&dyn Transport> {
         Some(self)
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe::Regression {
+            centre: self.centre.clone(),
+            factor: self.factor.clone(),
+            prior_mean: self.centred_prior.mean.as_slice().to_vec(),
+            prior_precision: self.prior_precision.as_slice().to_vec(),
+            shape: self.prior.shape,
+            rate: self.prior.rate,
+        })
     }
 }
 

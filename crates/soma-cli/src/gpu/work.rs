@@ -1,0 +1,126 @@
+//! Fits, calibrations and checks on the GPU.
+
+use std::num::NonZeroUsize;
+
+use soma::calibration::{Calibration, Plan};
+use soma::chain::{MovesChoice, Problem, Settings};
+use soma::kernel::KernelChoice;
+use soma::rng::stream;
+use soma::spec::Spec;
+use soma_gpu::{Cuda, Device, Fit, Options, Program, frozen, rank};
+
+use super::ShowArgs;
+use super::report::Report;
+use crate::exit::{self, Failed, Outcome};
+use crate::{interrupt, spec_file};
+
+/// The program of a problem, or what a GPU cannot do with it.
+fn program(problem: &Problem, options: Options) -> Result<Program, Failed> {
+    Program::new(problem, options).map_err(|invalid| {
+        Failed::Input(format!("--device gpu: {invalid} Or go on without: --device cpu."))
+    })
+}
+
+/// Fits a problem and prints the table.
+pub fn fit(problem: &Problem, settings: &Settings, json: bool, quiet: bool) -> Outcome {
+    let program = program(problem, Options::new(settings.kernel, settings.moves))?;
+    let begun = std::time::Instant::now();
+    let mut device = Cuda::new(&program)?;
+    if !quiet {
+        eprintln!("note: {} chains on {}", settings.chains, device.name());
+    }
+    let fit = Fit { problem, program: &program, settings };
+    let fitted = fit.run(&mut device, &interrupt::seen)?;
+    let report = Report::new(fitted, &program, settings, device.name(), begun.elapsed());
+    exit::print(&if json { report.json() } else { report.text() })
+}
+
+/// The ranks of a calibration.
+pub fn calibrate(
+    problem: &Problem,
+    plan: &Plan,
+    threads: NonZeroUsize,
+    quiet: bool,
+) -> Result<Calibration, Failed> {
+    let program = program(problem, Options::new(plan.kernel, plan.moves))?;
+    let begun = std::time::Instant::now();
+    let mut device = Cuda::new(&program)?;
+    let started = begun.elapsed().as_secs_f64();
+    let ranked = rank(&mut device, &program, problem, plan, threads)?;
+    if !quiet {
+        eprintln!(
+            "note: {} on {}: {started:.2} s to compile, {:.2} s to simulate releases, {:.2} s for the \
+             chains, {:.2} s in all",
+            program.kernel,
+            device.name(),
+            ranked.seconds_simulating,
+            ranked.seconds_chains,
+            begun.elapsed().as_secs_f64()
+        );
+    }
+    Ok(Calibration::of(problem, plan, &ranked.rows))
+}
+
+fn spec_of(args: &ShowArgs) -> Result<(Spec, Settings), Failed> {
+    let text = spec_file::text(&args.spec)?;
+    let spec = spec_file::parse(&args.spec, &text)?;
+    let sampler = spec.sampler.overridden_by(args.kernel.sampler());
+    let settings = sampler.settings(spec.problem.release().n());
+    let mut settings = settings.map_err(|invalid| Failed::Input(invalid.to_string()))?;
+    if let Some(moves) = args.moves.as_deref().and_then(MovesChoice::named) {
+        settings.moves = moves;
+    }
+    Ok((spec, settings))
+}
+
+/// `soma gpu show`.
+pub fn show(args: &ShowArgs) -> Outcome {
+    let (spec, settings) = spec_of(args)?;
+    let program = program(&spec.problem, Options::new(settings.kernel, settings.moves))?;
+    exit::print(program.text.trim_end())
+}
+
+/// Moves of `soma gpu check`.
+const MOVES: usize = 100_000;
+
+/// Standard deviations from which on a move is called wrong.
+const LEVEL: f64 = 4.5;
+
+/// `soma gpu check`: exits with 1 where the moves do not have their probabilities.
+pub fn check(args: &ShowArgs) -> Outcome {
+    let (spec, settings) = spec_of(args)?;
+    let problem = &spec.problem;
+    let mut options = Options::new(settings.kernel, settings.moves);
+    options.is_frozen = true;
+    let program = program(problem, options)?;
+    let mut device = Cuda::new(&program)?;
+    let n = problem.release().n();
+    let block = match settings.kernel {
+        KernelChoice::Soma => Some(n),
+        KernelChoice::SomaBlocks { size } => Some(size.unwrap_or(10).min(n)),
+        KernelChoice::RanImwg => None,
+        _ => Some(1),
+    };
+    let model = problem.model();
+    let mut rng = stream(settings.seed, 0);
+    let mut theta = vec![0.0; model.parameters().len()];
+    model.start(problem.release(), &mut theta, &mut rng)?;
+    let mut records = vec![0.0; n * model.record_dim()];
+    model.propose(&theta, &mut records, &mut rng)?;
+    let seed = settings.seed;
+    let found =
+        frozen::frozen(&mut device, &program, problem, &theta, &records, block, MOVES, seed)?;
+    let worst = found.worst();
+    let taken: u64 = found.taken.iter().sum();
+    exit::print(&format!(
+        "{} on {}: {taken} of {MOVES} moves accepted, {:.1} expected; the largest deviation of a place is \
+         {worst:.2} standard deviations.",
+        program.kernel,
+        device.name(),
+        found.expected.iter().sum::<f64>()
+    ))?;
+    match worst < LEVEL {
+        true => Ok(()),
+        false => Err(Failed::Run(format!("more than {LEVEL} standard deviations"))),
+    }
+}

@@ -1,0 +1,124 @@
+//! Simulation-based calibration: a chain for each of many simulated releases.
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use soma::calibration::{Plan, simulated};
+use soma::chain::Problem;
+use soma::rng::stream;
+use soma::{Failure, Outcome};
+
+use crate::chains::Chains;
+use crate::device::Device;
+use crate::program::Program;
+
+/// The ranks of a calibration, and where its time went.
+#[derive(Debug, Clone)]
+pub struct Ranked {
+    /// For each replication the rank of each quantity: what `Calibration::of` takes.
+    pub rows: Vec<Vec<u64>>,
+    /// Seconds for the simulated releases, on the CPU.
+    pub seconds_simulating: f64,
+    /// Seconds for the chains, on the device.
+    pub seconds_chains: f64,
+}
+
+/// A simulated release.
+struct Simulated {
+    published: Vec<f64>,
+    start: Vec<f64>,
+    truth: Vec<f64>,
+    /// The log density of the release is this less the cost.
+    top: f64,
+}
+
+/// Replications `0..plan.replications` of the plan, with the releases that the CPU would simulate; all chains
+/// in one launch after another.
+pub fn rank(
+    device: &mut dyn Device,
+    program: &Program,
+    template: &Problem,
+    plan: &Plan,
+    threads: NonZeroUsize,
+) -> Outcome<Ranked> {
+    let begun = std::time::Instant::now();
+    let all = simulate(program, template, plan, threads)?;
+    let seconds_simulating = begun.elapsed().as_secs_f64();
+    let published: Vec<f64> = all.iter().flat_map(|one| one.published.clone()).collect();
+    let theta: Vec<f64> = all.iter().flat_map(|one| one.start.clone()).collect();
+    let (warmup, thin) = (plan.warmup, plan.thin);
+    let mut chains =
+        Chains::start(device, program, plan.seed, 0, warmup, thin, &published, &theta)?;
+    let last = warmup + plan.draws * thin;
+    let width = program.parameters + 1;
+    let mut below = vec![0_u64; all.len() * width];
+    let mut equal = below.clone();
+    while chains.iteration() < last {
+        let drawn = chains.advance(device, last, true)?;
+        for draw in 0..drawn.draws() {
+            for (chain, one) in all.iter().enumerate() {
+                for k in 0..width {
+                    let value = drawn.get(draw, k, chain);
+                    let value = if k + 1 < width { value } else { one.top - value };
+                    below[chain * width + k] += u64::from(value < one.truth[k]);
+                    equal[chain * width + k] += u64::from(value == one.truth[k]);
+                }
+            }
+        }
+    }
+    // Equal values have probability 0 but for rounding: half of them count.
+    let rank = |at: usize| below[at] + equal[at] / 2;
+    let rows = (0..all.len()).map(|r| (0..width).map(|k| rank(r * width + k)).collect());
+    Ok(Ranked { rows: rows.collect(), seconds_simulating, seconds_chains: chains.seconds })
+}
+
+fn simulate(
+    program: &Program,
+    template: &Problem,
+    plan: &Plan,
+    threads: NonZeroUsize,
+) -> Outcome<Vec<Simulated>> {
+    let next = AtomicU64::new(0);
+    let found = Mutex::new(Vec::new());
+    let failure: Mutex<Option<Failure>> = Mutex::default();
+    const AT_ONCE: u64 = 64;
+    let work = || {
+        loop {
+            let from = next.fetch_add(AT_ONCE, Ordering::Relaxed);
+            let to = plan.replications.min(from + AT_ONCE);
+            if from >= to {
+                return;
+            }
+            let some = (from..to).map(|number| one(program, template, plan, number));
+            match some.collect::<Outcome<Vec<Simulated>>>() {
+                Ok(some) => found.lock().unwrap_or_else(|e| e.into_inner()).push((from, some)),
+                Err(error) => {
+                    next.store(plan.replications, Ordering::Relaxed);
+                    failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..threads.get()).for_each(|_| {
+            scope.spawn(work);
+        });
+        work();
+    });
+    if let Some(error) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        return Err(error);
+    }
+    let mut found = found.into_inner().unwrap_or_else(|e| e.into_inner());
+    found.sort_unstable_by_key(|(from, _)| *from);
+    Ok(found.into_iter().flat_map(|(_, some)| some).collect())
+}
+
+fn one(program: &Program, template: &Problem, plan: &Plan, number: u64) -> Outcome<Simulated> {
+    let (problem, truth) = simulated(template, plan, number)?;
+    let release = problem.release();
+    let mut start = vec![0.0; program.parameters];
+    problem.model().start(release, &mut start, &mut stream(plan.seed, 2 * number + 1))?;
+    let top = release.log_density(&vec![0.0; program.statistics()]);
+    Ok(Simulated { published: program.published(release), start, truth, top })
+}

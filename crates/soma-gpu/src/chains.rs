@@ -1,0 +1,239 @@
+//! Chains on a device, one launch after another.
+
+use soma::Outcome;
+use soma::chain::Problem;
+use soma::rng::stream;
+
+use crate::device::{Buffer, Device, Entry, Params, bytes_of, read_all};
+use crate::program::Program;
+
+/// Iterations of a launch: a number of its own, so that a run is cut in the same places whatever
+/// the number of chains and the card.
+pub const ITERATIONS_PER_LAUNCH: u64 = 128;
+
+/// Chains that start from one theta, as nested R-hat wants it.
+pub const SUPERCHAIN: usize = 16;
+
+/// The draws of one launch, or of several: `[draw][parameter and cost][chain]`.
+#[derive(Debug, Clone, Default)]
+pub struct Drawn {
+    /// The number of chains.
+    pub chains: usize,
+    /// Values of a draw: the parameters, and the cost of the release in nats.
+    pub width: usize,
+    /// All values.
+    pub values: Vec<f32>,
+}
+
+impl Drawn {
+    /// The number of draws of each chain.
+    pub fn draws(&self) -> usize {
+        self.values.len() / (self.chains * self.width).max(1)
+    }
+
+    /// Value `k` of draw `draw` of chain `chain`.
+    pub fn get(&self, draw: usize, k: usize, chain: usize) -> f64 {
+        f64::from(self.values[(draw * self.width + k) * self.chains + chain])
+    }
+
+    /// Value `k` of the draws of a chain.
+    pub fn column(&self, k: usize, chain: usize) -> Vec<f64> {
+        (0..self.draws()).map(|draw| self.get(draw, k, chain)).collect()
+    }
+}
+
+/// Chains on a device.
+#[derive(Debug)]
+pub struct Chains {
+    params: Params,
+    lanes: usize,
+    width: usize,
+    moves: u64,
+    theta_moves: usize,
+    draws: Buffer,
+    counts: Buffer,
+    failed: Buffer,
+    records: Buffer,
+    places: Buffer,
+    proposals: Buffer,
+    dim: usize,
+    /// Seconds that the device took for iterations.
+    pub seconds: f64,
+}
+
+/// theta at which the chains `first..first + count` start, chain after chain: near the release, the same for
+/// [`SUPERCHAIN`] chains.
+pub fn starts(problem: &Problem, seed: u64, first: u64, count: usize) -> Outcome<Vec<f64>> {
+    let parameters = problem.model().parameters().len();
+    let mut all = vec![0.0; parameters * count];
+    let mut last: Option<(u64, Vec<f64>)> = None;
+    for (chain, theta) in (first..).zip(all.chunks_exact_mut(parameters)) {
+        let number = chain / SUPERCHAIN as u64;
+        if last.as_ref().is_none_or(|(had, _)| *had != number) {
+            let mut start = vec![0.0; parameters];
+            problem.model().start(problem.release(), &mut start, &mut stream(seed, number))?;
+            last = Some((number, start));
+        }
+        theta.copy_from_slice(&last.as_ref().expect("made above").1);
+    }
+    Ok(all)
+}
+
+impl Chains {
+    /// Starts chains at `theta` (chain after chain) with records from the model: `chains_per_release`
+    /// for each of the releases, whose `published` values stand one after the other.
+    #[expect(clippy::too_many_arguments, reason = "each is one thing, named at the call")]
+    pub fn start(
+        device: &mut dyn Device,
+        program: &Program,
+        seed: u64,
+        first_chain: u64,
+        warmup: u64,
+        thin: u64,
+        published: &[f64],
+        theta: &[f64],
+    ) -> Outcome<Self> {
+        let parameters = program.parameters;
+        let chains = theta.len() / parameters;
+        let releases = published.len() / program.statistics();
+        let stride = chains.next_multiple_of(32);
+        let columns = |rows: usize, size: usize| rows * stride * size;
+        let width = parameters + 1;
+        let rows = ITERATIONS_PER_LAUNCH.div_ceil(thin) as usize;
+        let on_device = device.allocate(size_of_val(published))?;
+        device.write(on_device, bytes_of(published))?;
+        let records = device.allocate(columns(program.records * program.dim, 4))?;
+        let states = device.allocate(columns(parameters, 8))?;
+        let tuning = device.allocate(columns(program.tuning(), 8))?;
+        let draws = device.allocate(columns(rows * width, 4))?;
+        let counts = device.allocate(columns(2, 8))?;
+        let failed = device.allocate(columns(1, 4))?;
+        let places = device.allocate(columns(1, 4))?;
+        let proposals = device.allocate(columns(program.dim, 4))?;
+        let mut by_column = vec![0.0; parameters * stride];
+        for (chain, one) in theta.chunks_exact(parameters).enumerate() {
+            one.iter().enumerate().for_each(|(k, &value)| by_column[k * stride + chain] = value);
+        }
+        device.write(states, bytes_of(&by_column))?;
+        let params = Params {
+            published: on_device.address,
+            records: records.address,
+            theta: states.address,
+            tuning: tuning.address,
+            draws: draws.address,
+            counts: counts.address,
+            failed: failed.address,
+            places: places.address,
+            proposals: proposals.address,
+            seed,
+            first_chain,
+            iteration: 0,
+            warmup,
+            iterations: 0,
+            thin: u32::try_from(thin)?,
+            chains: u32::try_from(chains)?,
+            stride: u32::try_from(stride)?,
+            chains_per_release: u32::try_from(chains / releases.max(1))?,
+            zero: 0.0,
+        };
+        device.launch(Entry::Start, 1, &params)?;
+        let (lanes, moves) = (program.lanes, program.records as u64);
+        let theta_moves = program.non_centred.max(1);
+        let dim = program.dim;
+        Ok(Chains {
+            params,
+            lanes,
+            width,
+            moves,
+            theta_moves,
+            draws,
+            counts,
+            failed,
+            records,
+            places,
+            proposals,
+            dim,
+            seconds: 0.0,
+        })
+    }
+
+    /// Iterations done.
+    pub fn iteration(&self) -> u64 {
+        self.params.iteration
+    }
+
+    /// The number of chains.
+    pub fn count(&self) -> usize {
+        self.params.chains as usize
+    }
+
+    /// Puts `records`, one record after the other, in the place of those of every chain.
+    pub fn set_records(&mut self, device: &mut dyn Device, records: &[f64]) -> Outcome {
+        let stride = self.params.stride as usize;
+        let all: Vec<f32> =
+            records.iter().flat_map(|&x| std::iter::repeat_n(x as f32, stride)).collect();
+        device.write(self.records, bytes_of(&all))
+    }
+
+    /// The records of all chains: `[record][coordinate][chain]`, rows as long as the second value.
+    pub fn records(&self, device: &mut dyn Device) -> Outcome<(Vec<f32>, usize)> {
+        Ok((read_all(device, self.records, self.records.bytes / 4)?, self.params.stride as usize))
+    }
+
+    /// One launch of up to [`ITERATIONS_PER_LAUNCH`] iterations, and not past iteration `last`. Gives
+    /// the draws that it kept, if they are wanted.
+    pub fn advance(&mut self, device: &mut dyn Device, last: u64, keep: bool) -> Outcome<Drawn> {
+        let from = self.params.iteration;
+        let to = last.min((from / ITERATIONS_PER_LAUNCH + 1) * ITERATIONS_PER_LAUNCH);
+        self.params.iterations = u32::try_from(to - from)?;
+        self.seconds += device.launch(Entry::Chains, self.lanes, &self.params)?;
+        self.params.iteration = to;
+        self.check(device)?;
+        let mut drawn = Drawn { chains: self.count(), width: self.width, values: Vec::new() };
+        let kept = |iteration: u64| {
+            iteration.saturating_sub(self.params.warmup) / u64::from(self.params.thin)
+        };
+        let rows = (kept(to) - kept(from)) as usize * self.width;
+        if keep && rows > 0 {
+            let stride = self.params.stride as usize;
+            let all: Vec<f32> = read_all(device, self.draws, rows * stride)?;
+            all.chunks_exact(stride).for_each(|row| drawn.values.extend(&row[..drawn.chains]));
+        }
+        Ok(drawn)
+    }
+
+    /// An error where the numbers of a chain overflowed.
+    fn check(&self, device: &mut dyn Device) -> Outcome {
+        let failed: Vec<u32> = read_all(device, self.failed, self.count())?;
+        match failed.iter().position(|&iteration| iteration != 0) {
+            None => Ok(()),
+            Some(chain) => Err(format!(
+                "chain {} left the range of numbers on the GPU at iteration {}: its theta or the cost of \
+                 the release is not finite. See whether scales and clamps of the spec are stated rightly; \
+                 --device cpu computes in double precision",
+                self.params.first_chain + chain as u64,
+                failed[chain] - 1
+            )
+            .into()),
+        }
+    }
+
+    /// The share of moves accepted after warm-up, and that of non-centred updates.
+    pub fn acceptance(&self, device: &mut dyn Device) -> Outcome<(f64, f64)> {
+        let stride = self.params.stride as usize;
+        let counts: Vec<u64> = read_all(device, self.counts, 2 * stride)?;
+        let sum = |row: usize| counts[row * stride..][..self.count()].iter().sum::<u64>() as f64;
+        let sweeps = self.params.iteration.saturating_sub(self.params.warmup) as f64;
+        let sweeps = sweeps * self.count() as f64;
+        Ok((sum(0) / (sweeps * self.moves as f64), sum(1) / (sweeps * self.theta_moves as f64)))
+    }
+
+    /// What a frozen program did: the place that each chain's proposal took, or -1, and the proposals.
+    pub fn frozen(&self, device: &mut dyn Device) -> Outcome<(Vec<i32>, Vec<Vec<f64>>)> {
+        let (stride, chains) = (self.params.stride as usize, self.count());
+        let places = read_all(device, self.places, chains)?;
+        let all: Vec<f32> = read_all(device, self.proposals, self.dim * stride)?;
+        let of = |chain: usize| (0..self.dim).map(|d| f64::from(all[d * stride + chain])).collect();
+        Ok((places, (0..chains).map(of).collect()))
+    }
+}

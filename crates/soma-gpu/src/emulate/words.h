@@ -1,0 +1,91 @@
+// The words of CUDA for a C++ compiler: the generated text, one chain after the other, on the CPU. The
+// lanes of a chain are fibres that take turns at every shuffle.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <ucontext.h>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(threads, blocks)
+
+static struct { unsigned x; } threadIdx, blockIdx, blockDim;
+
+// glibc has these names for itself.
+#define __log2f(x) std::log2((float)(x))
+#define __sincosf(x, s, c) (*(s) = std::sin((float)(x)), *(c) = std::cos((float)(x)))
+static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((uint64_t)a * b) >> 32); }
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+
+namespace emulated {
+static unsigned count = 1, lane = 0;
+static double slots[32];
+static ucontext_t home, lanes[32];
+static bool done[32];
+static void (*body)();
+
+// Lets every other lane come to the same place.
+static inline void meet() {
+  if (count == 1) return;
+  unsigned mine = lane;
+  lane = (mine + 1) % count;
+  threadIdx.x = lane;
+  swapcontext(&lanes[mine], &lanes[lane]);
+}
+
+static void enter() {
+  body();
+  done[lane] = true;
+  meet();
+  setcontext(&home);
+}
+
+// Runs `lane_body` once for each lane of a chain.
+static void run(unsigned lanes_of_chain, void (*lane_body)()) {
+  static std::vector<char> stacks(32 << 18);
+  count = lanes_of_chain, body = lane_body;
+  lane = 0, threadIdx.x = 0;
+  if (count == 1) return body();
+  for (unsigned l = 0; l < count; l++) {
+    done[l] = false;
+    getcontext(&lanes[l]);
+    lanes[l].uc_stack.ss_sp = &stacks[(size_t)l << 18];
+    lanes[l].uc_stack.ss_size = 1 << 18;
+    lanes[l].uc_link = &home;
+    makecontext(&lanes[l], enter, 0);
+  }
+  swapcontext(&home, &lanes[0]);
+}
+}  // namespace emulated
+
+static inline void __syncwarp() { emulated::meet(); }
+
+template <class T>
+static inline T exchange(T value, int source) {
+  static_assert(sizeof(T) <= sizeof(double));
+  std::memcpy(&emulated::slots[emulated::lane], &value, sizeof(T));
+  emulated::meet();
+  T other;
+  std::memcpy(&other, &emulated::slots[source], sizeof(T));
+  emulated::meet();
+  return other;
+}
+
+template <class T>
+static inline T __shfl_sync(unsigned, T value, int source, int) { return exchange(value, source); }
+template <class T>
+static inline T __shfl_xor_sync(unsigned, T value, int step, int) {
+  return exchange(value, emulated::lane ^ step);
+}
+template <class T>
+static inline T __shfl_up_sync(unsigned, T value, int step, int) {
+  return exchange(value, (int)emulated::lane >= step ? emulated::lane - step : emulated::lane);
+}
+static inline unsigned __ballot_sync(unsigned, bool value) {
+  unsigned bits = 0, mine = value;
+  for (unsigned l = 0; l < emulated::count; l++) bits |= exchange(mine, l) << l;
+  return bits;
+}
+static inline bool __any_sync(unsigned, bool value) { return __ballot_sync(0, value) != 0; }

@@ -1,0 +1,126 @@
+//! Frozen-state tests: from one state of the records, many single moves, whose places are compared
+//! with the enumerated probabilities of the move given its proposal.
+
+use soma::Outcome;
+use soma::chain::Problem;
+
+use crate::chains::Chains;
+use crate::device::Device;
+use crate::program::Program;
+
+/// How often each place was taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frozen {
+    /// The number of moves.
+    pub moves: usize,
+    /// Moves that took each place.
+    pub taken: Vec<u64>,
+    /// Their expected number given the proposals.
+    pub expected: Vec<f64>,
+    /// The variance of that number.
+    pub variance: Vec<f64>,
+    /// The proposals.
+    pub proposals: Vec<Vec<f64>>,
+}
+
+impl Frozen {
+    /// The largest number of standard deviations that a count is off by; places that cannot be taken in
+    /// a thousandth of a move, all in all, are put together.
+    pub fn worst(&self) -> f64 {
+        let mut rest = (0.0, 0.0, 0.0);
+        let mut worst: f64 = 0.0;
+        let score = |taken: f64, expected: f64, variance: f64| {
+            if variance > 1e-3 { (taken - expected).abs() / (variance + 1.0).sqrt() } else { taken }
+        };
+        for (i, &taken) in self.taken.iter().enumerate() {
+            let (taken, expected, variance) = (taken as f64, self.expected[i], self.variance[i]);
+            if variance < 10.0 {
+                rest = (rest.0 + taken, rest.1 + expected, rest.2 + variance);
+            } else {
+                worst = worst.max(score(taken, expected, variance));
+            }
+        }
+        let all = (0..self.taken.len()).fold((0.0, 0.0, 0.0), |sum, i| {
+            (sum.0 + self.taken[i] as f64, sum.1 + self.expected[i], sum.2 + self.variance[i])
+        });
+        worst.max(score(rest.0, rest.1, rest.2)).max(score(all.0, all.1, all.2))
+    }
+}
+
+/// Makes `moves` first moves of a sweep from `records` at `theta`. `block` is the number of records that the
+/// move chooses among, the first ones; `None` stands for one at random.
+#[expect(clippy::too_many_arguments, reason = "each is one thing, named at the call")]
+pub fn frozen(
+    device: &mut dyn Device,
+    program: &Program,
+    problem: &Problem,
+    theta: &[f64],
+    records: &[f64],
+    block: Option<usize>,
+    moves: usize,
+    seed: u64,
+) -> Outcome<Frozen> {
+    let release = problem.release();
+    let published = program.published(release);
+    let all: Vec<f64> = std::iter::repeat_n(theta, moves).flatten().copied().collect();
+    let mut chains = Chains::start(device, program, seed, 0, 0, 1, &published, &all)?;
+    chains.set_records(device, records)?;
+    chains.advance(device, 1, false)?;
+    let (places, proposals) = chains.frozen(device)?;
+    let n = release.n();
+    let mut found = Frozen {
+        moves,
+        taken: vec![0; n],
+        expected: vec![0.0; n],
+        variance: vec![0.0; n],
+        proposals: Vec::new(),
+    };
+    for (place, proposal) in places.iter().zip(&proposals) {
+        if let Ok(place) = usize::try_from(*place) {
+            found.taken[place] += 1;
+        }
+        for (i, p) in probabilities(problem, records, proposal, block)?.into_iter().enumerate() {
+            found.expected[i] += p;
+            found.variance[i] += p * (1.0 - p);
+        }
+    }
+    found.proposals = proposals;
+    Ok(found)
+}
+
+/// The probability that `proposal` takes each place: that of SOMA's definition, term by term.
+fn probabilities(
+    problem: &Problem,
+    records: &[f64],
+    proposal: &[f64],
+    block: Option<usize>,
+) -> Outcome<Vec<f64>> {
+    let release = problem.release();
+    let (query, n) = (release.query(), release.n());
+    let (d, k) = (query.record_dim(), query.dim());
+    let (mut statistics, mut proposed) = (vec![0.0; n * k], vec![0.0; k]);
+    query.statistics(records, &mut statistics)?;
+    query.statistics(proposal, &mut proposed)?;
+    let (sums, scales) = (release.sums(), release.sum_scales());
+    let cost = |of: &dyn Fn(usize) -> f64| {
+        let residual: Vec<f64> = (0..k).map(|c| (sums[c] - of(c)) / scales[c]).collect();
+        release.potential().cost(&residual)
+    };
+    debug_assert_eq!(records.len(), n * d);
+    let total = |c: usize| statistics.iter().skip(c).step_by(k).sum::<f64>();
+    let now: Vec<f64> = (0..k).map(total).collect();
+    let current = cost(&|c| now[c]);
+    let weight =
+        |i: usize| (current - cost(&|c| now[c] - statistics[i * k + c] + proposed[c])).exp();
+    Ok(match block {
+        Some(block) => {
+            let weights: Vec<f64> = (0..block).map(weight).collect();
+            let all: f64 = weights.iter().sum();
+            let taken = |w: &f64| w / all * (all / (all - w + 1.0)).min(1.0);
+            let mut each: Vec<f64> = weights.iter().map(taken).collect();
+            each.resize(n, 0.0);
+            each
+        }
+        None => (0..n).map(|i| weight(i).min(1.0) / n as f64).collect(),
+    })
+}

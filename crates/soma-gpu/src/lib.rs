@@ -1,0 +1,28 @@
+//! Many chains on one GPU.
+//!
+//! A [`Program`] is CUDA text, generated from a problem: constants of the release, the query and the
+//! model, and the sampler behind them (`src/text`). A [`Device`] runs it: [`Cuda`] through the driver
+//! and NVRTC, both found at run time, or [`Emulated`], a C++ compiler and the CPU, for tests. [`Chains`]
+//! are the chains of one launch after another.
+//!
+//! A chain's draws depend on the seed and on its number, not on the grid, the number of chains or
+//! the card.
+
+mod calibrate;
+mod chains;
+mod cuda;
+mod device;
+mod emulate;
+mod fit;
+pub mod frozen;
+mod nested;
+mod program;
+
+pub use calibrate::{Ranked, rank};
+pub use chains::{Chains, Drawn, ITERATIONS_PER_LAUNCH, SUPERCHAIN, starts};
+pub use cuda::Cuda;
+pub use device::{Buffer, Device, Entry, Params};
+pub use emulate::Emulated;
+pub use fit::{Fit, Fitted, Row};
+pub use nested::nested_rhat;
+pub use program::{Options, Program};

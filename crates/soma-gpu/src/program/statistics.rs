@@ -1,0 +1,175 @@
+//! The text of a query and of its potential.
+//!
+//! Statistics are offset + factor u_i u_j of clamped variables u. The kernel works with
+//! v_j = g_j u_j, where g_j is chosen so that most factors, in units of the noise, are 1; with
+//! residuals in units in which the cost in bits is |r| (L1) or r^2 (L2).
+
+use std::f64::consts::LOG2_E;
+use std::fmt::Write;
+
+use soma::Invalid;
+use soma::release::Release;
+use soma::release::potential::Coordinate;
+use soma::release::query::{ClampedMoments, MomentTerm};
+
+use super::model::number;
+use super::unfit;
+
+/// One statistic as the kernel sees it.
+#[derive(Debug, Clone)]
+struct Term {
+    label: String,
+    variables: [usize; 2],
+    /// Of v_i v_j, in units of the noise.
+    coefficient: f64,
+    is_l1: bool,
+    /// What a residual in the unit of the release's sums is multiplied by.
+    per_unit: f64,
+    offset: f64,
+}
+
+/// The statistics of a release.
+#[derive(Debug, Clone)]
+pub(super) struct Statistics {
+    moments: ClampedMoments,
+    /// g.
+    scale: Vec<f64>,
+    terms: Vec<Term>,
+    n: usize,
+}
+
+impl Statistics {
+    /// Of a release; or why a GPU cannot compute them.
+    pub(super) fn of(release: &Release) -> Result<Self, Invalid> {
+        let query = release.query();
+        let moments = query.clamped_moments().ok_or_else(|| {
+            let allowed =
+                "mean, gram, or statistics that are clamped variables and products of two";
+            unfit("release.query", query.kind(), allowed)
+        })?;
+        if query.dim() > 64 {
+            return Err(unfit("release.query", query.dim(), "up to 64 statistics"));
+        }
+        let scales = release.sum_scales();
+        let mut terms = Vec::new();
+        for (k, label) in query.labels().into_iter().enumerate() {
+            let (unit, is_l1) = match release.potential().coordinate(k) {
+                Some(Coordinate::L1) => (LOG2_E, true),
+                Some(Coordinate::L2) => ((0.5 * LOG2_E).sqrt(), false),
+                _ => {
+                    let allowed = "Laplace or Gaussian noise, discrete or not, as it is";
+                    return Err(unfit("release.mechanism", label, allowed));
+                }
+            };
+            let MomentTerm { variables, offset, factor } = moments.terms[k];
+            let per_unit = unit / scales[k];
+            let coefficient = factor * per_unit;
+            terms.push(Term { label, variables, coefficient, is_l1, per_unit, offset });
+        }
+        let scale = scale_of(moments.centre.len(), &terms);
+        for term in &mut terms {
+            let of = |j: usize| scale.get(j).copied().unwrap_or(1.0);
+            let [i, j] = term.variables;
+            term.coefficient /= of(i) * of(j);
+        }
+        Ok(Statistics { moments, scale, terms, n: release.n() })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The published sums less all offsets, in units of the noise.
+    pub(super) fn published(&self, release: &Release) -> Vec<f64> {
+        let sums = release.sums();
+        let each = self.terms.iter().zip(sums);
+        each.map(|(term, sum)| (sum - self.n as f64 * term.offset) * term.per_unit).collect()
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::from("// ---- Query and potential.\n\n");
+        text += "// The clamped variables of a record, in units in which their products are statistics.\n";
+        text += "__device__ __forceinline__ void to_variables(const float* record, float* v) {\n";
+        let moments = &self.moments;
+        for (j, g) in self.scale.iter().enumerate() {
+            let slope = g / moments.half_width[j];
+            let _ = writeln!(
+                text,
+                "  v[{j}] = fminf(fmaxf(fmaf(record[{j}], {}f, {}f), {}f), {}f);",
+                single(slope),
+                single(-moments.centre[j] * slope),
+                single(-g),
+                single(*g),
+            );
+        }
+        text += "}\n\n// The statistics, in units of the noise.\n";
+        text += "__device__ __forceinline__ void to_statistic(const float* v, float* t) {\n";
+        for (k, term) in self.terms.iter().enumerate() {
+            let _ = writeln!(text, "  t[{k}] = {};  // {}", self.product(term), term.label);
+        }
+        text += "}\n\n// Whether a statistic looks at what a change of theta carries.\n";
+        text += "__device__ __forceinline__ constexpr bool is_carried(int k) {\n";
+        let d = self.scale.len();
+        let last = |term: &Term| term.variables.into_iter().filter(|&j| j < d).max().unwrap_or(0);
+        let last: Vec<String> = self.terms.iter().map(|term| last(term).to_string()).collect();
+        let _ = writeln!(text, "  constexpr int last[] = {{{}}};", last.join(", "));
+        text += "  return last[k] >= FIRST_CARRIED;\n";
+        text += "}\n\n// `cost` and that of the residual apart + t(v), in bits.\n";
+        text += "__device__ __forceinline__ float cost_after(const float* apart, const float* v, float cost) {\n";
+        text += "  float r;\n";
+        for (k, term) in self.terms.iter().enumerate() {
+            let _ = writeln!(text, "  r = {}; {}", self.added(term, k), add(term, "r"));
+        }
+        text += "  return cost;\n}\n\n// The cost of a residual, in bits.\n";
+        text +=
+            "__device__ __forceinline__ float cost_of(const float* r) {\n  float cost = 0.0f;\n";
+        for (k, term) in self.terms.iter().enumerate() {
+            let _ = writeln!(text, "  {}", add(term, &format!("r[{k}]")));
+        }
+        text += "  return cost;\n}\n";
+        text
+    }
+
+    fn product(&self, term: &Term) -> String {
+        let [i, j] = term.variables;
+        let d = self.scale.len();
+        let factors = if j == d { format!("v[{i}]") } else { format!("v[{i}] * v[{j}]") };
+        match single(term.coefficient).as_str() {
+            "1.0" => factors,
+            coefficient => format!("{coefficient}f * {factors}"),
+        }
+    }
+
+    fn added(&self, term: &Term, k: usize) -> String {
+        let [i, j] = term.variables;
+        let d = self.scale.len();
+        match (single(term.coefficient).as_str(), j == d) {
+            ("1.0", true) => format!("apart[{k}] + v[{i}]"),
+            ("1.0", false) => format!("fmaf(v[{i}], v[{j}], apart[{k}])"),
+            (c, true) => format!("fmaf({c}f, v[{i}], apart[{k}])"),
+            (c, false) => format!("fmaf({c}f * v[{i}], v[{j}], apart[{k}])"),
+        }
+    }
+}
+
+fn add(term: &Term, residual: &str) -> String {
+    match term.is_l1 {
+        true => format!("cost += fabsf({residual});"),
+        false => format!("cost = fmaf({residual}, {residual}, cost);"),
+    }
+}
+
+/// g: by the square of a variable where there is one, and by the variable itself otherwise.
+fn scale_of(d: usize, terms: &[Term]) -> Vec<f64> {
+    let find = |j: usize, with: usize| {
+        terms.iter().find(|term| term.variables == [j, with]).map(|term| term.coefficient.abs())
+    };
+    let usable = |g: &f64| g.is_normal();
+    let of = |j| find(j, j).map(f64::sqrt).or(find(j, d)).filter(usable).unwrap_or(1.0);
+    (0..d).map(of).collect()
+}
+
+/// A number as a single precision constant, without its suffix.
+fn single(value: f64) -> String {
+    number(f64::from(value as f32)).replace("inf", "3e38")
+}

@@ -1,0 +1,142 @@
+// ---- Model: x ~ N(CENTRE, FACTOR FACTOR'), y ~ N(alpha + beta'(x - CENTRE), sigma2), with a
+// normal-inverse-gamma prior. With no predictors: normal records. In the kernel theta is
+// free = (alpha, beta, log sigma2), alpha being the intercept at CENTRE.
+
+constexpr int COEFFICIENTS = PREDICTORS + 1;
+constexpr int SUMS = COEFFICIENTS * (COEFFICIENTS + 1) / 2 - 1 + COEFFICIENTS + 1;
+
+// What a record is drawn with.
+struct Drawer { float beta[COEFFICIENTS], sigma; };
+
+__device__ __forceinline__ void to_free(const double* theta, double* free) {
+  free[0] = theta[0];
+  for (int j = 0; j < PREDICTORS; j++) {
+    free[0] += theta[1 + j] * centre(j);
+    free[1 + j] = theta[1 + j];
+  }
+  free[COEFFICIENTS] = log(theta[COEFFICIENTS]);
+}
+
+__device__ __forceinline__ void from_free(const double* free, double* theta) {
+  theta[0] = free[0];
+  for (int j = 0; j < PREDICTORS; j++) {
+    theta[0] -= free[1 + j] * centre(j);
+    theta[1 + j] = free[1 + j];
+  }
+  theta[COEFFICIENTS] = exp(free[COEFFICIENTS]);
+}
+
+__device__ __forceinline__ Drawer drawer(const double* free) {
+  Drawer d;
+#pragma unroll
+  for (int j = 0; j < COEFFICIENTS; j++) d.beta[j] = (float)free[j];
+  d.sigma = (float)exp(0.5 * free[COEFFICIENTS]);
+  return d;
+}
+
+__device__ __forceinline__ void make_record(const Drawer& d, const float* noise, float* record) {
+  float y = fmaf(d.sigma, noise[PREDICTORS], d.beta[0]);
+#pragma unroll
+  for (int i = 0; i < PREDICTORS; i++) {
+    float gap = 0.0f;
+#pragma unroll
+    for (int j = 0; j <= i; j++) gap = fmaf(factor(i * PREDICTORS + j), noise[j], gap);
+    y = fmaf(d.beta[1 + i], gap, y);
+    record[i] = gap + centre(i);
+  }
+  record[PREDICTORS] = y;
+}
+
+// The record that its noise gives at another theta: the predictors stay.
+__device__ __forceinline__ void carry(const Drawer& from, const Drawer& to, float* record) {
+  float old_fit = from.beta[0], new_fit = to.beta[0];
+#pragma unroll
+  for (int j = 0; j < PREDICTORS; j++) {
+    float gap = record[j] - centre(j);
+    old_fit = fmaf(from.beta[1 + j], gap, old_fit);
+    new_fit = fmaf(to.beta[1 + j], gap, new_fit);
+  }
+  record[PREDICTORS] = fmaf(to.sigma / from.sigma, record[PREDICTORS] - old_fit, new_fit);
+}
+
+// Sufficient statistics: x, x x', y, x y, y^2 of predictors less their centre.
+__device__ __forceinline__ void add_sums(const float* record, float* sums) {
+  int at = 0;
+  float y = record[PREDICTORS];
+#pragma unroll
+  for (int i = 0; i < PREDICTORS; i++) {
+    float gap = record[i] - centre(i);
+    sums[at] += gap;
+    at++;
+#pragma unroll
+    for (int j = 0; j <= i; j++) {
+      sums[at] = fmaf(gap, record[j] - centre(j), sums[at]);
+      at++;
+    }
+  }
+  sums[at] += y;
+#pragma unroll
+  for (int i = 0; i < PREDICTORS; i++)
+    sums[at + 1 + i] = fmaf(record[i] - centre(i), y, sums[at + 1 + i]);
+  sums[at + 1 + PREDICTORS] = fmaf(y, y, sums[at + 1 + PREDICTORS]);
+}
+
+// The log prior density of free, up to a constant.
+__device__ double log_prior(const double* free) {
+  double quadratic = 0.0;
+#pragma unroll
+  for (int i = 0; i < COEFFICIENTS; i++) {
+#pragma unroll
+    for (int j = 0; j < COEFFICIENTS; j++)
+      quadratic += prior_precision(i * COEFFICIENTS + j) * (free[i] - prior_mean(i)) * (free[j] - prior_mean(j));
+  }
+  double log_sigma2 = free[COEFFICIENTS];
+  return -(PRIOR_SHAPE + 0.5 * COEFFICIENTS) * log_sigma2
+      - (PRIOR_RATE + 0.5 * quadratic) * exp(-log_sigma2);
+}
+
+// The centred update: an exact draw of theta given the records.
+__device__ void update_theta(const double* sums, double* free, Dice& dice) {
+  double lower[COEFFICIENTS][COEFFICIENTS], cross[COEFFICIENTS];
+  int at = 0;
+  lower[0][0] = RECORDS + prior_precision(0);
+#pragma unroll
+  for (int i = 1; i < COEFFICIENTS; i++) {
+#pragma unroll
+    for (int j = 0; j <= i; j++) lower[i][j] = sums[at++] + prior_precision(i * COEFFICIENTS + j);
+  }
+  double squares = sums[at + COEFFICIENTS];
+#pragma unroll
+  for (int i = 0; i < COEFFICIENTS; i++) {
+    double shift = 0.0;
+#pragma unroll
+    for (int j = 0; j < COEFFICIENTS; j++) shift += prior_precision(i * COEFFICIENTS + j) * prior_mean(j);
+    cross[i] = sums[at + i] + shift;
+    squares += prior_mean(i) * shift;
+  }
+  // Cholesky factor, and half of the solution: squares loses |L^-1 cross|^2.
+#pragma unroll
+  for (int i = 0; i < COEFFICIENTS; i++) {
+#pragma unroll
+    for (int j = 0; j < i; j++) {
+#pragma unroll
+      for (int l = 0; l < j; l++) lower[i][j] -= lower[i][l] * lower[j][l];
+      lower[i][j] /= lower[j][j];
+      lower[i][i] -= lower[i][j] * lower[i][j];
+      cross[i] -= lower[i][j] * cross[j];
+    }
+    lower[i][i] = sqrt(lower[i][i]);
+    cross[i] /= lower[i][i];
+    squares -= cross[i] * cross[i];
+  }
+  double precision = gamma_draw(PRIOR_SHAPE + 0.5 * RECORDS, dice) / (PRIOR_RATE + 0.5 * squares);
+  double sigma = 1.0 / sqrt(precision);
+#pragma unroll
+  for (int i = COEFFICIENTS - 1; i >= 0; i--) {
+    double value = cross[i] + sigma * normal(dice);
+#pragma unroll
+    for (int j = i + 1; j < COEFFICIENTS; j++) value -= lower[j][i] * free[j];
+    free[i] = value / lower[i][i];
+  }
+  free[COEFFICIENTS] = -log(precision);
+}

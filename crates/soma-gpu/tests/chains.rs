@@ -1,0 +1,150 @@
+//! Whole chains: streams, posteriors and calibration. The generated text runs on the CPU.
+
+mod common;
+
+use std::num::NonZeroUsize;
+
+use common::{emulated, exponential, normal, program, regression};
+use soma::calibration::{Calibration, Plan};
+use soma::chain::{MovesChoice, Problem, Settings};
+use soma::kernel::KernelChoice;
+use soma_gpu::{Chains, Fit, rank, starts};
+
+/// The published vectors of Philox 4x32-10 (Random123's kat_vectors).
+#[test]
+fn philox_has_its_known_answers() {
+    let program = program(&normal(3), KernelChoice::SysImwg, MovesChoice::Centred);
+    let Some(device) = emulated(&program) else { return };
+    let all = u32::MAX;
+    let known = [
+        ([0; 4], [0; 2], [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]),
+        ([all; 4], [all; 2], [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]),
+        (
+            [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344],
+            [0xa4093822, 0x299f31d0],
+            [0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1],
+        ),
+    ];
+    for (counter, key, words) in known {
+        assert_eq!(device.philox(counter, key).unwrap(), words);
+    }
+}
+
+/// Draws `[draw][value]` of chain `chain` in a run of `count` chains from number `first` on.
+fn draws(problem: &Problem, first: u64, count: usize, chain: usize) -> Option<Vec<f64>> {
+    let program = program(problem, KernelChoice::Soma, MovesChoice::Interwoven);
+    let mut device = emulated(&program)?;
+    let published = program.published(problem.release());
+    let theta = starts(problem, 5, first, count).unwrap();
+    let mut chains =
+        Chains::start(&mut device, &program, 5, first, 60, 7, &published, &theta).unwrap();
+    let mut all = Vec::new();
+    while chains.iteration() < 200 {
+        let some = chains.advance(&mut device, 200, true).unwrap();
+        all.extend(
+            (0..some.draws())
+                .flat_map(|d| (0..some.width).map(move |k| (d, k)))
+                .map(|(d, k)| some.get(d, k, chain)),
+        );
+    }
+    assert_eq!(all.len(), 20 * (program.parameters + 1));
+    Some(all)
+}
+
+#[test]
+fn a_chain_depends_on_its_number_and_nothing_else() {
+    let problem = regression(9, "{ kind = \"laplace\", epsilon = 3.0 }");
+    let Some(alone) = draws(&problem, 17, 1, 0) else { return };
+    assert_eq!(Some(&alone), draws(&problem, 17, 5, 0).as_ref());
+    assert_eq!(Some(&alone), draws(&problem, 14, 40, 3).as_ref());
+    assert_ne!(Some(&alone), draws(&problem, 18, 1, 0).as_ref());
+}
+
+fn p_value(problem: &Problem, kernel: KernelChoice, moves: MovesChoice, thin: u64) -> Option<f64> {
+    let program = program(problem, kernel, moves);
+    let mut device = emulated(&program)?;
+    let plan = Plan { kernel, moves, replications: 1_000, warmup: 200, draws: 7, thin, seed: 11 };
+    let threads = NonZeroUsize::MIN;
+    let ranked = rank(&mut device, &program, problem, &plan, threads).unwrap();
+    let found = Calibration::of(problem, &plan, &ranked.rows);
+    eprintln!(
+        "{}: {:?}",
+        problem.model().kind(),
+        found.quantities.iter().map(|q| (&q.name, q.uniformity.p_value())).collect::<Vec<_>>()
+    );
+    Some(found.p_value())
+}
+
+#[test]
+fn ranks_are_uniform() {
+    let laplace = regression(6, "{ kind = \"laplace\", epsilon = 5.0 }");
+    let (centred, both) = (MovesChoice::Centred, MovesChoice::Interwoven);
+    for (problem, kernel, moves, thin) in [
+        (&laplace, KernelChoice::Soma, centred, 20),
+        (&laplace, KernelChoice::SysImwg, both, 10),
+        (&normal(5), KernelChoice::SomaBlocks { size: Some(2) }, both, 10),
+        (&normal(5), KernelChoice::RanImwg, both, 10),
+        (&exponential(6), KernelChoice::Soma, centred, 10),
+        (&exponential(6), KernelChoice::SysImwg, both, 10),
+    ] {
+        let Some(p) = p_value(problem, kernel, moves, thin) else { return };
+        assert!(p > 1e-3, "{} with {kernel:?}, {moves:?}: {p}", problem.model().kind());
+    }
+}
+
+/// The posterior of the CPU's chains, with the CPU's own kernel and theta updates.
+#[test]
+fn posteriors_are_those_of_the_cpu() {
+    for problem in
+        [regression(8, "{ kind = \"laplace\", epsilon = 6.0 }"), normal(6), exponential(6)]
+    {
+        let settings = Settings {
+            kernel: KernelChoice::Soma,
+            moves: MovesChoice::Interwoven,
+            chains: 64,
+            warmup: 400,
+            draws: 400,
+            thin: 1,
+            seed: 2,
+        };
+        let program = program(&problem, settings.kernel, settings.moves);
+        let Some(mut device) = emulated(&program) else { return };
+        let fit = Fit { problem: &problem, program: &program, settings: &settings };
+        let fitted = fit.run(&mut device, &|| false).unwrap();
+        let collected = soma::chain::Collected::new(8);
+        let cpu = Settings { chains: 8, draws: 4_000, moves: MovesChoice::Auto, ..settings };
+        soma::chain::run(&problem, &cpu, NonZeroUsize::MIN, &collected).unwrap();
+        let draws = collected.into_draws();
+        for (k, row) in fitted.rows.iter().enumerate() {
+            let means: Vec<f64> = draws
+                .iter()
+                .map(|chain| {
+                    chain.iter().map(|draw| draw.values[k]).sum::<f64>() / chain.len() as f64
+                })
+                .collect();
+            let mean = means.iter().sum::<f64>() / 8.0;
+            let error2 = means.iter().map(|m| (m - mean) * (m - mean)).sum::<f64>() / 56.0;
+            let z = (row.mean - mean) / (row.mcse * row.mcse + error2).sqrt();
+            // t with 7 degrees of freedom and more: 6 is beyond 1 in 1,000.
+            assert!(z.abs() < 6.0, "{}: {} against {mean}, z = {z}", row.name, row.mean);
+            assert!(row.nested_rhat < 1.2 && row.ess > 500.0, "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_gpu_cannot_do_is_said() {
+    use soma_gpu::{Options, Program};
+    let told = |problem: &Problem, kernel| {
+        Program::new(problem, Options::new(kernel, MovesChoice::Auto)).unwrap_err().to_string()
+    };
+    let subset = KernelChoice::SomaSubset { size: 3, subset: soma::kernel::Subset::Cyclic };
+    assert!(told(&normal(5), subset).contains("soma-blocks"));
+    assert!(told(&normal(5_000), KernelChoice::Soma).contains("up to 1024 records"));
+    let counts = common::problem(
+        "n = 20\nstatistic = \"sum\"\nvalues = [12.0, 8.0]\nquery = { kind = \"categories\", labels = [\"a\", \"b\"] }\n\
+         mechanism = { kind = \"laplace\", scale = 1.0 }",
+        "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 1.0 }",
+    );
+    assert!(told(&counts, KernelChoice::Soma).contains("model.kind"));
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Prints every figure of docs/gpu.md. Needs an NVIDIA GPU, its driver and NVRTC, and `soma` built with
+# `cargo build --release -p soma-mcmc-cli --features gpu`; SOMA names the program, if it is elsewhere.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+soma=${SOMA:-target/release/soma}
+part=${1:-all}
+title() { printf '\n== %s\n' "$*"; }
+timed() { local begun; begun=$(date +%s.%N); "$@"; echo "exit code $?, $(echo "$(date +%s.%N) - $begun" | bc) s in all"; }
+
+if [ "$part" = all ] || [ "$part" = check ]; then
+  date -u
+  nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
+  for kernel in soma "soma-blocks --subset 4" sys-imwg ran-imwg; do
+    for spec in regression-n10-eps30 regression-n10-eps3 regression-n100-eps30 normal-gaussian-noise; do
+      title "check $spec $kernel"
+      $soma gpu check examples/$spec.toml --kernel $kernel
+    done
+  done
+fi
+if [ "$part" = all ] || [ "$part" = bench ]; then
+  title "moves and effective draws per second"
+  $soma gpu bench
+fi
+if [ "$part" = all ] || [ "$part" = sbc ]; then
+  for spec in "regression-n100-eps30 --thin 20" "regression-n100-eps3 --thin 40" \
+    "regression-n10-eps30 --thin 40" "regression-n10-eps3 --thin 20" "normal-gaussian-noise --n 20 --thin 20"; do
+    title "SBC of 100,000 replications: $spec"
+    set -- $spec
+    name=$1; shift
+    timed $soma calibrate examples/$name.toml --device gpu --kernel sys-imwg --replications 100000 "$@"
+  done
+fi
+if [ "$part" = all ] || [ "$part" = fit ]; then
+  for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3; do
+    title "fit $spec on the GPU, then on the CPU"
+    $soma fit examples/$spec.toml --device gpu --chains 10000 --warmup 1000 --draws 100 --thin 4
+    $soma fit examples/$spec.toml --device cpu --quiet
+  done
+fi
