@@ -19,6 +19,8 @@ pub struct Frozen {
     pub expected: Vec<f64>,
     /// The variance of that number.
     pub variance: Vec<f64>,
+    /// The variance of the number of all moves that were accepted.
+    pub total_variance: f64,
     /// The proposals.
     pub proposals: Vec<Vec<f64>>,
 }
@@ -40,10 +42,9 @@ impl Frozen {
                 worst = worst.max(score(taken, expected, variance));
             }
         }
-        let all = (0..self.taken.len()).fold((0.0, 0.0, 0.0), |sum, i| {
-            (sum.0 + self.taken[i] as f64, sum.1 + self.expected[i], sum.2 + self.variance[i])
-        });
-        worst.max(score(rest.0, rest.1, rest.2)).max(score(all.0, all.1, all.2))
+        let taken = self.taken.iter().sum::<u64>() as f64;
+        let all = score(taken, self.expected.iter().sum(), self.total_variance);
+        worst.max(score(rest.0, rest.1, rest.2)).max(all)
     }
 }
 
@@ -73,13 +74,17 @@ pub fn frozen(
         taken: vec![0; n],
         expected: vec![0.0; n],
         variance: vec![0.0; n],
+        total_variance: 0.0,
         proposals: Vec::new(),
     };
     for (place, proposal) in places.iter().zip(&proposals) {
         if let Ok(place) = usize::try_from(*place) {
             found.taken[place] += 1;
         }
-        for (i, p) in probabilities(problem, records, proposal, block)?.into_iter().enumerate() {
+        let each = probabilities(problem, records, proposal, block)?;
+        let any: f64 = each.iter().sum();
+        found.total_variance += any * (1.0 - any);
+        for (i, p) in each.into_iter().enumerate() {
             found.expected[i] += p;
             found.variance[i] += p * (1.0 - p);
         }

@@ -232,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) soma_chains
         for (int turn = 0; turn < NON_CENTRED; turn++)
           moved += update_non_centred(p, chain, lane, is_chain, free, dice, residual, cost, probability);
       }
-      if (!is_kept) tune(p, chain, lane, is_chain, iteration, free, probability / NON_CENTRED);
+      if (!is_kept) tune(p, chain, lane, is_chain, iteration, free, probability / (NON_CENTRED > 0 ? NON_CENTRED : 1));
     }
     accepted += is_kept ? taken : 0;
     theta_accepted += is_kept ? moved : 0;
