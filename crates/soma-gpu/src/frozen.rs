@@ -26,13 +26,14 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// The largest number of standard deviations that a count is off by; places that cannot be taken in
-    /// a thousandth of a move, all in all, are put together.
+    /// The largest number of standard deviations that a count is off by: of each place, of all rarely
+    /// taken places together, and of all places.
     pub fn worst(&self) -> f64 {
         let mut rest = (0.0, 0.0, 0.0);
         let mut worst: f64 = 0.0;
         let score = |taken: f64, expected: f64, variance: f64| {
-            if variance > 1e-3 { (taken - expected).abs() / (variance + 1.0).sqrt() } else { taken }
+            // A count of which little is uncertain may still be off by one.
+            (taken - expected).abs() / (variance + 1.0).sqrt()
         };
         for (i, &taken) in self.taken.iter().enumerate() {
             let (taken, expected, variance) = (taken as f64, self.expected[i], self.variance[i]);
@@ -115,17 +116,23 @@ fn probabilities(
     let total = |c: usize| statistics.iter().skip(c).step_by(k).sum::<f64>();
     let now: Vec<f64> = (0..k).map(total).collect();
     let current = cost(&|c| now[c]);
-    let weight =
-        |i: usize| (current - cost(&|c| now[c] - statistics[i * k + c] + proposed[c])).exp();
+    let log_weight = |i: usize| current - cost(&|c| now[c] - statistics[i * k + c] + proposed[c]);
     Ok(match block {
         Some(block) => {
-            let weights: Vec<f64> = (0..block).map(weight).collect();
+            // Relative to the largest of them, or to the current one.
+            let logs: Vec<f64> = (0..block).map(log_weight).collect();
+            let top = logs.iter().copied().fold(0.0, f64::max);
+            let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
             let all: f64 = weights.iter().sum();
-            let taken = |w: &f64| w / all * (all / (all - w + 1.0)).min(1.0);
+            let now = (-top).exp();
+            let taken = |w: &f64| match all > 0.0 {
+                true => w / all * (all / (all - w + now)).min(1.0),
+                false => 0.0,
+            };
             let mut each: Vec<f64> = weights.iter().map(taken).collect();
             each.resize(n, 0.0);
             each
         }
-        None => (0..n).map(|i| weight(i).min(1.0) / n as f64).collect(),
+        None => (0..n).map(|i| log_weight(i).exp().min(1.0) / n as f64).collect(),
     })
 }
