@@ -26,7 +26,10 @@ def executed(path):
         client = nbclient.NotebookClient(
             notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
         )
-        client.execute(env=environment)
+        try:
+            client.execute(env=environment)
+        except nbclient.exceptions.CellExecutionError as problem:
+            raise Stale(f"{path.name}: a cell raised an exception\n{problem}") from None
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":
