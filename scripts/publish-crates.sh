@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-crates=(soma-mcmc-language soma-mcmc soma-mcmc-store soma-mcmc-cli)
+crates=(soma-mcmc-language soma-mcmc soma-mcmc-store soma-mcmc-report soma-mcmc-cli)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git archive HEAD | tar -x -C "$copy"
@@ -18,7 +18,7 @@ cp docs/own-model.md crates/soma/own-model.md
 sed -i.bak 's#\.\./\.\./\.\./examples/#../shipped/#' crates/soma-cli/src/examples.rs
 sed -i.bak 's#\.\./\.\./\.\./docs/own-model.md#../own-model.md#' crates/soma/src/lib.rs
 find crates -name '*.bak' -delete
-if grep -rn '\.\./\.\./\.\./' crates/{soma,soma-language,soma-store,soma-cli}/src; then
+if grep -rn '\.\./\.\./\.\./' crates/{soma,soma-language,soma-store,soma-report,soma-cli}/src; then
   echo "a crate refers to a file outside of its folder" >&2
   exit 1
 fi

@@ -21,6 +21,8 @@ mod measure;
 mod memory;
 mod merge;
 mod moves;
+mod page;
+mod plot;
 mod progress;
 mod report;
 mod session;
@@ -49,6 +51,10 @@ enum Command {
     Couple(couple::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
+    /// Write a report of a stored run, or of a spec that is fitted for it, as one HTML page.
+    Report(page::Args),
+    /// Draw one figure of a stored run as SVG.
+    Plot(plot::Args),
     /// Simulate releases of a spec's model and test whether their fits are right.
     Calibrate(calibrate::Args),
     /// Many chains on a GPU: the text that runs there, checks and measurements.
@@ -92,6 +98,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Fit(args) => fit::run(args),
         Command::Couple(args) => couple::run(args),
         Command::Diagnose(args) => diagnose::run(args),
+        Command::Report(args) => page::run(args),
+        Command::Plot(args) => plot::run(args),
         Command::Calibrate(args) => calibrate::run(args),
         Command::Gpu(args) => gpu::run(args),
         Command::Merge(args) => merge::run(args),

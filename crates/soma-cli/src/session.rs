@@ -34,6 +34,18 @@ impl Sink {
         }
     }
 
+    /// The draws of each chain, what each chain says of itself, and the seconds of warm-up and draws;
+    /// of a run in memory.
+    pub fn into_memory(self) -> Option<(Vec<Vec<Draw>>, Vec<End>, (f64, f64))> {
+        match self {
+            Sink::Memory { collected, ends, watch } => {
+                let ends = ends.into_inner().unwrap_or_else(|e| e.into_inner());
+                Some((collected.into_draws(), ends, watch.seconds()))
+            }
+            Sink::Disk(_) => None,
+        }
+    }
+
     /// Ends the run and reports on it. `folder` is that of a stored run.
     pub fn close(
         self,

@@ -28,8 +28,23 @@ pub fn judge(
     crossings: Vec<Option<f64>>,
     warmup: Option<u64>,
 ) -> (bool, String, Vec<String>, Vec<(&'static str, u64)>) {
-    let named = names.iter().zip(&columns);
     let [count, draws] = columns.first().map_or([0, 0], |all| [all.shape()[0], all.shape()[1]]);
+    let verdict = verdict(&names, &columns, &acceptance, &log_density, &crossings);
+    let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
+    let advice =
+        warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, count, w, draws as u64));
+    (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
+}
+
+/// The verdict on draws: arrays as [`judge`] takes them.
+pub fn verdict(
+    names: &[String],
+    columns: &[PyReadonlyArray2<f64>],
+    acceptance: &PyReadonlyArray2<f64>,
+    log_density: &PyReadonlyArray2<f64>,
+    crossings: &[Option<f64>],
+) -> Verdict {
+    let named = names.iter().zip(columns);
     let columns: Vec<Column> = named.map(|(name, all)| Column::of(name, &chains(all))).collect();
     let mean = |chain: Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
     let crossed = |swaps: &Option<f64>| match swaps {
@@ -38,15 +53,11 @@ pub fn judge(
         Some(rate) => Crossing::Swaps(*rate),
     };
     let figures = RunFigures {
-        acceptance: chains(&acceptance).into_iter().map(mean).collect(),
+        acceptance: chains(acceptance).into_iter().map(mean).collect(),
         crossings: crossings.iter().map(crossed).collect(),
-        log_density_rhat: rhat(&chains(&log_density)),
+        log_density_rhat: rhat(&chains(log_density)),
     };
-    let verdict = Verdict::of(&columns, &figures);
-    let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
-    let advice =
-        warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, count, w, draws as u64));
-    (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
+    Verdict::of(&columns, &figures)
 }
 
 /// How a chain with these moves crosses between separate modes of its posterior: the acceptance
@@ -60,7 +71,8 @@ pub fn crossing(moves: &[MoveReport]) -> Option<f64> {
     }
 }
 
-fn chains(draws: &PyReadonlyArray2<f64>) -> Vec<Vec<f64>> {
+/// The chains of an array of shape (chain, draw).
+pub fn chains(draws: &PyReadonlyArray2<f64>) -> Vec<Vec<f64>> {
     draws.as_array().outer_iter().map(|chain| chain.to_vec()).collect()
 }
 

@@ -17,6 +17,7 @@ mod import;
 mod problem;
 mod program;
 mod release;
+mod report;
 mod run;
 mod spec;
 mod store;
@@ -46,6 +47,8 @@ mod _soma {
     use super::program::run_program;
     #[pymodule_export]
     use super::release::Release;
+    #[pymodule_export]
+    use super::report::Report;
     #[pymodule_export]
     use super::run::Run;
     #[pymodule_export]

@@ -16,7 +16,7 @@ use crate::collector::{Collected, Collector};
 use crate::control::Control;
 use crate::custom_model::CustomModel;
 use crate::errors::{failed, invalid, unreadable};
-use crate::release::{self, Release};
+use crate::release::Release;
 use crate::store::Store;
 
 /// A release with a compatible model.
@@ -168,13 +168,13 @@ impl Problem {
     /// A name for each released value.
     #[getter]
     fn labels(&self) -> Vec<String> {
-        release::labels(self.0.release())
+        self.0.release().published_labels()
     }
 
     /// The released values.
     #[getter]
     fn values(&self) -> Vec<f64> {
-        release::values(self.0.release())
+        self.0.release().published_values()
     }
 
     /// A replicated release at each theta, without the GIL: a row for each.
@@ -193,7 +193,7 @@ impl Problem {
             thetas.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
         let rows = py.detach(|| soma::predictive::releases(&self.0, &thetas, seed));
         let rows = rows.map_err(failed)?;
-        let (count, k) = (rows.len(), release::values(self.0.release()).len());
+        let (count, k) = (rows.len(), self.0.release().published_values().len());
         let values = Array2::from_shape_vec((count, k), rows.into_iter().flatten().collect());
         Ok(PyArray2::from_owned_array(py, values.expect("a value for each released value")))
     }

@@ -46,13 +46,13 @@ impl Release {
     /// A name for each released value.
     #[getter]
     fn labels(&self) -> Vec<String> {
-        labels(&self.0)
+        self.0.published_labels()
     }
 
     /// The released values, concatenated over parts; the threshold for a suppressed one.
     #[getter]
     fn values(&self) -> Vec<f64> {
-        values(&self.0)
+        self.0.published_values()
     }
 
     /// The noise scale of each released value; NaN if it has no noise of its own.
@@ -100,29 +100,4 @@ fn as_many(field: &str, given: &[f64], expected: usize) -> PyResult<()> {
     let allowed = format!("{expected} numbers");
     let given = format!("{} numbers", given.len());
     Err(invalid(Invalid::new(field, "their number does not fit the release", given, allowed)))
-}
-
-/// A name for each released value.
-pub fn labels(release: &release::Release) -> Vec<String> {
-    let parts = release.published_parts();
-    let labels = |part: &Part| {
-        let own = match part.law() {
-            PartLaw::Independent(_) => part.query().labels(),
-            PartLaw::Joint(law) if law.published() == 1 => vec![law.name().to_string()],
-            PartLaw::Joint(law) => {
-                (1..=law.published()).map(|i| format!("{} {i}", law.name())).collect()
-            }
-        };
-        let below = |label: String| match parts {
-            [_] => label,
-            _ => format!("{}: {label}", part.name()),
-        };
-        own.into_iter().map(below).collect::<Vec<_>>()
-    };
-    parts.iter().flat_map(labels).collect()
-}
-
-/// The released values, concatenated over parts.
-pub fn values(release: &release::Release) -> Vec<f64> {
-    release.published_parts().iter().flat_map(|part| part.values().to_vec()).collect()
 }

@@ -1,6 +1,7 @@
 //! Posterior predictive releases: releases of new records.
 
 use crate::chain::Problem;
+use crate::counts::CountProblem;
 use crate::error::Outcome;
 use crate::interrupt;
 use crate::rng::{Rng, stream};
@@ -12,16 +13,32 @@ const ROWS: usize = 4096;
 /// the noise of the mechanism. If theta is fixed, its fixed value is used.
 ///
 /// A published value in the tails of these is not explained by the model (Rubin 1984). Costs n
-/// records for each theta.
+/// records for each theta; for a table whose draws hold the shares of its cells, the cost is that
+/// of the cells.
 pub fn releases(problem: &Problem, thetas: &[Vec<f64>], seed: u64) -> Outcome<Vec<Vec<f64>>> {
     let mut rng = stream(seed, PREDICTIVE);
     // A draw begins with theta; derived quantities follow.
     let p = problem.model().parameters().len();
     let at = |draw: &Vec<f64>| {
+        if let Some(sums) = counts(problem).and_then(|counts| counts.replicate(draw, &mut rng)) {
+            let sums: Vec<f64> = sums.into_iter().map(|sum| sum as f64).collect();
+            return Ok(problem.release().publish_sums(&sums, &mut rng));
+        }
         let theta = draw.get(..p).unwrap_or(draw);
         release(problem, problem.fixed().unwrap_or(theta), &mut rng)
     };
     thetas.iter().map(at).collect()
+}
+
+/// Whether replicated releases cost what the cells of a table cost, and not what n records do.
+pub fn is_cheap(problem: &Problem) -> bool {
+    let draw = vec![0.0; problem.output_count()];
+    counts(problem).is_some_and(|counts| counts.replicate(&draw, &mut stream(1, 0)).is_some())
+}
+
+/// The table of counts in the place of records.
+fn counts(problem: &Problem) -> Option<&CountProblem> {
+    problem.counts().ok()
 }
 
 /// The index of the random stream, disjoint from those of chains.
@@ -72,5 +89,43 @@ mod tests {
         let error = (expected / draws as f64).sqrt();
         assert!((mean - 2.0).abs() < 4.5 * error, "{mean}");
         assert!((variance / expected - 1.0).abs() < 4.5 * (2.0 / draws as f64).sqrt());
+    }
+
+    /// Multinomial counts with noise: mean and variance within 4.5 standard errors, and n as the draw
+    /// says it where it is not public.
+    #[test]
+    fn replicated_tables_have_their_law() {
+        let text = |n: &str| {
+            format!(
+                r#"
+                [release]
+                n = {n}
+                statistic = "sum"
+                values = [10, 30]
+                query = {{ kind = "categories", labels = ["a", "b"] }}
+                mechanism = {{ kind = "gaussian", scale = 2.0 }}
+                [model]
+                kind = "categorical"
+                prior = {{ kind = "dirichlet", alpha = 1.0 }}
+                "#
+            )
+        };
+        for n in ["50", "\"unknown\""] {
+            let problem = crate::spec::Spec::parse(&text(n)).unwrap().problem;
+            assert!(is_cheap(&problem));
+            // Two shares, two counts of no meaning here, and n.
+            let draw = vec![0.3, 0.7, 0.0, 0.0, 50.0];
+            let draws = 20_000;
+            let found = releases(&problem, &vec![draw; draws], 3).unwrap();
+            let mean = found.iter().map(|row| row[0]).sum::<f64>() / draws as f64;
+            let variance = found.iter().map(|row| (row[0] - 15.0).powi(2)).sum::<f64>();
+            let expected = 50.0 * 0.3 * 0.7 + 4.0;
+            assert!((mean - 15.0).abs() < 4.5 * (expected / draws as f64).sqrt(), "{mean}");
+            let ratio = variance / draws as f64 / expected;
+            assert!((ratio - 1.0).abs() < 4.5 * (2.0 / draws as f64).sqrt(), "{ratio}");
+            // Both counts come from the same records: with their noise they sum to n.
+            let total = found.iter().map(|row| (row[0] + row[1] - 50.0).powi(2)).sum::<f64>();
+            assert!((total / draws as f64 / 8.0 - 1.0).abs() < 0.05, "{total}");
+        }
     }
 }

@@ -11,6 +11,7 @@ from ._soma import KERNELS, __version__
 from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
+from .figure import Figure
 from .fit import fit
 from .importers import from_census, from_opendp, from_pipelinedp, from_table
 from .many import Fits, fit_many
@@ -80,6 +81,7 @@ __all__ = [
     "DiscreteLaplace",
     "Exponential",
     "ExponentialMechanism",
+    "Figure",
     "Fits",
     "Gamma",
     "Gaussian",

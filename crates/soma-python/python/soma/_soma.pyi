@@ -309,6 +309,40 @@ class Store:
         """Ends the run."""
 
 @final
+class Report:
+    """What a report shows of draws."""
+
+    @staticmethod
+    def of(
+        problem: Problem | None,
+        names: Sequence[str],
+        columns: Sequence[NDArray[Any]],
+        acceptance: NDArray[Any],
+        log_density: NDArray[Any],
+        crossings: Sequence[float | None],
+        about: Any,
+        replicates: bool,
+    ) -> Report:
+        """Of arrays of shape (chain, draw), one for each name; with replicated releases or without."""
+
+    def page(self) -> str:
+        """The page."""
+
+    def compact(self, id: str) -> str:
+        """A short report for a notebook."""
+
+    def figure(self, kind: str, columns: int) -> str:
+        """One figure as SVG."""
+
+    @property
+    def learned(self) -> list[tuple[str, float | None]]:
+        """For each quantity the share of its prior variance that the release removed."""
+
+    @property
+    def counts(self) -> list[tuple[str, float | None, float, float, float]]:
+        """The true counts of a table: label, published value, and the 5%, 50% and 95% quantiles."""
+
+@final
 class Run:
     """A run that `soma.fit` or `soma fit --out` stored."""
 

@@ -147,7 +147,7 @@ def fit(
             stacklevel=2,
         )
     if out is not None:
-        return stored_posterior(out, release, model)
+        return stored_posterior(out, release, model, derived)
     pieces = [piece for piece in pieces if len(piece.log_density)]
     if not pieces:
         raise KeyboardInterrupt("there was no draw yet")
@@ -160,6 +160,7 @@ def fit(
         seconds=time.monotonic() - start,
         interrupted=results.interrupted or any(piece.stopped for piece in pieces),
         records=kept and keeper(problem.n, problem.record_dim, kept, model),
+        derived=derived,
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +15,8 @@ import pandas as pd
 
 from . import _soma
 from ._checks import shortened
+from ._report import report_of
+from .figure import Figure, arviz_plot, counts_plot, learned_plot, predictive_plot
 from .predict import Prediction
 from .records import Records
 from .release import Release
@@ -146,6 +151,8 @@ class Posterior:
     """The reports of the sweeps and theta updates after warm-up, for each chain."""
     records: Records | None
     """The imputed records, if requested (`records=True`)."""
+    derived: Mapping[str, str] | None
+    """The derived quantities: expressions by name."""
     seconds: float
     """The duration of the run."""
     interrupted: bool
@@ -165,6 +172,7 @@ class Posterior:
         crossings: Sequence[float | None] = (),
         moves: Sequence[Sequence[Move]] = (),
         records: Records | None = None,
+        derived: Mapping[str, str] | None = None,
         seconds: float = float("nan"),
         interrupted: bool = False,
     ) -> None:
@@ -181,6 +189,7 @@ class Posterior:
         self._crossings = list(crossings)
         self.moves = tuple(tuple(chain) for chain in moves)
         self.records = records
+        self.derived = derived
         self.seconds = seconds
         self.interrupted = interrupted
 
@@ -312,9 +321,90 @@ class Posterior:
         _, reason, _, _ = verdict(self)
         return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}\n\n{reason}"
 
+    def report(
+        self, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+    ) -> str | Path:
+        """A report as one HTML page, to be read by somebody who did not run it.
+
+        What was published and its law, the posterior beside the prior, derived quantities, true
+        counts, the release among replicated releases, pairs, diagnostics, and how the run was made.
+        The page needs no network and no other file; `soma report` writes the same.
+
+        Args:
+            path: the file to write; without it the page is returned as text.
+            title: the heading of the page.
+
+        >>> page = posterior.report(title="A private mean")
+        >>> page.startswith("<!DOCTYPE html>") and "A private mean" in page
+        True
+        """
+        page = report_of(self, title, True).page()
+        if path is None:
+            return page
+        path = Path(path)
+        path.write_text(page, encoding="utf-8")
+        return path
+
+    def figure(self, kind: str, *, columns: int = 3) -> Figure:
+        """One figure of the report as SVG; `soma plot` draws the same.
+
+        Args:
+            kind: "density", "intervals", "learned", "counts", "predictive", "pairs", "trace", "rank" or
+                "ess".
+            columns: how many panels stand beside each other, at most.
+
+        >>> posterior.figure("trace")  # doctest: +ELLIPSIS
+        <soma.Figure: trace, ... characters of SVG>
+        """
+        native = report_of(self, None, kind == "predictive")
+        return Figure(kind, native.figure(kind, columns))
+
+    def plot_density(self, **options: Any) -> Any:
+        """The posterior densities, by ArviZ: `plot_posterior`, or `plot_dist` of ArviZ 1.x.
+
+        Options go to ArviZ. Returns Matplotlib's axes, or a PlotCollection with ArviZ 1.x.
+        """
+        return arviz_plot(self, "density", options)
+
+    def plot_intervals(self, **options: Any) -> Any:
+        """Intervals of all parameters, by ArviZ's `plot_forest`. Options go to ArviZ."""
+        return arviz_plot(self, "intervals", options)
+
+    def plot_trace(self, **options: Any) -> Any:
+        """The draws of each chain in their order, by ArviZ's `plot_trace`. Options go to ArviZ."""
+        return arviz_plot(self, "trace", options)
+
+    def plot_rank(self, **options: Any) -> Any:
+        """The ranks of each chain's draws, by ArviZ's `plot_rank`. Options go to ArviZ."""
+        return arviz_plot(self, "rank", options)
+
+    def plot_ess(self, **options: Any) -> Any:
+        """How effective draws grow, by ArviZ: `plot_ess`, or `plot_ess_evolution` of ArviZ 1.x."""
+        return arviz_plot(self, "ess", options)
+
+    def plot_pairs(self, **options: Any) -> Any:
+        """Pairs of parameters, by ArviZ's `plot_pair`. Options go to ArviZ."""
+        return arviz_plot(self, "pairs", options)
+
+    def plot_predictive(self, *, ax: Any = None, **options: Any) -> Any:
+        """The release among replicated releases, on Matplotlib's axes.
+
+        Args:
+            ax: the axes to draw on; new ones, if left out.
+            options: those of `Posterior.predict`.
+        """
+        return predictive_plot(self, ax, options)
+
+    def plot_counts(self, *, ax: Any = None) -> Any:
+        """True counts with their central 90% beside the published ones, on Matplotlib's axes."""
+        return counts_plot(report_of(self, None, False).counts, ax)
+
+    def plot_learned(self, *, ax: Any = None) -> Any:
+        """The share of each prior variance that the release removed, on Matplotlib's axes."""
+        return learned_plot(report_of(self, None, False).learned, ax)
+
     def _repr_html_(self) -> str:
-        _, chains, draws = self._columns.shape
-        return f"<p>{chains} chains of {draws} draws</p>{self.summary()._repr_html_()}"
+        return report_of(self, None, False).compact(f"soma-{uuid.uuid4().hex[:12]}")
 
 
 def verdict(posterior: Posterior) -> tuple[bool, str, tuple[str, ...], dict[str, int]]:

@@ -40,10 +40,10 @@ def open(
 
     run = _soma.Run.open(os.fspath(folder))
     if release is not None:
-        posterior = _read(folder, release, model)
+        posterior = _read(folder, release, model, None)
     elif run.has_query:
         spec = parse_spec(run.spec)
-        posterior = _read(folder, spec.release, spec.model or model)
+        posterior = _read(folder, spec.release, spec.model or model, spec.derived or None)
     else:
         raise ValueError(
             f"release: {os.fspath(folder)} holds a run of a query of your own (given: None). "
@@ -55,17 +55,23 @@ def open(
 
 
 def stored_posterior(
-    folder: Folder, release: Release, model: Model | BuiltinModel
+    folder: Folder,
+    release: Release,
+    model: Model | BuiltinModel,
+    derived: Mapping[str, str] | None,
 ) -> Posterior:
     """The run that was just stored, with its release and model."""
-    posterior = _read(folder, release, model)
+    posterior = _read(folder, release, model, derived)
     if posterior is None:
         raise KeyboardInterrupt("there was no draw yet; resume=True continues the run")
     return posterior
 
 
 def _read(
-    folder: Folder, release: Release, model: Model | BuiltinModel | None
+    folder: Folder,
+    release: Release,
+    model: Model | BuiltinModel | None,
+    derived: Mapping[str, str] | None,
 ) -> Posterior | None:
     run = _soma.Run.open(os.fspath(folder))
     names = [*run.parameters, "acceptance", "log_density"]
@@ -97,6 +103,7 @@ def _read(
         seconds=run.seconds,
         interrupted=not run.complete,
         records=_records(run, release, model) if run.records_thin and model else None,
+        derived=derived,
     )
 
 

@@ -1,5 +1,7 @@
 //! A release with a model, and the requested outputs.
 
+mod prior;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -199,6 +201,11 @@ impl Problem {
         let mut names = self.plain_outputs();
         names.extend(self.derived.iter().flat_map(|derived| derived.names().to_vec()));
         names
+    }
+
+    /// The names of the derived quantities, which come last in a draw.
+    pub fn derived_names(&self) -> &[String] {
+        self.derived.as_ref().map_or(&[], |derived| derived.names())
     }
 
     /// The same without derived quantities.

@@ -138,7 +138,7 @@ impl CountProblem {
         parameters + shares + self.table.cells() + self.margins().count() + n
     }
 
-    fn shows_shares(&self) -> bool {
+    pub(super) fn shows_shares(&self) -> bool {
         match &self.shares {
             Shares::Dirichlet(_) => true,
             Shares::Model(model) => model.shows_shares(),

@@ -24,15 +24,7 @@ impl CountProblem {
     /// Draws n, theta and the counts from the prior. A flat prior of n is improper and cannot be
     /// drawn.
     pub fn simulate(&self, rng: &mut Rng) -> Outcome<Truth> {
-        let n = match self.total() {
-            Total::Known(n) => n,
-            Total::Unknown(SizePrior::Uniform { low, high }) => rng.random_range(low..=high) as i64,
-            Total::Unknown(SizePrior::Poisson { mean }) => poisson(mean, rng)?,
-            Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
-                poisson(log_gamma_draw(shape, rng).exp() / rate, rng)?
-            }
-            Total::Unknown(SizePrior::Flat) => return Err(no_draws().into()),
-        };
+        let n = draw_size(self.total(), rng)?;
         let cells = self.table().cells();
         let mut counts = vec![0; cells];
         let (mut theta, mut shares) = (Vec::new(), vec![0.0; cells]);
@@ -51,6 +43,19 @@ impl CountProblem {
             state.shares = shares;
         }
         Ok(Truth { values: self.output(&state), sums: state.sums })
+    }
+}
+
+/// A number of records drawn from its prior. A flat one has no draws.
+pub(crate) fn draw_size(total: Total, rng: &mut Rng) -> Outcome<i64> {
+    match total {
+        Total::Known(n) => Ok(n),
+        Total::Unknown(SizePrior::Uniform { low, high }) => Ok(rng.random_range(low..=high) as i64),
+        Total::Unknown(SizePrior::Poisson { mean }) => poisson(mean, rng),
+        Total::Unknown(SizePrior::PoissonGamma { shape, rate }) => {
+            poisson(log_gamma_draw(shape, rng).exp() / rate, rng)
+        }
+        Total::Unknown(SizePrior::Flat) => Err(no_draws().into()),
     }
 }
 

@@ -10,6 +10,7 @@ mod reach;
 mod size;
 mod total;
 mod units;
+mod words;
 
 use std::sync::Arc;
 
