@@ -69,7 +69,7 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(labels(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(-3.0, 7.0), ["−2", "0", "2", "4", "6"]);
-        assert_eq!(labels(0.0, 123456.0).last().unwrap(), "120,000");
+        assert_eq!(labels(0.0, 123456.0).last().unwrap(), "100,000");
         assert!(labels(1.0, 1.0).is_empty() && labels(f64::NAN, 1.0).is_empty());
         assert!(labels(1e300, 1.1e300).is_empty());
     }
