@@ -77,7 +77,7 @@ fn what_cannot_be_drawn_is_said() {
     failed(&["plot", "nowhere", "density"], "nowhere");
     failed(&["report", "nowhere"], "there is no such file");
     failed(&["report", &run, "--out", "no/such/folder.html"], "there is no folder");
-    failed(&["report", ".", "--out", "x.html"], "--out");
+    failed(&["report", ".", "--out", "x.html"], "holds no run");
     assert!(!folder.path().join("d.png").exists() && !folder.path().join("x.html").exists());
 }
 
