@@ -55,14 +55,11 @@ fn panel(content: &Content, counts: &[&Parameter]) -> Panel {
         );
         if let Some(value) = value {
             said = format!("{said}; published {}", number(*value));
-            plot = plot.diamond((*value, at), 0.0, Ink::Published, &said);
+            plot = plot.diamond((*value, at), 4.0, Ink::Published, &said);
         }
-        plot = plot.interval((summary.q5, summary.q95), at, (0.0, 2.5), Ink::Posterior, &said).dot(
-            (summary.q50, at),
-            (0.0, 3.5),
-            Ink::Posterior,
-            &said,
-        );
+        plot = plot
+            .interval((summary.q5, summary.q95), at, (-4.0, 2.5), Ink::Posterior, &said)
+            .dot((summary.q50, at), (-4.0, 3.5), Ink::Posterior, &said);
         words.push(said);
     }
     plot.finish("True counts", format!("{}.", words.join(". ")))

@@ -50,7 +50,7 @@ mod tests {
         let rows: Vec<Vec<f64>> =
             (0..draws).map(|_| problem.draw_prior(&mut rng).unwrap()).collect();
         let names = problem.outputs().into_iter().enumerate();
-        let of = |(k, name)| {
+        let of = |(k, name): (usize, String)| {
             let mean = rows.iter().map(|row| row[k]).sum::<f64>() / draws as f64;
             let squares = rows.iter().map(|row| (row[k] - mean).powi(2)).sum::<f64>();
             (name, mean, (squares / draws as f64).sqrt())
