@@ -31,15 +31,16 @@ pub(super) fn figure(content: &Content) -> Result<Figure, String> {
 
 fn panel(parameter: &Parameter) -> Panel {
     let length = parameter.chains.iter().map(Vec::len).min().unwrap_or(0);
-    let of = |measure: &dyn Fn(&[&[f64]]) -> f64| -> Vec<(f64, f64)> {
+    let of = |measure: fn(&[Vec<f64>]) -> f64| -> Vec<(f64, f64)> {
         let at = |k: usize| {
             let some = k * length / POINTS;
-            let first: Vec<&[f64]> = parameter.chains.iter().map(|chain| &chain[..some]).collect();
+            let cut = |chain: &Vec<f64>| chain[..some].to_vec();
+            let first: Vec<Vec<f64>> = parameter.chains.iter().map(cut).collect();
             ((some * first.len()) as f64, measure(&first))
         };
         (1..=POINTS).map(at).collect()
     };
-    let (bulk, tail) = (of(&|some| ess_bulk(some)), of(&|some| ess_tail(some)));
+    let (bulk, tail) = (of(ess_bulk), of(ess_tail));
     let chains = parameter.chains.len();
     let wanted = ESS_PER_CHAIN * chains as f64;
     let finite = bulk.iter().chain(&tail).map(|p| p.1).filter(|y| y.is_finite());

@@ -42,7 +42,8 @@ pub fn ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
     let step = steps.into_iter().find(|step| *step >= 0.9 * rough).unwrap_or(10.0 * power);
     let (first, last) = ((low / step - 1e-9).ceil(), (high / step + 1e-9).floor());
-    if !(last - first < 100.0) || first.abs() > 1e15 {
+    let steps = last - first;
+    if steps.is_nan() || steps >= 100.0 || first.abs() > 1e15 {
         return Vec::new();
     }
     let decimals = (-(step * 1.0001).log10().floor()).max(0.0) as usize;
