@@ -93,7 +93,8 @@ fn mistaken(
 ) -> Invalid {
     let own = |text: &str| {
         let with = |text: String, i: usize| text.replace(&placeholder(i), &outputs[i]);
-        (0..outputs.len()).rev().fold(text.to_string(), with)
+        let text = (0..outputs.len()).rev().fold(text.to_string(), with);
+        (0..expressions.len()).fold(text, |text, i| text.replace(&format!("`d{i}_`, "), ""))
     };
     let first = mistakes.first();
     let at = first.and_then(|mistake| mistake.line.checked_sub(outputs.len() + 1));
@@ -133,6 +134,7 @@ mod tests {
         let error = of("p[a] - q").unwrap_err();
         assert_eq!(error.field, "it");
         assert!(error.to_string().contains('q') && !error.to_string().contains("o0_"), "{error}");
+        assert!(!error.to_string().contains("d0_"), "{error}");
         let taken = Derived::new(&[("mu".into(), "n".into())], &outputs()).unwrap_err();
         assert_eq!(taken.field, "mu");
     }

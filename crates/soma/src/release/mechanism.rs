@@ -59,6 +59,16 @@ impl Mechanism {
             ));
         }
         let implied = neighbours.sensitivity(query);
+        if sensitivity.is_none() && implied.l1 == 0.0 {
+            return Err(Invalid::new(
+                "epsilon",
+                "no noise follows from a budget: a replaced record does not change the number of \
+                 records",
+                format!("{budget:?}"),
+                "n = \"unknown\", or neighbours = \"add-remove\", if the number was protected; or \
+                 scale = ..., as it was used",
+            ));
+        }
         let given = sensitivity.map(|given| Sensitivity { l1: given, l2: given });
         let scale = budget.scale(noise, given.unwrap_or(implied))?;
         if let Some(sensitivity) = sensitivity {
@@ -148,8 +158,20 @@ impl Mechanism {
 mod tests {
     use super::*;
     use crate::model::testing::assert_pinned;
-    use crate::release::query::{Categories, Mean};
+    use crate::release::query::{Categories, Count, Mean};
     use crate::rng::stream;
+
+    #[test]
+    fn a_public_number_of_records_needs_no_noise() {
+        let of = |neighbours| {
+            let (budget, count) = (Budget::Epsilon(1.0), Count::new(1));
+            let sum = Aggregate::Sum;
+            Mechanism::with_budget(Noise::DiscreteLaplace, budget, None, neighbours, &count, sum, 9)
+        };
+        assert_eq!(of(Neighbours::AddRemove).unwrap().scales(), [1.0]);
+        let error = of(Neighbours::Replace).unwrap_err();
+        assert!(error.to_string().contains("n = \"unknown\""), "{error}");
+    }
 
     #[test]
     fn draws_are_pinned() {

@@ -24,15 +24,21 @@ const QUERIES: &[(&str, &[&str], Read)] = &[
     ("table", &["axes", "margin"], cross_table),
 ];
 
+/// Further kinds, whose published value is no sum over the records (`joint.rs`).
+const RELEASED_AS_SUCH: [&str; 2] = ["variance", "quantile"];
+
 /// The largest number of predictors of a Gram query, whose values grow quadratically, and of bins
 /// along one coordinate of a histogram.
 const MOST: u64 = 10_000;
 
 /// The query of the table `query = { kind = ..., ... }`, for a release of `values` values.
 pub(super) fn read(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
-    let names: Vec<&'static str> = QUERIES.iter().map(|(name, ..)| *name).collect();
-    let kind = table.kind(&names)?;
-    let (_, keys, read) = QUERIES.iter().find(|(name, ..)| *name == kind).expect("a listed kind");
+    let names = QUERIES.iter().map(|(name, ..)| *name).chain(RELEASED_AS_SUCH);
+    let kind = table.kind(&names.collect::<Vec<&'static str>>())?;
+    let Some((_, keys, read)) = QUERIES.iter().find(|(name, ..)| *name == kind) else {
+        let problem = "is released as such, and not as a ratio";
+        return Err(Invalid::new(table.field("kind"), problem, kind, "a query of sums"));
+    };
     table.only(&[&["kind"], *keys].concat())?;
     read(table, values)
 }

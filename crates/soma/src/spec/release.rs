@@ -137,11 +137,11 @@ fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Inval
         return Ok(part);
     }
     let query = query_of(table, count, queries)?;
-    let aggregate =
-        match table.need("statistic", "\"mean\" or \"sum\"")?.choice(&["mean", "sum"])? {
-            "mean" => Aggregate::Mean,
-            _ => Aggregate::Sum,
-        };
+    let statistic = table.need("statistic", "\"mean\" or \"sum\"; counts are sums")?;
+    let aggregate = match statistic.choice(&["mean", "sum"])? {
+        "mean" => Aggregate::Mean,
+        _ => Aggregate::Sum,
+    };
     let mechanism = mechanism::read(&law, query.as_ref(), aggregate, common)?;
     Part::new(query, mechanism, aggregate, values).map_err(|invalid| invalid.under(table.path()))
 }
