@@ -6,7 +6,12 @@ cd "$(dirname "$0")/.."
 soma=${SOMA:-target/release/soma}
 part=${1:-all}
 title() { printf '\n== %s\n' "$*"; }
-timed() { local begun; begun=$(date +%s.%N); "$@"; echo "exit code $?, $(echo "$(date +%s.%N) - $begun" | bc) s in all"; }
+timed() {
+  local begun; begun=$(date +%s%N)
+  "$@"
+  local code=$?
+  echo "exit code $code, $((($(date +%s%N) - begun) / 1000000)) ms in all"
+}
 
 if [ "$part" = all ] || [ "$part" = check ]; then
   date -u
@@ -23,8 +28,9 @@ if [ "$part" = all ] || [ "$part" = bench ]; then
   $soma gpu bench
 fi
 if [ "$part" = all ] || [ "$part" = sbc ]; then
-  for spec in "regression-n100-eps30 --thin 20" "regression-n100-eps3 --thin 40" \
-    "regression-n10-eps30 --thin 40" "regression-n10-eps3 --thin 20" "normal-gaussian-noise --n 20 --thin 20"; do
+  for spec in "regression-n100-eps30 --warmup 1000 --thin 200" "regression-n100-eps3 --warmup 4000 --thin 400" \
+    "regression-n10-eps30 --warmup 1000 --thin 100" "regression-n10-eps3 --warmup 1000 --thin 50" \
+    "normal-gaussian-noise --n 20 --warmup 20000 --thin 2000"; do
     title "SBC of 100,000 replications: $spec"
     set -- $spec
     name=$1; shift

@@ -24,6 +24,10 @@ pub struct Ranked {
     pub seconds_chains: f64,
 }
 
+/// Relative differences up to this are those of single precision. Equal values occur: where all
+/// records are clamped, the release has one density.
+const ROUNDING: f64 = 1e-5;
+
 /// A simulated release.
 struct Simulated {
     published: Vec<f64>,
@@ -61,16 +65,19 @@ pub fn rank(
                 for k in 0..width {
                     let value = drawn.get(draw, k, chain);
                     let value = if k + 1 < width { value } else { one.top - value };
-                    below[chain * width + k] += u64::from(value < one.truth[k]);
-                    equal[chain * width + k] += u64::from(value == one.truth[k]);
+                    let gap = value - one.truth[k];
+                    let is_equal = gap.abs() <= ROUNDING * (1.0 + one.truth[k].abs());
+                    equal[chain * width + k] += u64::from(is_equal);
+                    below[chain * width + k] += u64::from(gap < 0.0 && !is_equal);
                 }
             }
         }
     }
-    // Equal values have probability 0 but for rounding: half of them count.
-    let rank = |at: usize| below[at] + equal[at] / 2;
-    let rows = (0..all.len()).map(|r| (0..width).map(|k| rank(r * width + k)).collect());
-    Ok(Ranked { rows: rows.collect(), seconds_simulating, seconds_chains: chains.seconds })
+    // Among equal values any order is as likely as another.
+    let rank = |at: usize| below[at] + mixed(plan.seed, at as u64) % (equal[at] + 1);
+    let rows: Vec<Vec<u64>> =
+        (0..all.len()).map(|r| (0..width).map(|k| rank(r * width + k)).collect()).collect();
+    Ok(Ranked { rows, seconds_simulating, seconds_chains: chains.seconds })
 }
 
 fn simulate(
@@ -121,4 +128,12 @@ fn one(program: &Program, template: &Problem, plan: &Plan, number: u64) -> Outco
     problem.model().start(release, &mut start, &mut stream(plan.seed, 2 * number + 1))?;
     let top = release.log_density(&vec![0.0; program.statistics()]);
     Ok(Simulated { published: program.published(release), start, truth, top })
+}
+
+/// A number that looks random (SplitMix64): which of equal values comes first.
+fn mixed(seed: u64, at: u64) -> u64 {
+    let mut x = seed ^ at.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
 }

@@ -69,8 +69,8 @@ const MOST_PER_LANE: usize = 32;
 /// Records that a thread is given, if they can be spread over more threads.
 const PER_LANE: usize = 26;
 
-/// Non-centred updates of theta in an iteration: each costs about a third of a sweep of sys-imwg, and
-/// effective draws of theta are what is wanted.
+/// Non-centred updates of theta in an iteration. Each costs nearly as much as a sweep of sys-imwg; with
+/// three, effective draws per second at epsilon 3 are most (docs/gpu.md).
 const NON_CENTRED: usize = 3;
 
 impl Program {
@@ -113,9 +113,10 @@ impl Program {
         let registers = per_lane * (dim + 1) + 3 * statistics.len() + 60;
         let suits = (512 / registers.clamp(64, 255).next_multiple_of(8)).clamp(2, 8);
         let blocks_per_sm = options.blocks_per_sm.unwrap_or(suits);
-        let kernel = match (options.kernel.settled().name(), block) {
-            ("soma-blocks", size) => format!("soma-blocks of {size}"),
-            (name, _) => name.to_string(),
+        let kernel = match options.kernel {
+            KernelChoice::SomaBlocks { .. } => format!("soma-blocks of {block}"),
+            KernelChoice::Auto => "sys-imwg".into(),
+            other => other.name().to_string(),
         };
         let mut text = String::new();
         let _ = write!(

@@ -20,6 +20,7 @@ struct Params {
 constexpr u32 EVERY_LANE = 0xffffffffu;
 constexpr int PER_LANE = (BLOCK + LANES - 1) / LANES;
 constexpr int MOVES = FROZEN ? 1 : RECORDS;
+constexpr bool IN_ORDER = BLOCK == 1 && LANES == 1 && !RANDOM_PLACE;
 constexpr int UNIFORMS = BLOCK > 1 || RANDOM_PLACE ? 2 : 1;
 constexpr int CALLS = (2 * NOISE + 2 * UNIFORMS + 3) / 4;
 
@@ -127,6 +128,12 @@ __device__ __forceinline__ u32 sweep(
   u32 accepted = 0, start = 0;
 #pragma unroll 1
   for (u32 first = 0; first < MOVES; first += 2 * LANES) {
+    // Records that are met in order are loaded before the work that does not need them.
+    float ahead[2][DIM];
+    if (IN_ORDER) {
+      load_record(p, chain, first, ahead[0]);
+      load_record(p, chain, first + 1 < RECORDS ? first + 1 : first, ahead[1]);
+    }
     Proposals two = propose_two(stream, first / 2 + lane, d);
 #pragma unroll 1
     for (u32 source = 0; source < LANES; source++) {
@@ -138,6 +145,9 @@ __device__ __forceinline__ u32 sweep(
         if (RANDOM_PLACE) {
           start = __umulhi(choose, RECORDS);
           load_block(p, chain, lane, start, own);
+        } else if (IN_ORDER) {
+          start = turn;
+          to_variables(ahead[h], own[0]);
         } else if (turn % BLOCK == 0) {
           start = turn;
           if (LANES > 1) __syncwarp();
@@ -206,8 +216,9 @@ __device__ __forceinline__ u32 sweep(
         for (int k = 0; k < STATS; k++) next[k] = apart[k] + statistic[k];
         float next_cost = cost_of(next);
         float excess = fmaxf(current - exp2f(shift - next_cost), 0.0f);
-        bool is_accepted = is_place && all > 0.0f
-            && uniform(from_lane(two.accept[h], source)) * (all + excess) <= all;
+        // Every lane takes part in a shuffle, whatever its chain does.
+        float mark = uniform(from_lane(two.accept[h], source)) * (all + excess);
+        bool is_accepted = is_place && all > 0.0f && mark <= all;
         if (LANES > 1) __syncwarp();
         if (is_accepted) {
 #pragma unroll
