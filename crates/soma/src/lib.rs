@@ -16,6 +16,7 @@ pub mod coupling;
 pub mod diagnostics;
 pub mod distribution;
 pub mod error;
+pub mod grouped;
 pub mod interrupt;
 pub mod kernel;
 pub mod model;

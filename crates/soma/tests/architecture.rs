@@ -20,6 +20,7 @@ const ROOMS: &[&str] = &[
     "kernel",
     "diagnostics",
     "chain",
+    "grouped",
     "coupling",
     "calibration",
     "predictive",

@@ -2,16 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::directions::{Directions, Kind};
 use super::groups::{Groups, partitions};
-use super::line::Line;
 use super::problem::CountProblem;
-use super::redraw::redraw;
 use super::reroute::reroute;
 use super::shares::{Shares, sample_shares};
-use super::size::resize;
 use super::start::start;
 use super::state::State;
+use super::sweep::Sweep;
 use super::theta;
 use super::tuning::Tuning;
 use crate::error::Outcome;
@@ -30,7 +27,7 @@ pub struct MoveCounts {
 }
 
 impl MoveCounts {
-    fn add(&mut self, accepted: bool, work: u64) {
+    pub(super) fn add(&mut self, accepted: bool, work: u64) {
         self.proposed += 1;
         self.accepted += u64::from(accepted);
         self.work += work;
@@ -98,13 +95,6 @@ impl CountMoves {
     }
 }
 
-/// Lines per cell and iteration.
-const PASSES: usize = 2;
-/// Moves of n per iteration.
-const RESIZES: usize = 4;
-/// The initial width of a slice move, in standard deviations along the line.
-const WIDTH: f64 = 2.5;
-
 /// One chain: the true counts and theta.
 ///
 /// An iteration makes each applicable kind of move a fixed number of times. Each leaves the joint
@@ -114,10 +104,9 @@ const WIDTH: f64 = 2.5;
 pub struct CountChain<'a> {
     problem: &'a CountProblem,
     state: State,
-    directions: Directions,
+    sweep: Sweep,
     /// Partitions of the cells by sharp margins, for a model with parameters.
     partitions: Vec<Groups>,
-    line: Line,
     tuning: Tuning,
     rng: Rng,
     iteration: u64,
@@ -168,8 +157,7 @@ impl<'a> CountChain<'a> {
         let mut chain = CountChain {
             problem,
             state,
-            directions: Directions::new(problem),
-            line: Line::default(),
+            sweep: Sweep::new(problem),
             tuning: Tuning::new(warmup, variances, centred, 1 + partitions.len()),
             partitions,
             rng,
@@ -186,10 +174,12 @@ impl<'a> CountChain<'a> {
     /// incomplete.
     pub fn step(&mut self) -> Outcome {
         self.is_in_step = true;
-        self.move_counts()?;
+        let learns = self.tuning.is_on(self.iteration);
+        let CountChain { problem, state, sweep, tuning, moves, rng, .. } = self;
+        sweep.run(problem, state, tuning, learns, moves, rng)?;
         self.move_theta()?;
         self.draw_shares();
-        if self.tuning.is_on(self.iteration) {
+        if learns {
             let State { counts, theta, .. } = &self.state;
             let ended = self.tuning.learn(self.iteration, counts, theta);
             if let (true, Shares::Model(model)) = (ended, self.problem.shares()) {
@@ -202,56 +192,6 @@ impl<'a> CountChain<'a> {
         self.iteration += 1;
         self.is_in_step = false;
         Ok(())
-    }
-
-    fn move_counts(&mut self) -> Outcome {
-        let cells = self.state.counts.len();
-        let problem = self.problem;
-        // The work of a move of all counts.
-        let whole = (cells + problem.published().len()) as u64;
-        if problem.total().known().is_none() {
-            for cell in 0..cells {
-                check_now_and_then(cell)?;
-                self.directions.cell(problem, cell, &mut self.line);
-                let (accepted, work) = self.slice();
-                self.moves.cell.add(accepted, work);
-            }
-            for _ in 0..RESIZES {
-                let step = self.tuning.size.size;
-                let accepted = resize(problem, &mut self.state, step, &mut self.rng);
-                self.moves.resize.add(accepted, whole);
-                if self.tuning.is_on(self.iteration) {
-                    self.tuning.size.learn(accepted);
-                }
-            }
-        }
-        for made in 0..PASSES * cells {
-            check_now_and_then(made)?;
-            let kind = self.directions.draw(problem, &mut self.line, &mut self.rng);
-            let (accepted, work) = self.slice();
-            match kind {
-                Kind::Transfer => self.moves.transfer.add(accepted, work),
-                Kind::Swap => self.moves.swap.add(accepted, work),
-            }
-        }
-        for made in 0..cells.div_ceil(2) {
-            check_now_and_then(made)?;
-            let pair = self.directions.two(&mut self.rng);
-            let accepted = redraw(problem, &mut self.state, pair, &mut self.rng);
-            let rows = problem.rows_of(pair.0).len() + problem.rows_of(pair.1).len();
-            self.moves.redraw.add(accepted, rows as u64);
-        }
-        Ok(())
-    }
-
-    /// A slice move along the current line, and its work.
-    fn slice(&mut self) -> (bool, u64) {
-        let precision: f64 =
-            self.line.cells.iter().map(|&(cell, _)| self.tuning.variances[cell].recip()).sum();
-        let width = (WIDTH / precision.sqrt()).ceil().max(1.0) as i64;
-        let (state, rng) = (&mut self.state, &mut self.rng);
-        let (accepted, evaluations) = self.line.slice(self.problem, state, width, rng);
-        (accepted, evaluations * self.line.terms())
     }
 
     fn move_theta(&mut self) -> Outcome {
@@ -364,9 +304,8 @@ impl<'a> CountChain<'a> {
         Ok(CountChain {
             problem,
             state,
-            directions: Directions::new(problem),
+            sweep: Sweep::new(problem),
             partitions: partitions_of(problem),
-            line: Line::default(),
             tuning,
             rng,
             iteration,
@@ -386,7 +325,7 @@ pub(super) fn partitions_of(problem: &CountProblem) -> Vec<Groups> {
 }
 
 /// Checks for an interrupt once in 1024 short moves.
-fn check_now_and_then(made: usize) -> Outcome {
+pub(super) fn check_now_and_then(made: usize) -> Outcome {
     if made.is_multiple_of(1024) {
         interrupt::check()?;
     }

@@ -61,11 +61,14 @@ impl CountProblem {
                 filled[cell] += 1;
             }
         }
-        let alpha_sum = match &shares {
-            Shares::Dirichlet(alpha) => alpha.iter().sum(),
-            Shares::Model(_) => 0.0,
-        };
+        let alpha_sum = alpha_sum(&shares);
         Ok(CountProblem { table, published, total, shares, alpha_sum, starts, of_cell })
+    }
+
+    /// Takes other probabilities of the same cells.
+    pub(super) fn set_shares(&mut self, shares: Shares) {
+        self.alpha_sum = alpha_sum(&shares);
+        self.shares = shares;
     }
 
     /// The cells.
@@ -183,6 +186,14 @@ impl CountProblem {
     /// The normalised log density of the published numbers given the true sums.
     pub fn log_density(&self, sums: &[i64]) -> f64 {
         self.published.iter().zip(sums).map(|(row, &sum)| row.law.log_density(sum as f64)).sum()
+    }
+}
+
+/// The sum of the Dirichlet parameters; 0 for a model.
+fn alpha_sum(shares: &Shares) -> f64 {
+    match shares {
+        Shares::Dirichlet(alpha) => alpha.iter().sum(),
+        Shares::Model(_) => 0.0,
     }
 }
 

@@ -107,6 +107,11 @@ pub(super) struct Step {
 }
 
 impl Step {
+    /// A step of this size, which has not learned yet.
+    pub(super) fn new(size: f64) -> Self {
+        Step { size, trials: 0 }
+    }
+
     fn is_valid(&self) -> bool {
         (SMALLEST..=LARGEST).contains(&self.size) && self.trials < MOST_COUNTED
     }

@@ -5,6 +5,7 @@ mod enumeration;
 mod grid;
 mod models;
 mod oracles;
+mod pooled;
 
 use super::*;
 use crate::release::mechanism::Noise;

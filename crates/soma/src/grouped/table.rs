@@ -1,0 +1,119 @@
+//! Rows of group, cell and noisy count, as one problem for each group.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+
+use crate::counts::{CountProblem, Likelihood, Published, Shares, Table};
+use crate::error::Invalid;
+use crate::release::mechanism::Noise;
+use crate::release::{SizePrior, Total};
+
+/// A noisy count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The group, such as a region.
+    pub group: String,
+    /// The cell of the group's table.
+    pub cell: String,
+    /// What was published.
+    pub value: f64,
+    /// The scale of its noise.
+    pub scale: f64,
+    /// The number of records of the group, where it is public.
+    pub n: Option<u64>,
+}
+
+/// Groups with the same cells.
+#[derive(Debug, Clone)]
+pub struct GroupTable {
+    names: Vec<String>,
+    problems: Vec<CountProblem>,
+}
+
+impl GroupTable {
+    /// The groups of these rows, in the order in which they come, with additive noise of this kind
+    /// and a Dirichlet prior of the shares with `alpha` for each cell. Every group must have every
+    /// cell once. A group whose n is not public has a flat prior of it.
+    pub fn new(entries: &[Entry], noise: Noise, alpha: f64) -> Result<Self, Invalid> {
+        let mut cells = Names::default();
+        let mut groups = Names::default();
+        for entry in entries {
+            cells.add(&entry.cell);
+            groups.add(&entry.group);
+        }
+        let table = Table::list(cells.all.clone())?;
+        let mut rows = vec![vec![None; cells.all.len()]; groups.all.len()];
+        let mut sizes: Vec<Option<Option<u64>>> = vec![None; groups.all.len()];
+        for (number, entry) in entries.iter().enumerate() {
+            let (group, cell) = (groups.places[&entry.group], cells.places[&entry.cell]);
+            let under = |invalid: Invalid| invalid.under(&format!("row {}", number + 1));
+            let law = Likelihood::new(noise, entry.scale, entry.value).map_err(under)?;
+            if rows[group][cell].replace(Published::sum(&*entry.cell, &[cell], law)).is_some() {
+                return Err(Invalid::new(
+                    format!("row {}", number + 1),
+                    "the cell of this group is there twice",
+                    format!("group {}, cell {}", entry.group, entry.cell),
+                    "one row for each cell of each group",
+                ));
+            }
+            match sizes[group] {
+                None => sizes[group] = Some(entry.n),
+                Some(n) if n != entry.n => {
+                    return Err(Invalid::new(
+                        format!("row {}: n", number + 1),
+                        "the group has another n in another row",
+                        entry.n.map_or("nothing".into(), |n| n.to_string()),
+                        "the same n in all rows of a group",
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        let shares = Shares::Dirichlet(vec![alpha; cells.all.len()]);
+        let problem = |(group, rows): (usize, Vec<Option<Published>>)| {
+            if let Some(missing) = rows.iter().position(Option::is_none) {
+                return Err(Invalid::new(
+                    "cell",
+                    format!("group {} has no row of a cell that others have", groups.all[group]),
+                    &cells.all[missing],
+                    "one row for each cell of each group",
+                ));
+            }
+            let total = match sizes[group].flatten() {
+                Some(n) => Total::Known(i64::try_from(n).unwrap_or(i64::MAX)),
+                None => Total::Unknown(SizePrior::Flat),
+            };
+            let rows = rows.into_iter().flatten().collect();
+            CountProblem::new(table.clone(), rows, total, shares.clone())
+                .map_err(|invalid| invalid.under(&format!("group {}", groups.all[group])))
+        };
+        let problems = rows.into_iter().enumerate().map(problem).collect::<Result<_, _>>()?;
+        Ok(GroupTable { names: groups.all, problems })
+    }
+
+    /// The names of the groups.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The problem of each group.
+    pub fn problems(&self) -> &[CountProblem] {
+        &self.problems
+    }
+}
+
+/// Names in the order in which they come, each once.
+#[derive(Default)]
+struct Names {
+    all: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        if let Slot::Vacant(slot) = self.places.entry(name.to_string()) {
+            slot.insert(self.all.len());
+            self.all.push(name.to_string());
+        }
+    }
+}
