@@ -33,6 +33,7 @@ shipped![
         "histogram-n50",
         "histogram-n20",
     ],
+    "reports by randomised response": ["randomised-response"],
     "sums by group": ["two-groups"],
     "first and second moments": [
         "multivariate-normal",

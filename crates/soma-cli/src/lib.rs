@@ -15,6 +15,7 @@ mod examples;
 mod exit;
 mod fit;
 mod gpu;
+pub mod groups;
 pub mod import;
 mod interrupt;
 mod measure;
@@ -47,6 +48,8 @@ enum Command {
     Fit(fit::Args),
     /// Run pairs of coupled chains until they meet, to bound the distance to the posterior.
     Couple(couple::Args),
+    /// Fit many tables of noisy counts, such as those of regions, one by one or with a common prior.
+    Groups(groups::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
     /// Simulate releases of a spec's model and test whether their fits are right.
@@ -91,6 +94,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     exit::code(match command {
         Command::Fit(args) => fit::run(args),
         Command::Couple(args) => couple::run(args),
+        Command::Groups(args) => groups::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Calibrate(args) => calibrate::run(args),
         Command::Gpu(args) => gpu::run(args),

@@ -12,6 +12,7 @@ from .calibrate import Calibration, calibrate
 from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
 from .fit import fit
+from .groups import GroupFits, fit_groups
 from .importers import from_census, from_opendp, from_pipelinedp, from_table
 from .many import Fits, fit_many
 from .mechanisms import (
@@ -23,6 +24,7 @@ from .mechanisms import (
     Mechanism,
     Noise,
     PermuteAndFlip,
+    RandomisedResponse,
     Ratio,
     RoundedLaplace,
 )
@@ -84,6 +86,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "Gram",
+    "GroupFits",
     "Histogram",
     "KERNELS",
     "Laplace",
@@ -107,6 +110,7 @@ __all__ = [
     "Progress",
     "Quantile",
     "Query",
+    "RandomisedResponse",
     "Ratio",
     "Records",
     "Regression",
@@ -125,6 +129,7 @@ __all__ = [
     "couple",
     "diagnose",
     "fit",
+    "fit_groups",
     "fit_many",
     "from_census",
     "from_opendp",

@@ -79,6 +79,16 @@ impl Settings {
                 "n = a number; or no stored records",
             ));
         }
+        let is_reported =
+            problem.release().published_parts().iter().any(|part| part.reports().is_some());
+        if is_reported && !(self.samples_counts(problem) && problem.counts().is_ok()) {
+            return Err(Invalid::new(
+                "kernel",
+                "reports by randomised response leave no records to impute",
+                self.kernel.name(),
+                "kernel = \"auto\" with moves = \"auto\", no fixed parameters and no stored records",
+            ));
+        }
         if self.kernel != KernelChoice::Counts {
             return Ok(());
         }

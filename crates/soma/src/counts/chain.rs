@@ -176,7 +176,9 @@ impl<'a> CountChain<'a> {
         self.is_in_step = true;
         let learns = self.tuning.is_on(self.iteration);
         let CountChain { problem, state, sweep, tuning, moves, rng, .. } = self;
-        sweep.run(problem, state, tuning, learns, moves, rng)?;
+        if problem.reports().is_none() {
+            sweep.run(problem, state, tuning, learns, moves, rng)?;
+        }
         self.move_theta()?;
         self.draw_shares();
         if learns {
@@ -199,10 +201,18 @@ impl<'a> CountChain<'a> {
         let model = model.as_ref();
         let (state, rng) = (&mut self.state, &mut self.rng);
         let cells = state.counts.len() as u64;
+        let counts = match self.problem.reports() {
+            Some(reports) => reports.counts().to_vec(),
+            None => state.counts.clone(),
+        };
         for direction in &self.tuning.centred {
             interrupt::check()?;
-            let (accepted, evaluations) = theta::slice(model, state, direction, rng);
+            let (accepted, evaluations) = theta::slice(model, state, &counts, direction, rng);
             self.moves.theta.add(accepted, evaluations * cells);
+        }
+        if let Some(reports) = self.problem.reports() {
+            reports.draw(&state.theta, &mut state.counts, rng);
+            return Ok(());
         }
         let whole = 2 * cells + self.problem.published().len() as u64;
         let passes = if model.dim() > 8 { 2 } else { 4 };
@@ -247,9 +257,13 @@ impl<'a> CountChain<'a> {
         &self.state.theta
     }
 
-    /// The normalised log density of the published numbers given the counts.
+    /// The normalised log density of all that was published, given the counts; of reports, given
+    /// theta.
     pub fn log_density(&self) -> f64 {
-        self.problem.log_density(&self.state.sums)
+        match self.problem.reports() {
+            Some(reports) => reports.log_density(&self.state.log_shares),
+            None => self.problem.log_density(&self.state.sums),
+        }
     }
 
     /// The number of iterations made.
@@ -324,7 +338,7 @@ pub(super) fn partitions_of(problem: &CountProblem) -> Vec<Groups> {
     }
 }
 
-/// Checks for an interrupt once in 1024 short moves.
+/// Asks for an interrupt once in many short moves.
 pub(super) fn check_now_and_then(made: usize) -> Outcome {
     if made.is_multiple_of(1024) {
         interrupt::check()?;

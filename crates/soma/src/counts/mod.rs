@@ -22,6 +22,7 @@ mod pooled;
 mod problem;
 mod published;
 mod redraw;
+mod reports;
 mod reroute;
 mod shared;
 mod shares;

@@ -19,6 +19,9 @@ impl CountProblem {
         let shares =
             shares(&axes).ok_or("the model gives no probabilities of the cells of the query")?;
         let table = Table::of_axes(&axes).map_err(|invalid| invalid.to_string())?;
+        if let Some(problem) = of_reports(release, &table, &axes, &shares) {
+            return problem;
+        }
         let mut rows = Vec::new();
         for part in release.published_parts() {
             let kept = part.query().cells().map(|cells| cells.kept).unwrap_or_default();
@@ -41,7 +44,32 @@ fn said(invalid: Invalid) -> String {
     invalid.to_string()
 }
 
-/// The axes of the one table that all parts count. A part that counts the records is the total of
+/// The problem of a release of reports, if it is one.
+fn of_reports(
+    release: &Release,
+    table: &Table,
+    axes: &[Axis],
+    shares: &Shares,
+) -> Option<Result<CountProblem, String>> {
+    let parts = release.published_parts();
+    let law = parts.iter().find_map(Part::reports)?;
+    let [part] = parts else {
+        return Some(Err("reports stand beside no other part: each is of one person alone".into()));
+    };
+    let kept = part.query().cells().map_or(0, |cells| cells.kept.len());
+    if kept != axes.len() {
+        return Some(Err("a report is of a cell of the table, not of a margin".into()));
+    }
+    let counts: Vec<i64> = part.values().iter().map(|&value| value as i64).collect();
+    if release.total().known() != Some(counts.iter().sum()) {
+        let sum: i64 = counts.iter().sum();
+        return Some(Err(format!("everybody reports: n must be the number of reports, {sum}")));
+    }
+    let problem = CountProblem::of_reports(table.clone(), counts, law, shares.clone());
+    Some(problem.map_err(said))
+}
+
+/// The axes of the one table that all parts count in. A part that counts the records is the total of
 /// any table.
 fn axes(release: &Release) -> Result<Vec<Axis>, String> {
     let mut found: Option<Vec<Axis>> = None;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::published::Published;
+use super::reports::Reports;
 use super::shares::{Shares, Terms};
 use super::state::{State, sums};
 use super::table::Table;
@@ -23,6 +24,8 @@ pub struct CountProblem {
     starts: Vec<usize>,
     /// The published numbers that contain a cell, and its weight.
     of_cell: Vec<(usize, i64)>,
+    /// What people reported of their cells, where that is what was published.
+    reports: Option<Reports>,
 }
 
 impl CountProblem {
@@ -62,7 +65,26 @@ impl CountProblem {
             }
         }
         let alpha_sum = alpha_sum(&shares);
-        Ok(CountProblem { table, published, total, shares, alpha_sum, starts, of_cell })
+        Ok(CountProblem {
+            table,
+            published,
+            total,
+            shares,
+            alpha_sum,
+            starts,
+            of_cell,
+            reports: None,
+        })
+    }
+
+    /// The same given reports: the probabilities of the cells are then those of a report.
+    pub(super) fn with_reports(self, reports: Reports) -> Self {
+        CountProblem { reports: Some(reports), ..self }
+    }
+
+    /// What people reported of their cells, where that is what was published.
+    pub(super) fn reports(&self) -> Option<&Reports> {
+        self.reports.as_ref()
     }
 
     /// Takes other probabilities of the same cells.
@@ -155,7 +177,11 @@ impl CountProblem {
             Shares::Model(model) => model.output(&state.theta),
         };
         if let (Shares::Model(_), true) = (&self.shares, self.shows_shares()) {
-            values.extend(state.log_shares.iter().map(|l| l.exp()));
+            let mut logs = state.log_shares.clone();
+            if let Some(reports) = &self.reports {
+                reports.truth().log_shares(&state.theta, &mut logs);
+            }
+            values.extend(logs.iter().map(|l| l.exp()));
         }
         self.push_counts(&state.counts, &state.sums, &mut values);
         values
@@ -197,7 +223,7 @@ fn alpha_sum(shares: &Shares) -> f64 {
     }
 }
 
-/// The name of the share of a cell: `p[label]`, unless the label is the index.
-fn share_name(cell: usize, label: &str) -> String {
+/// The name of the share of a cell: `p[label]`, but for one whose label is its number.
+pub(super) fn share_name(cell: usize, label: &str) -> String {
     if label == cell.to_string() { format!("p{cell}") } else { format!("p[{label}]") }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::law::RandomisedResponse;
 use super::mechanism::Mechanism;
 use super::potential::{Block, Joint};
 use super::{Aggregate, Query};
@@ -25,6 +26,12 @@ pub trait JointLaw: Debug + Send + Sync {
 
     /// Whether `values` can have been published from statistics of `query`.
     fn check(&self, query: &dyn Query, values: &[f64]) -> Result<(), Invalid>;
+
+    /// The reports behind the values, where each depends on one record alone: then nothing is imputed,
+    /// and [the density given the sums](JointLaw::log_density) is not asked for.
+    fn reports(&self) -> Option<RandomisedResponse> {
+        None
+    }
 
     /// The normalised log density of the published values, given the sums of the statistics.
     fn log_density(&self, values: &[f64], sums: &[f64]) -> f64;
@@ -176,6 +183,14 @@ impl Part {
         match &self.law {
             PartLaw::Independent(mechanism) => Some(mechanism),
             PartLaw::Joint(_) => None,
+        }
+    }
+
+    /// The law of the reports behind the values, where each depends on one record alone.
+    pub fn reports(&self) -> Option<RandomisedResponse> {
+        match &self.law {
+            PartLaw::Independent(_) => None,
+            PartLaw::Joint(law) => law.reports(),
         }
     }
 

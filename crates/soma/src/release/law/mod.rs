@@ -9,6 +9,7 @@ mod laplace;
 mod of_answer;
 mod publishing;
 mod quantile;
+mod randomised_response;
 mod ratio;
 mod rounded_laplace;
 
@@ -23,6 +24,7 @@ use statrs::function::erf::erfc;
 pub use of_answer::{Answer, Means, OfAnswer, Variance};
 pub use publishing::Publishing;
 pub use quantile::{Choice, Quantile};
+pub use randomised_response::RandomisedResponse;
 pub use ratio::Ratio;
 
 use super::potential::{Coordinate, Norm};
