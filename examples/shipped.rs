@@ -34,6 +34,7 @@ shipped![
         "histogram-n20",
     ],
     "reports by randomised response": ["randomised-response"],
+    "synthetic records": ["synthetic-records"],
     "sums by group": ["two-groups"],
     "first and second moments": [
         "multivariate-normal",

@@ -27,6 +27,7 @@ from .mechanisms import (
     RandomisedResponse,
     Ratio,
     RoundedLaplace,
+    SyntheticRecords,
 )
 from .model import Model
 from .models import (
@@ -119,6 +120,7 @@ __all__ = [
     "Settings",
     "Spec",
     "Statistics",
+    "SyntheticRecords",
     "TextModel",
     "Tried",
     "Uniform",

@@ -232,3 +232,19 @@ class RandomisedResponse(Mechanism):
     kind: ClassVar[str] = "randomised-response"
     prob: float | None = None
     epsilon: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class SyntheticRecords(Mechanism):
+    """Synthetic records were published, drawn from noisy counts that were put up to zero where they
+    were negative; the values are how many of them are in each cell.
+
+    Args:
+        noise: the noise of the counts, with its scale.
+
+    >>> soma.SyntheticRecords(soma.Laplace(scale=2.0))
+    SyntheticRecords(noise=Laplace(scale=2.0))
+    """
+
+    kind: ClassVar[str] = "synthetic-records"
+    noise: Noise | Mapping[str, Any]

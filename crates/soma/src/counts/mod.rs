@@ -17,6 +17,7 @@ mod follow;
 mod groups;
 mod line;
 pub mod models;
+mod noisy;
 mod of_release;
 mod pooled;
 mod problem;

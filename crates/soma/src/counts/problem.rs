@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::published::Published;
+use super::noisy::Synthetic;
+use super::published::{Likelihood, Published};
 use super::reports::Reports;
 use super::shares::{Shares, Terms};
 use super::state::{State, sums};
@@ -26,6 +27,8 @@ pub struct CountProblem {
     of_cell: Vec<(usize, i64)>,
     /// What people reported of their cells, where that is what was published.
     reports: Option<Reports>,
+    /// Synthetic records, where these were published in the place of the noisy counts.
+    synthetic: Option<Synthetic>,
 }
 
 impl CountProblem {
@@ -74,12 +77,29 @@ impl CountProblem {
             starts,
             of_cell,
             reports: None,
+            synthetic: None,
         })
     }
 
     /// The same given reports: the probabilities of the cells are then those of a report.
     pub(super) fn with_reports(self, reports: Reports) -> Self {
         CountProblem { reports: Some(reports), ..self }
+    }
+
+    /// The same given synthetic records: the published numbers are then those of a guess, and a chain
+    /// imputes them.
+    pub(super) fn with_synthetic(self, synthetic: Synthetic) -> Self {
+        CountProblem { synthetic: Some(synthetic), ..self }
+    }
+
+    /// Synthetic records, where these were published.
+    pub(super) fn synthetic(&self) -> Option<&Synthetic> {
+        self.synthetic.as_ref()
+    }
+
+    /// Takes another law of the published number `row`.
+    pub(super) fn set_law(&mut self, row: usize, law: Likelihood) {
+        self.published[row].law = law;
     }
 
     /// What people reported of their cells, where that is what was published.
@@ -152,7 +172,15 @@ impl CountProblem {
         names
     }
 
-    /// The number of outputs.
+    /// The number of coordinates of theta: none for a Dirichlet prior.
+    pub(super) fn theta_dim(&self) -> usize {
+        match &self.shares {
+            Shares::Dirichlet(_) => 0,
+            Shares::Model(model) => model.dim(),
+        }
+    }
+
+    /// How many values a draw holds.
     pub fn output_count(&self) -> usize {
         let parameters = match &self.shares {
             Shares::Dirichlet(_) => 0,

@@ -62,6 +62,9 @@ impl CountProblem {
 
     /// The log density of what was published, given a truth: as a chain has it.
     pub fn log_density_of(&self, truth: &Truth) -> f64 {
+        if let Some(synthetic) = self.synthetic() {
+            return synthetic.log_density(&truth.sums);
+        }
         match (self.reports(), self.shares()) {
             (Some(reports), Shares::Model(model)) => {
                 let mut logs = vec![0.0; self.table().cells()];

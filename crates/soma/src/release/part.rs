@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::law::RandomisedResponse;
+use super::law::{RandomisedResponse, SyntheticRecords};
 use super::mechanism::Mechanism;
 use super::potential::{Block, Joint};
 use super::{Aggregate, Query};
@@ -27,9 +27,9 @@ pub trait JointLaw: Debug + Send + Sync {
     /// Whether `values` can have been published from statistics of `query`.
     fn check(&self, query: &dyn Query, values: &[f64]) -> Result<(), Invalid>;
 
-    /// The reports behind the values, where each depends on one record alone: then nothing is imputed,
-    /// and [the density given the sums](JointLaw::log_density) is not asked for.
-    fn reports(&self) -> Option<RandomisedResponse> {
+    /// What stands between the true counts and the values, where it is more than noise. Records are not
+    /// imputed then, and [the density given the sums](JointLaw::log_density) is not asked for.
+    fn layer(&self) -> Option<Layer> {
         None
     }
 
@@ -53,7 +53,16 @@ pub trait JointLaw: Debug + Send + Sync {
     }
 }
 
-/// The distribution of the published values of a part.
+/// What stands between the true counts of cells and the published ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Layer {
+    /// Each record was reported as some cell, by itself.
+    Reports(RandomisedResponse),
+    /// Records were drawn from noisy counts.
+    Synthetic(SyntheticRecords),
+}
+
+/// The law of a part.
 #[derive(Debug, Clone)]
 pub enum PartLaw {
     /// A value for each statistic, with independent noise.
@@ -186,11 +195,11 @@ impl Part {
         }
     }
 
-    /// The law of the reports behind the values, where each depends on one record alone.
-    pub fn reports(&self) -> Option<RandomisedResponse> {
+    /// What stands between the true counts and the values, where it is more than noise.
+    pub fn layer(&self) -> Option<Layer> {
         match &self.law {
             PartLaw::Independent(_) => None,
-            PartLaw::Joint(law) => law.reports(),
+            PartLaw::Joint(law) => law.layer(),
         }
     }
 

@@ -12,6 +12,7 @@ mod quantile;
 mod randomised_response;
 mod ratio;
 mod rounded_laplace;
+mod synthetic_records;
 
 #[cfg(test)]
 mod testing;
@@ -26,6 +27,7 @@ pub use publishing::Publishing;
 pub use quantile::{Choice, Quantile};
 pub use randomised_response::RandomisedResponse;
 pub use ratio::Ratio;
+pub use synthetic_records::SyntheticRecords;
 
 use super::potential::{Coordinate, Norm};
 use crate::rng::Rng;

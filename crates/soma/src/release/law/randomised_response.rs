@@ -3,7 +3,7 @@
 //! is how many reported each category.
 
 use crate::error::Invalid;
-use crate::release::part::JointLaw;
+use crate::release::part::{JointLaw, Layer};
 use crate::release::query::Query;
 use crate::rng::Rng;
 use rand::RngExt;
@@ -104,8 +104,8 @@ impl JointLaw for RandomisedResponse {
         }
     }
 
-    fn reports(&self) -> Option<RandomisedResponse> {
-        Some(*self)
+    fn layer(&self) -> Option<Layer> {
+        Some(Layer::Reports(*self))
     }
 
     /// Not known but through the shares: records are never imputed under this law.
