@@ -165,7 +165,7 @@ impl Synthetic {
             let width = (2.5 * seen.sqrt()).ceil().max(1.0) as i64;
             within((least, most), width, STEPS, |t| log_density(t) >= level, rng)
         };
-        state.shift(problem, first, second, by);
+        state.shift(first, second, by);
         state.noisy[first] += by as f64;
         state.noisy[second] -= by as f64;
         for cell in [first, second] {

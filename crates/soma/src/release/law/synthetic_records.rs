@@ -1,6 +1,5 @@
 //! Synthetic records drawn from a noisy histogram: the paper's sanitized database (its Example 1).
 
-use rand::RngExt;
 use rand_distr::{Binomial, Distribution};
 
 use super::Noise;
