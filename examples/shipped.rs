@@ -33,6 +33,8 @@ shipped![
         "histogram-n50",
         "histogram-n20",
     ],
+    "reports by randomised response": ["randomised-response"],
+    "synthetic records": ["synthetic-records"],
     "sums by group": ["two-groups"],
     "first and second moments": [
         "multivariate-normal",

@@ -15,6 +15,7 @@ mod examples;
 mod exit;
 mod fit;
 mod gpu;
+pub mod groups;
 pub mod import;
 mod interrupt;
 mod measure;
@@ -49,6 +50,8 @@ enum Command {
     Fit(fit::Args),
     /// Run pairs of coupled chains until they meet, to bound the distance to the posterior.
     Couple(couple::Args),
+    /// Fit many tables of noisy counts, such as those of regions, one by one or with a common prior.
+    Groups(groups::Args),
     /// Print the table of a stored run.
     Diagnose(diagnose::Args),
     /// Write a report of a stored run, or of a spec that is fitted for it, as one HTML page.
@@ -97,6 +100,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     exit::code(match command {
         Command::Fit(args) => fit::run(args),
         Command::Couple(args) => couple::run(args),
+        Command::Groups(args) => groups::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Report(args) => page::run(args),
         Command::Plot(args) => plot::run(args),

@@ -17,7 +17,7 @@ pub fn text(path: &Path) -> Result<String, Failed> {
 }
 
 /// The text of the file at `path`.
-fn contents(path: &Path) -> Result<String, Failed> {
+pub fn contents(path: &Path) -> Result<String, Failed> {
     std::fs::read_to_string(path).map_err(|error| {
         let path = path.display();
         Failed::Input(match error.kind() {

@@ -13,6 +13,7 @@ mod custom_model;
 mod custom_query;
 mod draws;
 mod errors;
+mod groups;
 mod import;
 mod problem;
 mod program;
@@ -39,6 +40,8 @@ mod _soma {
     use super::coupling::{Meetings, Pair, Window, posterior_means};
     #[pymodule_export]
     use super::draws::{arrow_stream, judge, summarise};
+    #[pymodule_export]
+    use super::groups::Groups;
     #[pymodule_export]
     use super::import::import_release;
     #[pymodule_export]

@@ -64,6 +64,11 @@ EVERY = {
     "quantile, zCDP": one(
         query=soma.Quantile([0.25, 0.5, 0.75], 0.5), values=[0.5],
         mechanism=soma.ExponentialMechanism(scale=2.0)),
+    "randomised response": one(
+        query=CATEGORIES, values=[30, 20], mechanism=soma.RandomisedResponse(prob=0.75)),
+    "synthetic records": one(
+        query=CATEGORIES, values=[30, 20],
+        mechanism=soma.SyntheticRecords(soma.DiscreteLaplace(scale=2.0))),
     "moments": one(
         query=soma.Moments(clamp=(0.0, 1.0), degree=2), statistic="sum", values=[20.0, 10.0],
         mechanism=soma.Laplace(scale=[1.0, 2.0])),

@@ -41,9 +41,20 @@ const NUMBERS: [Number; 9] = [
     ("ess_tail", |s| s.ess_tail),
 ];
 
-/// Writes the rows to the file at `path` atomically. Undefined values, such as R-hat of three
-/// draws, are null.
+/// The columns of numbers of a summary, in the order of the file: the name of each, and what it
+/// holds.
+pub fn summary_columns() -> [(&'static str, fn(&Summary) -> f64); 9] {
+    NUMBERS
+}
+
+/// Writes the rows to the file at `path`, which is there as a whole or not at all. What cannot be
+/// told, such as R-hat of three draws, is missing (null).
 pub fn write_results(path: &Path, rows: &[ResultRow]) -> Result<(), StoreError> {
+    write_named(path, "name", rows)
+}
+
+/// The same with the column of names called `name`.
+pub fn write_named(path: &Path, name: &str, rows: &[ResultRow]) -> Result<(), StoreError> {
     let texts = |of: fn(&ResultRow) -> &str| Values::Texts(rows.iter().map(of).collect());
     let whole = |of: fn(&ResultRow) -> u64| Values::Whole(rows.iter().map(of).collect());
     let numbers = NUMBERS.into_iter().map(|(name, of)| {
@@ -51,7 +62,7 @@ pub fn write_results(path: &Path, rows: &[ResultRow]) -> Result<(), StoreError> 
         (name, Kind::MaybeNumber, Values::MaybeNumbers(rows.iter().map(value).collect()))
     });
     let first = [
-        ("name", Kind::Text, texts(|row| &row.name)),
+        (name, Kind::Text, texts(|row| &row.name)),
         ("parameter", Kind::Text, texts(|row| &row.parameter)),
     ];
     let last = [

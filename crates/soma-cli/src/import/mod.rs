@@ -5,7 +5,7 @@
 mod cells;
 mod census_gls;
 mod census_nmf;
-mod frame;
+pub(crate) mod frame;
 mod opendp;
 mod pipelinedp;
 mod table;

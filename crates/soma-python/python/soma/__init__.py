@@ -13,6 +13,7 @@ from .couple import Coupling, couple
 from .diagnose import Diagnosis, diagnose
 from .figure import Figure
 from .fit import fit
+from .groups import GroupFits, fit_groups
 from .importers import from_census, from_opendp, from_pipelinedp, from_table
 from .many import Fits, fit_many
 from .mechanisms import (
@@ -24,8 +25,10 @@ from .mechanisms import (
     Mechanism,
     Noise,
     PermuteAndFlip,
+    RandomisedResponse,
     Ratio,
     RoundedLaplace,
+    SyntheticRecords,
 )
 from .model import Model
 from .models import (
@@ -86,6 +89,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "Gram",
+    "GroupFits",
     "Histogram",
     "KERNELS",
     "Laplace",
@@ -109,6 +113,7 @@ __all__ = [
     "Progress",
     "Quantile",
     "Query",
+    "RandomisedResponse",
     "Ratio",
     "Records",
     "Regression",
@@ -117,6 +122,7 @@ __all__ = [
     "Settings",
     "Spec",
     "Statistics",
+    "SyntheticRecords",
     "TextModel",
     "Tried",
     "Uniform",
@@ -127,6 +133,7 @@ __all__ = [
     "couple",
     "diagnose",
     "fit",
+    "fit_groups",
     "fit_many",
     "from_census",
     "from_opendp",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Calibrator",
     "Control",
+    "Groups",
     "KERNELS",
     "Meetings",
     "Pair",
@@ -406,6 +407,35 @@ class Run:
 
 def run_program(args: Sequence[str]) -> int:
     """Runs the program `soma` on these arguments, of which the first is its name. Gives its exit code."""
+
+@final
+class Groups:
+    def __new__(
+        cls,
+        name: str,
+        text: str | None,
+        *,
+        noise: str,
+        scale: float | None,
+        variance: float | None,
+        epsilon: float | None,
+        rho: float | None,
+        neighbours: str,
+        pool: tuple[float, float] | None,
+        alpha: float,
+        chains: int,
+        warmup: int,
+        draws: int,
+        thin: int,
+        seed: int,
+    ) -> Groups: ...
+    @property
+    def iterations(self) -> int: ...
+    @staticmethod
+    def columns() -> list[str]: ...
+    def fit(
+        self, threads: int, control: Control
+    ) -> list[tuple[str, str, list[float], int, int, str, str]]: ...
 
 def import_release(
     tool: str,

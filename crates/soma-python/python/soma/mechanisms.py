@@ -213,3 +213,38 @@ class ExponentialMechanism(Mechanism):
 
     kind: ClassVar[str] = "exponential"
     scale: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class RandomisedResponse(Mechanism):
+    """Every person reported a category, the true one with a known probability and each other one
+    equally often; the values are how many reported each.
+
+    Args:
+        prob: the probability that a report is true.
+        epsilon: the local privacy of a person, in its place: prob is then
+            e^epsilon / (e^epsilon + k - 1) with k categories.
+
+    >>> soma.RandomisedResponse(prob=0.75)
+    RandomisedResponse(prob=0.75)
+    """
+
+    kind: ClassVar[str] = "randomised-response"
+    prob: float | None = None
+    epsilon: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class SyntheticRecords(Mechanism):
+    """Synthetic records were published, drawn from noisy counts that were put up to zero where they
+    were negative; the values are how many of them are in each cell.
+
+    Args:
+        noise: the noise of the counts, with its scale.
+
+    >>> soma.SyntheticRecords(soma.Laplace(scale=2.0))
+    SyntheticRecords(noise=Laplace(scale=2.0))
+    """
+
+    kind: ClassVar[str] = "synthetic-records"
+    noise: Noise | Mapping[str, Any]

@@ -100,7 +100,7 @@ def _part(table: dict[str, Any]) -> dict[str, Any]:
     else:
         part["query"] = _object(queries.Query, part["query"])
     mechanism = dict(part["mechanism"])
-    for noise in {"numerator", "denominator"} & set(mechanism):
+    for noise in {"numerator", "denominator", "noise"} & set(mechanism):
         mechanism[noise] = _object(mechanisms.Mechanism, mechanism[noise])
     part["mechanism"] = _object(mechanisms.Mechanism, mechanism)
     return part

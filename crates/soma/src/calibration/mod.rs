@@ -300,7 +300,8 @@ fn simulate_counts(
     let sums: Vec<f64> = drawn.sums.iter().map(|&sum| sum as f64).collect();
     let values = truth.unwrap_or(release).publish_sums(&sums, rng);
     let problem = template.with_release(release.with_values(&values)?)?;
+    let log_density = problem.counts()?.log_density_of(&drawn);
     let mut ranked = problem.with_derived(drawn.values);
-    ranked.push(problem.counts()?.log_density(&drawn.sums));
+    ranked.push(log_density);
     Ok((problem, ranked))
 }

@@ -79,6 +79,16 @@ impl Settings {
                 "n = a number; or no stored records",
             ));
         }
+        let is_layered =
+            problem.release().published_parts().iter().any(|part| part.layer().is_some());
+        if is_layered && !(self.samples_counts(problem) && problem.counts().is_ok()) {
+            return Err(Invalid::new(
+                "kernel",
+                "reports and synthetic records are fitted without imputed records",
+                self.kernel.name(),
+                "kernel = \"auto\" with moves = \"auto\", no fixed parameters and no stored records",
+            ));
+        }
         if self.kernel != KernelChoice::Counts {
             return Ok(());
         }

@@ -107,6 +107,17 @@ impl Problem {
             }
         };
         let counts = CountProblem::of_release(&release, |axes| given.cell_shares(axes));
+        let is_layered = release.published_parts().iter().any(|part| part.layer().is_some());
+        if let (true, Err(why)) = (is_layered, &counts) {
+            return Err(Invalid::new(
+                "release",
+                "reports and synthetic records are fitted by the counts of cells",
+                why,
+                "one part with the values of all cells, n public, and a model that gives the cells' \
+                 probabilities: categorical, log-linear, or normal, beta or exponential for a \
+                 histogram",
+            ));
+        }
         let problem = Problem {
             release,
             given,

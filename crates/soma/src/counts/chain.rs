@@ -103,6 +103,8 @@ impl CountMoves {
 #[derive(Debug)]
 pub struct CountChain<'a> {
     problem: &'a CountProblem,
+    /// The problem with the present noisy counts, where these are imputed.
+    imputed: Option<Box<CountProblem>>,
     state: State,
     sweep: Sweep,
     /// Partitions of the cells by sharp margins, for a model with parameters.
@@ -121,6 +123,7 @@ pub struct CountChain<'a> {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CountSnapshot {
     pub(super) counts: Vec<i64>,
+    /// The parameters, and then the noisy counts where these are imputed.
     pub(super) theta: Vec<f64>,
     pub(super) shares: Vec<f64>,
     pub(super) tuning: Tuning,
@@ -148,7 +151,10 @@ impl<'a> CountChain<'a> {
     /// iterations.
     pub fn new(problem: &'a CountProblem, seed: u64, index: u64, warmup: u64) -> Self {
         let mut rng = rng::stream(seed, index);
-        let (state, variances) = start(problem, &mut rng);
+        let (mut state, variances) = start(problem, &mut rng);
+        if let Some(synthetic) = problem.synthetic() {
+            state.noisy = synthetic.start(&state.counts, &mut rng);
+        }
         let centred = match problem.shares() {
             Shares::Dirichlet(_) => Vec::new(),
             Shares::Model(model) => theta::directions(model.as_ref(), &state),
@@ -156,6 +162,7 @@ impl<'a> CountChain<'a> {
         let partitions = partitions_of(problem);
         let mut chain = CountChain {
             problem,
+            imputed: imputed(problem, &state),
             state,
             sweep: Sweep::new(problem),
             tuning: Tuning::new(warmup, variances, centred, 1 + partitions.len()),
@@ -175,8 +182,14 @@ impl<'a> CountChain<'a> {
     pub fn step(&mut self) -> Outcome {
         self.is_in_step = true;
         let learns = self.tuning.is_on(self.iteration);
-        let CountChain { problem, state, sweep, tuning, moves, rng, .. } = self;
-        sweep.run(problem, state, tuning, learns, moves, rng)?;
+        let CountChain { problem, imputed, state, sweep, tuning, moves, rng, .. } = self;
+        if let (Some(own), Some(synthetic)) = (imputed.as_deref_mut(), problem.synthetic()) {
+            synthetic.run(own, state, rng)?;
+        }
+        let problem = imputed.as_deref().unwrap_or(problem);
+        if problem.reports().is_none() {
+            sweep.run(problem, state, tuning, learns, moves, rng)?;
+        }
         self.move_theta()?;
         self.draw_shares();
         if learns {
@@ -197,12 +210,21 @@ impl<'a> CountChain<'a> {
     fn move_theta(&mut self) -> Outcome {
         let Shares::Model(model) = self.problem.shares() else { return Ok(()) };
         let model = model.as_ref();
+        let problem = self.imputed.as_deref().unwrap_or(self.problem);
         let (state, rng) = (&mut self.state, &mut self.rng);
         let cells = state.counts.len() as u64;
+        let counts = match self.problem.reports() {
+            Some(reports) => reports.counts().to_vec(),
+            None => state.counts.clone(),
+        };
         for direction in &self.tuning.centred {
             interrupt::check()?;
-            let (accepted, evaluations) = theta::slice(model, state, direction, rng);
+            let (accepted, evaluations) = theta::slice(model, state, &counts, direction, rng);
             self.moves.theta.add(accepted, evaluations * cells);
+        }
+        if let Some(reports) = self.problem.reports() {
+            reports.draw(&state.theta, &mut state.counts, rng);
+            return Ok(());
         }
         let whole = 2 * cells + self.problem.published().len() as u64;
         let passes = if model.dim() > 8 { 2 } else { 4 };
@@ -213,7 +235,7 @@ impl<'a> CountChain<'a> {
                 for (direction, step) in self.tuning.joint.iter().zip(steps) {
                     interrupt::check()?;
                     let way = (&direction[..], step.size);
-                    let accepted = reroute(self.problem, model, state, way, groups, rng);
+                    let accepted = reroute(problem, model, state, way, groups, rng);
                     self.moves.reroute.add(accepted, whole);
                     if self.iteration < self.tuning.warmup {
                         step.learn(accepted);
@@ -247,9 +269,14 @@ impl<'a> CountChain<'a> {
         &self.state.theta
     }
 
-    /// The normalised log density of the published numbers given the counts.
+    /// The normalised log density of all that was published, given the counts; of reports, given
+    /// theta.
     pub fn log_density(&self) -> f64 {
-        self.problem.log_density(&self.state.sums)
+        match (self.problem.reports(), self.problem.synthetic()) {
+            (Some(reports), _) => reports.log_density(&self.state.log_shares),
+            (_, Some(synthetic)) => synthetic.log_density(&self.state.counts),
+            _ => self.problem.log_density(&self.state.sums),
+        }
     }
 
     /// The number of iterations made.
@@ -284,7 +311,7 @@ impl<'a> CountChain<'a> {
     pub fn snapshot(&self) -> CountSnapshot {
         CountSnapshot {
             counts: self.state.counts.clone(),
-            theta: self.state.theta.clone(),
+            theta: [&self.state.theta[..], &self.state.noisy].concat(),
             shares: self.state.shares.clone(),
             tuning: self.tuning.clone(),
             rng: rng::copy(&self.rng),
@@ -297,12 +324,15 @@ impl<'a> CountChain<'a> {
     /// Restores a stored chain, which continues bit for bit.
     pub fn restore(problem: &'a CountProblem, snapshot: CountSnapshot) -> Outcome<Self> {
         snapshot.check(problem)?;
-        let CountSnapshot { counts, theta, shares, tuning, rng, iteration, moves, taken } =
+        let CountSnapshot { counts, mut theta, shares, tuning, rng, iteration, moves, taken } =
             snapshot;
+        let noisy = theta.split_off(problem.theta_dim());
         let mut state = State::new(problem, counts, theta);
+        state.noisy = noisy;
         state.shares = shares;
         Ok(CountChain {
             problem,
+            imputed: imputed(problem, &state),
             state,
             sweep: Sweep::new(problem),
             partitions: partitions_of(problem),
@@ -316,7 +346,17 @@ impl<'a> CountChain<'a> {
     }
 }
 
-/// The partitions for joint moves of theta and the counts; empty without theta.
+/// The problem with the noisy counts of a state, where these are imputed.
+fn imputed(problem: &CountProblem, state: &State) -> Option<Box<CountProblem>> {
+    let synthetic = problem.synthetic()?;
+    let mut own = problem.clone();
+    for (cell, &noisy) in state.noisy.iter().enumerate() {
+        own.set_law(cell, synthetic.likelihood(noisy));
+    }
+    Some(Box::new(own))
+}
+
+/// The partitions that moves of theta with the counts are made within: none, without theta.
 pub(super) fn partitions_of(problem: &CountProblem) -> Vec<Groups> {
     match problem.shares() {
         Shares::Dirichlet(_) => Vec::new(),

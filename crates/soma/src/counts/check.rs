@@ -32,13 +32,17 @@ impl CountSnapshot {
             Shares::Model(model) => (model.dim(), 0),
         };
         ensure(self.counts.len() == cells, "the stored counts are of another table")?;
-        finite("theta", dim, &self.theta)?;
+        let imputed = if problem.synthetic().is_some() { cells } else { 0 };
+        finite("theta", dim + imputed, &self.theta)?;
+        let (theta, noisy) = self.theta.split_at(dim);
+        let fits = problem.synthetic().is_none_or(|synthetic| synthetic.holds(noisy));
+        ensure(fits, "the noisy counts cannot be those of the synthetic records")?;
         finite("the shares", drawn, &self.shares)?;
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
         ensure(self.shares.iter().all(is_share), "a share is out of range")?;
         if let Shares::Model(model) = problem.shares() {
-            let prior = model.log_prior(&self.theta);
-            ensure(prior.is_finite(), "theta is outside the support of the prior")?;
+            let prior = model.log_prior(theta);
+            ensure(prior.is_finite(), "theta is none of the model")?;
         }
         let each = self.counts.iter().all(|count| (0..=Total::MOST).contains(count));
         ensure(each, "a stored count is not a number of records")?;

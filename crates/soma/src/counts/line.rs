@@ -122,10 +122,9 @@ impl Line {
     }
 }
 
-/// Draws an integer from the slice, which contains 0, within the bounds: by stepping out in
-/// intervals of `width`, at most `steps`, and shrinkage. The transition from 0 to k has the
-/// probability of that from k to 0.
-fn within(
+/// A whole number of the slice, which holds 0, within the bounds: by stepping out in pieces of
+/// `width`, so many at most, and shrinkage. As likely from 0 to k as from k to 0.
+pub(super) fn within(
     (least, most): (i64, i64),
     width: i64,
     steps: u64,

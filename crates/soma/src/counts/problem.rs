@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::published::Published;
+use super::noisy::Synthetic;
+use super::published::{Likelihood, Published};
+use super::reports::Reports;
 use super::shares::{Shares, Terms};
 use super::state::{State, sums};
 use super::table::Table;
@@ -23,6 +25,10 @@ pub struct CountProblem {
     starts: Vec<usize>,
     /// The published numbers that contain a cell, and its weight.
     of_cell: Vec<(usize, i64)>,
+    /// What people reported of their cells, where that is what was published.
+    reports: Option<Reports>,
+    /// Synthetic records, where these were published in the place of the noisy counts.
+    synthetic: Option<Synthetic>,
 }
 
 impl CountProblem {
@@ -62,7 +68,43 @@ impl CountProblem {
             }
         }
         let alpha_sum = alpha_sum(&shares);
-        Ok(CountProblem { table, published, total, shares, alpha_sum, starts, of_cell })
+        Ok(CountProblem {
+            table,
+            published,
+            total,
+            shares,
+            alpha_sum,
+            starts,
+            of_cell,
+            reports: None,
+            synthetic: None,
+        })
+    }
+
+    /// The same given reports: the probabilities of the cells are then those of a report.
+    pub(super) fn with_reports(self, reports: Reports) -> Self {
+        CountProblem { reports: Some(reports), ..self }
+    }
+
+    /// The same given synthetic records: the published numbers are then those of a guess, and a chain
+    /// imputes them.
+    pub(super) fn with_synthetic(self, synthetic: Synthetic) -> Self {
+        CountProblem { synthetic: Some(synthetic), ..self }
+    }
+
+    /// Synthetic records, where these were published.
+    pub(super) fn synthetic(&self) -> Option<&Synthetic> {
+        self.synthetic.as_ref()
+    }
+
+    /// Takes another law of the published number `row`.
+    pub(super) fn set_law(&mut self, row: usize, law: Likelihood) {
+        self.published[row].law = law;
+    }
+
+    /// What people reported of their cells, where that is what was published.
+    pub(super) fn reports(&self) -> Option<&Reports> {
+        self.reports.as_ref()
     }
 
     /// Takes other probabilities of the same cells.
@@ -130,7 +172,15 @@ impl CountProblem {
         names
     }
 
-    /// The number of outputs.
+    /// The number of coordinates of theta: none for a Dirichlet prior.
+    pub(super) fn theta_dim(&self) -> usize {
+        match &self.shares {
+            Shares::Dirichlet(_) => 0,
+            Shares::Model(model) => model.dim(),
+        }
+    }
+
+    /// How many values a draw holds.
     pub fn output_count(&self) -> usize {
         let parameters = match &self.shares {
             Shares::Dirichlet(_) => 0,
@@ -155,7 +205,11 @@ impl CountProblem {
             Shares::Model(model) => model.output(&state.theta),
         };
         if let (Shares::Model(_), true) = (&self.shares, self.shows_shares()) {
-            values.extend(state.log_shares.iter().map(|l| l.exp()));
+            let mut logs = state.log_shares.clone();
+            if let Some(reports) = &self.reports {
+                reports.truth().log_shares(&state.theta, &mut logs);
+            }
+            values.extend(logs.iter().map(|l| l.exp()));
         }
         self.push_counts(&state.counts, &state.sums, &mut values);
         values
@@ -198,6 +252,6 @@ fn alpha_sum(shares: &Shares) -> f64 {
 }
 
 /// The name of the share of a cell: `p[label]`, unless the label is the index.
-fn share_name(cell: usize, label: &str) -> String {
+pub(super) fn share_name(cell: usize, label: &str) -> String {
     if label == cell.to_string() { format!("p{cell}") } else { format!("p[{label}]") }
 }

@@ -14,9 +14,11 @@ use crate::rng::Rng;
 /// A true state: theta and counts drawn from the prior.
 #[derive(Debug, Clone)]
 pub struct Truth {
-    /// The true answer of each published number.
+    /// The true answer of each published number; of reports, the true count of each cell.
     pub sums: Vec<i64>,
-    /// Its outputs, in the order of [`CountProblem::outputs`].
+    /// The parameters of the model; none for a Dirichlet prior.
+    theta: Vec<f64>,
+    /// What a draw holds of it, in the order of [`CountProblem::outputs`].
     pub values: Vec<f64>,
 }
 
@@ -33,7 +35,10 @@ impl CountProblem {
             Shares::Model(model) => {
                 theta = vec![0.0; model.dim()];
                 model.sample_prior(&mut theta, rng);
-                model.log_shares(&theta, &mut shares);
+                match self.reports() {
+                    Some(reports) => reports.truth().log_shares(&theta, &mut shares),
+                    None => model.log_shares(&theta, &mut shares),
+                }
                 shares.iter_mut().for_each(|share| *share = share.exp());
             }
         }
@@ -42,7 +47,24 @@ impl CountProblem {
         if let Shares::Dirichlet(_) = self.shares() {
             state.shares = shares;
         }
-        Ok(Truth { values: self.output(&state), sums: state.sums })
+        let values = self.output(&state);
+        let sums = if self.reports().is_some() { state.counts } else { state.sums };
+        Ok(Truth { values, sums, theta: state.theta })
+    }
+
+    /// The log density of what was published, given a truth: as a chain has it.
+    pub fn log_density_of(&self, truth: &Truth) -> f64 {
+        if let Some(synthetic) = self.synthetic() {
+            return synthetic.log_density(&truth.sums);
+        }
+        match (self.reports(), self.shares()) {
+            (Some(reports), Shares::Model(model)) => {
+                let mut logs = vec![0.0; self.table().cells()];
+                model.log_shares(&truth.theta, &mut logs);
+                reports.log_density(&logs)
+            }
+            _ => self.log_density(&truth.sums),
+        }
     }
 }
 

@@ -13,7 +13,10 @@ use crate::rng::Rng;
 pub(super) fn start(problem: &CountProblem, rng: &mut Rng) -> (State, Vec<f64>) {
     let cells = problem.table().cells();
     let size = problem.total().nearest(size(problem, rng));
-    let mut guess = vec![size / cells as f64; cells];
+    let mut guess: Vec<f64> = match problem.reports() {
+        Some(reports) => reports.counts().iter().map(|&count| count as f64).collect(),
+        None => vec![size / cells as f64; cells],
+    };
     let mut spread = vec![f64::NAN; cells];
     for row in problem.published() {
         if let Some(cell) = single(row) {

@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) log_shares: Vec<f64>,
     /// The shares drawn for the output; empty for a model.
     pub(super) shares: Vec<f64>,
+    /// Noisy counts that were not published; none, where they were.
+    pub(super) noisy: Vec<f64>,
 }
 
 impl State {
@@ -33,7 +35,15 @@ impl State {
         }
         let sums = sums(problem, &counts);
         let n = counts.iter().sum();
-        State { counts, sums, n, theta, log_shares, shares }
+        State { counts, sums, n, theta, log_shares, shares, noisy: Vec::new() }
+    }
+
+    /// Moves records between two cells that are published one by one.
+    pub(super) fn shift(&mut self, first: usize, second: usize, by: i64) {
+        for values in [&mut self.counts, &mut self.sums] {
+            values[first] += by;
+            values[second] -= by;
+        }
     }
 
     /// Replaces the counts and their sums.

@@ -18,11 +18,12 @@ const WIDTH: f64 = 3.0;
 /// The largest number of steps out.
 const STEPS: u64 = 64;
 
-/// One slice move along `direction`. Returns whether theta changed, and the number of density
-/// evaluations.
+/// One slice move along `direction`, given counts of the cells. Whether theta has changed, and how often the density was
+/// computed.
 pub(super) fn slice(
     model: &dyn CellModel,
     state: &mut State,
+    counts: &[i64],
     direction: &[f64],
     rng: &mut Rng,
 ) -> (bool, u64) {
@@ -30,7 +31,7 @@ pub(super) fn slice(
     let here = model.log_prior(&state.theta);
     let mut theta = state.theta.clone();
     let mut log_shares = state.log_shares.clone();
-    let State { counts, theta: from, log_shares: old, .. } = &*state;
+    let State { theta: from, log_shares: old, .. } = &*state;
     let mut evaluations = 0;
     let mut inside = |t: f64, theta: &mut [f64], log_shares: &mut [f64]| {
         evaluations += 1;

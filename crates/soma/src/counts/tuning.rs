@@ -45,9 +45,9 @@ impl Tuning {
             warmup,
             variances,
             counts: Moments::new(cells, false),
-            size: Step { size: 0.3, trials: 0 },
+            size: Step::new(0.3),
             joint: centred.clone(),
-            steps: vec![vec![Step { size: 2.4, trials: 0 }; dim]; ways],
+            steps: vec![vec![Step::new(2.4); dim]; ways],
             centred,
             theta: Moments::new(dim, true),
         }
@@ -90,7 +90,7 @@ impl Tuning {
         }
         if let Some(columns) = self.theta.factor() {
             self.joint = columns;
-            let anew = |step: &mut Step| *step = Step { size: 2.4, trials: 0 };
+            let anew = |step: &mut Step| *step = Step::new(2.4);
             self.steps.iter_mut().flatten().for_each(anew);
         }
         self.counts.clear();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::error::Invalid;
 use crate::rng::Rng;
 pub use mechanism::Mechanism;
-pub use part::{JointLaw, Part, PartLaw};
+pub use part::{JointLaw, Layer, Part, PartLaw};
 pub use potential::Potential;
 pub use query::Query;
 pub use size::Slotted;

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::law::{RandomisedResponse, SyntheticRecords};
 use super::mechanism::Mechanism;
 use super::potential::{Block, Joint};
 use super::{Aggregate, Query};
@@ -26,6 +27,12 @@ pub trait JointLaw: Debug + Send + Sync {
     /// Whether `values` can have been published from statistics of `query`.
     fn check(&self, query: &dyn Query, values: &[f64]) -> Result<(), Invalid>;
 
+    /// What stands between the true counts and the values, where it is more than noise. Records are not
+    /// imputed then, and [the density given the sums](JointLaw::log_density) is not asked for.
+    fn layer(&self) -> Option<Layer> {
+        None
+    }
+
     /// The normalised log density of the published values, given the sums of the statistics.
     fn log_density(&self, values: &[f64], sums: &[f64]) -> f64;
 
@@ -46,7 +53,16 @@ pub trait JointLaw: Debug + Send + Sync {
     }
 }
 
-/// The distribution of the published values of a part.
+/// What stands between the true counts of cells and the published ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Layer {
+    /// Each record was reported as some cell, by itself.
+    Reports(RandomisedResponse),
+    /// Records were drawn from noisy counts.
+    Synthetic(SyntheticRecords),
+}
+
+/// The law of a part.
 #[derive(Debug, Clone)]
 pub enum PartLaw {
     /// A value for each statistic, with independent noise.
@@ -176,6 +192,14 @@ impl Part {
         match &self.law {
             PartLaw::Independent(mechanism) => Some(mechanism),
             PartLaw::Joint(_) => None,
+        }
+    }
+
+    /// What stands between the true counts and the values, where it is more than noise.
+    pub fn layer(&self) -> Option<Layer> {
+        match &self.law {
+            PartLaw::Independent(_) => None,
+            PartLaw::Joint(law) => law.layer(),
         }
     }
 

@@ -7,7 +7,9 @@ use super::mechanism;
 use super::release::{Common, Queries, query_of};
 use super::value::Table;
 use crate::error::Invalid;
-use crate::release::law::{Choice, OfAnswer, Quantile, Ratio, Variance};
+use crate::release::law::{
+    Choice, OfAnswer, Quantile, RandomisedResponse, Ratio, SyntheticRecords, Variance,
+};
 use crate::release::mechanism::Noise;
 use crate::release::query::{CentredSquares, Combined, Count};
 use crate::release::{Aggregate, JointLaw, Part};
@@ -22,6 +24,12 @@ pub(super) fn part(
 ) -> Result<Option<Part>, Invalid> {
     if law.names("kind", "ratio") {
         return ratio(table, law, values, queries).map(Some);
+    }
+    if law.names("kind", "randomised-response") {
+        return reports(table, law, values, queries).map(Some);
+    }
+    if law.names("kind", "synthetic-records") {
+        return synthetic(table, law, values, queries).map(Some);
     }
     let Some(query) = table.get("query").and_then(|query| query.table("").ok()) else {
         return Ok(None);
@@ -69,6 +77,52 @@ fn ratio(table: &Table, law: &Table, values: &[f64], queries: &Queries) -> Resul
     let query = Arc::new(Combined::new(vec![query, count], names)?);
     let law = Ratio::new(numerator, denominator, middle, least);
     joint(table, query, Arc::new(law.map_err(|invalid| invalid.under(law_path))?), values)
+}
+
+/// `mechanism = { kind = "randomised-response", prob = 0.75 }`, or with epsilon.
+fn reports(table: &Table, law: &Table, values: &[f64], queries: &Queries) -> Result<Part, Invalid> {
+    law.only(&["kind", "prob", "epsilon"])?;
+    let response = match (law.get("prob"), law.get("epsilon")) {
+        (Some(prob), None) => RandomisedResponse::new(values.len(), prob.number()?),
+        (None, Some(epsilon)) => RandomisedResponse::with_epsilon(values.len(), epsilon.number()?),
+        (given, _) => {
+            let given = if given.is_some() { "both" } else { "none" };
+            let allowed = "exactly one of prob = ..., the probability that a report is true, and \
+                           epsilon = ..., the local privacy of a person";
+            let problem = "how often reports are true must follow from prob or from epsilon";
+            return Err(Invalid::new(law.path(), problem, given, allowed));
+        }
+    };
+    let owner = |invalid: Invalid| match invalid.field.as_str() {
+        "values" => invalid.under(table.path()),
+        _ => invalid.under(law.path()),
+    };
+    let response = response.map_err(owner)?;
+    joint(table, query_of(table, values.len(), queries)?, Arc::new(response), values)
+}
+
+/// `mechanism = { kind = "synthetic-records", noise = { kind = "laplace", scale = 2.0 } }`.
+fn synthetic(
+    table: &Table,
+    law: &Table,
+    values: &[f64],
+    queries: &Queries,
+) -> Result<Part, Invalid> {
+    law.only(&["kind", "noise"])?;
+    let example = "{ kind = \"discrete-laplace\", scale = 2.0 }";
+    let own = law.need("noise", example)?.table(example)?;
+    own.only(&["kind", "scale"])?;
+    let kind = own.kind(&Noise::ALL.map(Noise::name))?;
+    let noise = Noise::ALL.into_iter().find(|noise| noise.name() == kind).expect("a listed kind");
+    let scale = own.need("scale", "the scale of the noise of a count")?.number()?;
+    let records: f64 = values.iter().sum();
+    let made = SyntheticRecords::new(noise, scale, values.len(), records.max(0.0) as u64);
+    let owner = |invalid: Invalid| match invalid.field.as_str() {
+        "values" => invalid.under(table.path()),
+        _ => invalid.under(law.path()),
+    };
+    let made = made.map_err(owner)?;
+    joint(table, query_of(table, values.len(), queries)?, Arc::new(made), values)
 }
 
 /// `query = { kind = "variance", clamp = [low, high], ddof = 1 }`.

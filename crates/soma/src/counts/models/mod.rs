@@ -1,12 +1,14 @@
 //! Models of the cells' probabilities.
 
 mod beta;
+mod dirichlet;
 mod exponential;
 mod intervals;
 mod log_linear;
 mod normal;
 
 pub use beta::BetaCells;
+pub use dirichlet::DirichletCells;
 pub use exponential::ExponentialCells;
 pub use log_linear::LogLinear;
 pub use normal::NormalCells;

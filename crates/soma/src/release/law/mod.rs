@@ -9,8 +9,10 @@ mod laplace;
 mod of_answer;
 mod publishing;
 mod quantile;
+mod randomised_response;
 mod ratio;
 mod rounded_laplace;
+mod synthetic_records;
 
 #[cfg(test)]
 mod testing;
@@ -23,7 +25,9 @@ use statrs::function::erf::erfc;
 pub use of_answer::{Answer, Means, OfAnswer, Variance};
 pub use publishing::Publishing;
 pub use quantile::{Choice, Quantile};
+pub use randomised_response::RandomisedResponse;
 pub use ratio::Ratio;
+pub use synthetic_records::SyntheticRecords;
 
 use super::potential::{Coordinate, Norm};
 use crate::rng::Rng;

@@ -1,0 +1,217 @@
+//! `soma groups`: many tables of noisy counts of one kind, one table in and one table out.
+
+mod read;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::value_parser;
+use soma::counts::SharedPrior;
+use soma::grouped::{self, Fitted, GroupTable, Plan, Watch};
+use soma_store::write_named;
+
+use crate::args::ThreadArgs;
+use crate::display::Display;
+use crate::exit::{self, Failed, Outcome};
+use crate::import::frame::Frame;
+use crate::{interrupt, spec_file};
+pub use read::{Noisy, Relation};
+pub use summary::rows;
+
+/// Fits a table of noisy counts of many groups, such as regions: columns group, cell and value, and
+/// scale (or variance) unless all have the same. A column n has the size of each group, where it is
+/// public.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table, as CSV or Parquet.
+    #[arg(value_name = "TABLE")]
+    table: PathBuf,
+    #[command(flatten)]
+    noisy: Noisy,
+    /// Learn a common prior of the shares from all groups: a Dirichlet distribution whose
+    /// concentration and mean shares are drawn with the rest.
+    #[arg(long)]
+    pool: bool,
+    /// The Dirichlet parameter of each cell, of groups that are not pooled.
+    #[arg(long, value_name = "A", default_value = "1", conflicts_with = "pool")]
+    alpha: f64,
+    /// With --pool: the median of the concentration, whose prior is log-normal.
+    #[arg(long, value_name = "K", default_value = "30", requires = "pool")]
+    concentration: f64,
+    /// With --pool: the standard deviation of the logarithm of the concentration.
+    #[arg(long, value_name = "S", default_value = "2", requires = "pool")]
+    concentration_sd: f64,
+    /// The number of chains of each group.
+    #[arg(long, value_name = "C", default_value = "4", value_parser = value_parser!(u64).range(1..=1000))]
+    chains: u64,
+    /// Iterations of each chain before the first draw that is kept.
+    #[arg(long, value_name = "W", default_value = "1000")]
+    warmup: u64,
+    /// Draws kept of each chain.
+    #[arg(long, value_name = "D", default_value = "1000", value_parser = value_parser!(u64).range(1..))]
+    draws: u64,
+    /// Keep one iteration in T.
+    #[arg(long, value_name = "T", default_value = "1", value_parser = value_parser!(u64).range(1..))]
+    thin: u64,
+    /// The same seed gives the same draws.
+    #[arg(long, value_name = "S", default_value = "1")]
+    seed: u64,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    /// Write the results here, as CSV or as Parquet by the end of the name; may be given twice.
+    #[arg(long, value_name = "FILE")]
+    out: Vec<PathBuf>,
+    /// End with exit code 3 if the draws of a group are not to be trusted.
+    #[arg(long)]
+    strict: bool,
+    /// Show no progress and no notes.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The subcommand.
+pub fn run(args: Args) -> Outcome {
+    let ends = |path: &PathBuf, end: &str| path.extension().is_some_and(|own| own == end);
+    if let Some(odd) = args.out.iter().find(|path| !ends(path, "csv") && !ends(path, "parquet")) {
+        return Err(Failed::Input(format!(
+            "--out: the name says which kind of file (given: {}). Allowed: a name that ends in .csv \
+             or .parquet.",
+            odd.display()
+        )));
+    }
+    let plan = Plan {
+        chains: args.chains as usize,
+        warmup: args.warmup,
+        draws: args.draws,
+        thin: args.thin,
+        seed: args.seed,
+    };
+    let table = args.noisy.table(&frame(&args.table)?, args.alpha).map_err(Failed::Input)?;
+    let prior = SharedPrior { median: args.concentration, sd: args.concentration_sd, shares: 1.0 };
+    interrupt::watch();
+    let progress = Progress::new(&table, &plan, args.pool);
+    let work = || fit(&table, args.pool.then_some(prior), &plan, &args.threads, &progress);
+    let state = || progress.state();
+    let fitted = if args.quiet { work() } else { progress.display.during(state, work) }?;
+    if interrupt::seen() && !args.quiet {
+        eprintln!("Stopped: the table has the groups that had ended.");
+    }
+    let rows = rows(&fitted);
+    for path in &args.out {
+        match ends(path, "csv") {
+            true => summary::write_csv(path, &rows)?,
+            false => write_named(path, "group", &rows)?,
+        }
+    }
+    exit::print(&summary::text(&fitted, table.names().len(), &args.out))?;
+    let bad = fitted.iter().filter(|group| !group.verdict.is_trusted()).count();
+    if args.strict && (bad > 0 || fitted.is_empty()) {
+        return Err(Failed::Untrusted(format!(
+            "--strict: {bad} of {} groups are not to be trusted",
+            fitted.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The table in a file, CSV or Parquet by the end of its name.
+fn frame(path: &Path) -> Result<Frame, Failed> {
+    let source = path.display().to_string();
+    if path.extension().is_some_and(|end| end == "parquet") {
+        let (columns, rows) = soma_store::read_table(path)?;
+        return Ok(Frame { source, columns, rows });
+    }
+    Frame::parse(source, &spec_file::contents(path)?).map_err(Failed::Input)
+}
+
+/// The groups of a table: of the CSV `text`, which errors call `name`, or of the file of that name.
+pub fn table(
+    name: &str,
+    text: Option<&str>,
+    noisy: &Noisy,
+    alpha: f64,
+) -> Result<GroupTable, String> {
+    let frame = match text {
+        Some(text) => Frame::parse(name, text)?,
+        None => frame(Path::new(name)).map_err(|failed| failed.message())?,
+    };
+    noisy.table(&frame, alpha)
+}
+
+/// What came of the common prior, if there is one, and of the groups.
+fn fit(
+    table: &GroupTable,
+    prior: Option<SharedPrior>,
+    plan: &Plan,
+    threads: &ThreadArgs,
+    watch: &dyn Watch,
+) -> Result<Vec<Fitted>, Failed> {
+    fit_on(table, prior, plan, threads.count(), watch).map_err(|failure| {
+        match failure.is::<soma::Invalid>() {
+            true => Failed::Input(failure.to_string()),
+            false => Failed::Run(failure.to_string()),
+        }
+    })
+}
+
+/// The same on so many threads.
+pub fn fit_on(
+    table: &GroupTable,
+    prior: Option<SharedPrior>,
+    plan: &Plan,
+    threads: std::num::NonZeroUsize,
+    watch: &dyn Watch,
+) -> soma::Outcome<Vec<Fitted>> {
+    let Some(prior) = prior else { return grouped::fit(table, plan, threads, watch) };
+    let found = grouped::pool(table, prior, plan, threads, watch)?;
+    let joined =
+        |(shared, groups): (Fitted, Vec<Fitted>)| std::iter::once(shared).chain(groups).collect();
+    Ok(found.map_or_else(Vec::new, joined))
+}
+
+/// How far the groups are.
+struct Progress {
+    display: Display,
+    groups: usize,
+    done: AtomicUsize,
+    untrusted: AtomicUsize,
+}
+
+impl Progress {
+    fn new(table: &GroupTable, plan: &Plan, pools: bool) -> Self {
+        let groups = table.names().len();
+        let runs = if pools { plan.chains } else { plan.chains * groups };
+        Progress {
+            display: Display::new(
+                plan.iterations().saturating_mul(runs as u64),
+                Display::is_terminal(),
+            ),
+            groups,
+            done: AtomicUsize::new(0),
+            untrusted: AtomicUsize::new(0),
+        }
+    }
+
+    fn state(&self) -> String {
+        let [done, untrusted] =
+            [&self.done, &self.untrusted].map(|count| count.load(Ordering::Relaxed));
+        let bad = if untrusted > 0 { format!(", {untrusted} not trusted") } else { String::new() };
+        format!("{done} of {} groups{bad}", self.groups)
+    }
+}
+
+impl Watch for Progress {
+    fn advance(&self, iterations: u64) {
+        self.display.advance(iterations);
+    }
+
+    fn ended(&self, group: &Fitted) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.untrusted.fetch_add(usize::from(!group.verdict.is_trusted()), Ordering::Relaxed);
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::seen()
+    }
+}

@@ -1,0 +1,152 @@
+//! The table of groups: columns group, cell, value, and scale or variance.
+
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use soma::grouped::{Entry, GroupTable};
+use soma::release::mechanism::{Budget, Neighbours, Noise, scale_of_variance};
+use soma::release::query::Categories;
+
+use crate::import::frame::Frame;
+
+/// The noise of the counts.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Noisy {
+    /// The kind of noise that was added.
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Noise::ALL.map(Noise::name)))]
+    pub noise: String,
+    /// The scale of the noise of all counts, where the table has no column of it.
+    #[arg(long, value_name = "B")]
+    pub scale: Option<f64>,
+    /// The variance of the noise of all counts.
+    #[arg(long, value_name = "V", conflicts_with = "scale")]
+    pub variance: Option<f64>,
+    /// The epsilon that the table of a group was published with.
+    #[arg(long, value_name = "E", conflicts_with_all = ["scale", "variance"])]
+    pub epsilon: Option<f64>,
+    /// The rho (zero-concentrated privacy) that the table of a group was published with.
+    #[arg(long, value_name = "R", conflicts_with_all = ["scale", "variance", "epsilon"])]
+    pub rho: Option<f64>,
+    /// For --epsilon and --rho: whether a record is replaced, or added or removed.
+    #[arg(long, value_name = "WHICH", default_value = "add-remove")]
+    pub neighbours: Relation,
+}
+
+/// Which tables are neighbours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Relation {
+    /// One record is replaced by another.
+    Replace,
+    /// One record is added or removed.
+    #[default]
+    AddRemove,
+}
+
+/// Columns that say how large the noise is.
+const SPREADS: [&str; 2] = ["scale", "variance"];
+
+impl Noisy {
+    /// The groups of a table, with a Dirichlet prior of `alpha` for each cell.
+    pub fn table(&self, frame: &Frame, alpha: f64) -> Result<GroupTable, String> {
+        let noise = Noise::ALL.into_iter().find(|noise| noise.name() == self.noise);
+        let noise = noise.ok_or_else(|| {
+            format!(
+                "noise: there is no such kind (given: {:?}). Allowed: {}.",
+                self.noise,
+                Noise::ALL.map(Noise::name).join(", ")
+            )
+        })?;
+        let [group, cell, value] = ["group", "cell", "value"].map(|name| column(frame, name));
+        let (group, cell, value) = (group?, cell?, value?);
+        let size = frame.find("n");
+        let mut cells: Vec<&String> = frame.rows.iter().map(|row| &row[cell]).collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let scale = self.scales(frame, noise, cells.len())?;
+        let entry = |row: usize| {
+            Ok(Entry {
+                group: frame.rows[row][group].clone(),
+                cell: frame.rows[row][cell].clone(),
+                value: frame.number(row, value)?,
+                scale: scale(row)?,
+                n: size.map(|at| whole(frame, row, at)).transpose()?.flatten(),
+            })
+        };
+        let entries = (0..frame.rows.len()).map(entry).collect::<Result<Vec<_>, String>>()?;
+        GroupTable::new(&entries, noise, alpha)
+            .map_err(|invalid| format!("{}: {invalid}", frame.source))
+    }
+
+    /// The scale of the noise of each row.
+    fn scales<'a>(
+        &self,
+        frame: &'a Frame,
+        noise: Noise,
+        cells: usize,
+    ) -> Result<Box<dyn Fn(usize) -> Result<f64, String> + 'a>, String> {
+        let own: Vec<(&str, usize)> =
+            SPREADS.into_iter().filter_map(|name| Some((name, frame.find(name)?))).collect();
+        let common = self.common(noise, cells)?;
+        match (common, &own[..]) {
+            (Some(scale), []) => Ok(Box::new(move |_| Ok(scale))),
+            (None, &[("scale", at)]) => Ok(Box::new(move |row| frame.number(row, at))),
+            (None, &[(_, at)]) => {
+                Ok(Box::new(move |row| Ok(scale_of_variance(noise, frame.number(row, at)?))))
+            }
+            (common, own) => {
+                let mut given: Vec<String> =
+                    own.iter().map(|(name, _)| format!("a column {name}")).collect();
+                given.extend(common.map(|_| "an option".to_string()));
+                let given = if given.is_empty() { "nothing".into() } else { given.join(" and ") };
+                Err(format!(
+                    "scale: the noise needs one scale (given: {given}). Allowed: a column scale or \
+                     variance in the table; or one of --scale, --variance, --epsilon, --rho."
+                ))
+            }
+        }
+    }
+
+    /// The scale of all rows, where an option gives it.
+    fn common(&self, noise: Noise, cells: usize) -> Result<Option<f64>, String> {
+        let said = |invalid: soma::Invalid| invalid.to_string();
+        let budget = match (self.epsilon, self.rho) {
+            (Some(epsilon), _) => Budget::Epsilon(epsilon),
+            (_, Some(rho)) => Budget::Rho(rho),
+            _ => return Ok(self.scale.or(self.variance.map(|v| scale_of_variance(noise, v)))),
+        };
+        let neighbours = match self.neighbours {
+            Relation::Replace => Neighbours::Replace,
+            Relation::AddRemove => Neighbours::AddRemove,
+        };
+        let query = Categories::new(cells).map_err(said)?;
+        budget.scale(noise, neighbours.sensitivity(&query)).map(Some).map_err(said)
+    }
+}
+
+/// The place of a column of the table.
+fn column(frame: &Frame, name: &str) -> Result<usize, String> {
+    frame.find(name).ok_or_else(|| {
+        format!(
+            "{}: the column {name} is missing (given: {}). Allowed: columns group, cell and value, \
+             and scale or variance unless an option gives it; n, where it is public.",
+            frame.source,
+            frame.columns.join(", ")
+        )
+    })
+}
+
+/// A number of records; nothing, where the cell is empty.
+fn whole(frame: &Frame, row: usize, at: usize) -> Result<Option<u64>, String> {
+    if frame.rows[row][at].is_empty() {
+        return Ok(None);
+    }
+    let number = frame.number(row, at)?;
+    if number < 0.0 || number.fract() != 0.0 || number > 9e15 {
+        return Err(format!(
+            "{}, row {}: n is not a number of records (given: {number}). Allowed: a whole number \
+             from 0 up; empty, where n is not public.",
+            frame.source,
+            row + 1
+        ));
+    }
+    Ok(Some(number as u64))
+}
