@@ -9,11 +9,13 @@ mod calibration;
 mod collector;
 mod control;
 mod coupling;
+mod curator;
 mod custom_model;
 mod custom_query;
 mod draws;
 mod errors;
 mod import;
+mod plan;
 mod problem;
 mod program;
 mod release;
@@ -37,9 +39,13 @@ mod _soma {
     #[pymodule_export]
     use super::coupling::{Meetings, Pair, Window, posterior_means};
     #[pymodule_export]
+    use super::curator::Preparation;
+    #[pymodule_export]
     use super::draws::{arrow_stream, judge, summarise};
     #[pymodule_export]
     use super::import::import_release;
+    #[pymodule_export]
+    use super::plan::Planner;
     #[pymodule_export]
     use super::problem::{Problem, Settings};
     #[pymodule_export]

@@ -22,8 +22,11 @@ const ROOMS: &[&str] = &[
     "chain",
     "coupling",
     "calibration",
+    "plug_in",
+    "plan",
     "predictive",
     "theory",
+    "sensitivity",
     "spec",
 ];
 
