@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use soma::chain::Problem;
 use soma::error::listed;
-use soma::release::Release;
+use soma::release::query::Sensitivity;
+use soma::release::{Part, Release};
+use soma::sensitivity;
 use soma::spec::Spec;
 
 use crate::args::ThreadArgs;
@@ -57,8 +60,41 @@ fn rest(spec: &Spec) -> String {
             )
         },
     );
+    let searched = searched(problem).map_or(String::new(), |said| format!("\n{said}"));
     let texts = [problem.model().describe(), problem.release().query().describe()];
     let texts: String =
         texts.iter().flatten().map(|text| format!("\n\n{}", text.trim_end())).collect();
-    format!("model    {}{fixed}; draws of {outputs}\nsampler  {run}{texts}", problem.model().kind())
+    let kind = problem.model().kind();
+    format!("model    {kind}{fixed}; draws of {outputs}\nsampler  {run}{searched}{texts}")
+}
+
+/// For statistics as text, the sensitivity that interval arithmetic proves beside what a search for
+/// records that move the sum most reaches: how loose the first may be.
+fn searched(problem: &Problem) -> Option<String> {
+    let model = problem.record_model();
+    let text = |part: &&Part| part.query().describe().is_some();
+    let part = problem.release().published_parts().iter().find(text)?;
+    let mut theta = vec![0.0; model.parameters().len()];
+    let draw = |rng: &mut soma::rng::Rng| {
+        model.sample_prior(&mut theta, rng)?;
+        let mut record = vec![0.0; model.record_dim()];
+        model.propose(&theta, &mut record, rng)?;
+        let mut far = record.clone();
+        sensitivity::stretched(&mut far, rng);
+        Ok(if model.supports(&far) { far } else { record })
+    };
+    let query = part.query().as_ref();
+    let found = sensitivity::search(query, draw, |record| model.supports(record), 1).ok()?;
+    let (replace, presence) = (query.sensitivity(), query.sensitivity_to_presence());
+    let said = |stated: Sensitivity, found: Sensitivity| {
+        format!(
+            "l1 {:.4} (a search reaches {:.4}), l2 {:.4} ({:.4})",
+            stated.l1, found.l1, stated.l2, found.l2
+        )
+    };
+    Some(format!(
+        "moves    a record replaced {}; added or removed {}",
+        said(replace, found.replace),
+        said(presence, found.add_remove)
+    ))
 }

@@ -22,9 +22,11 @@ mod measure;
 mod memory;
 mod merge;
 mod moves;
+mod plan;
 mod page;
 mod plot;
 mod progress;
+pub mod release;
 mod report;
 mod session;
 mod shell;
@@ -62,6 +64,10 @@ enum Command {
     Calibrate(calibrate::Args),
     /// Many chains on a GPU: the text that runs there, checks and measurements.
     Gpu(gpu::Args),
+    /// Say what analysts will know from a release that has not been made yet.
+    Plan(plan::Args),
+    /// Make a release of a table of data, with noise from OpenDP.
+    Release(release::Args),
     /// Join folders that hold different chains of one run.
     Merge(merge::Args),
     /// Check a spec, or a release alone, and print what it says.
@@ -106,6 +112,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Plot(args) => plot::run(args),
         Command::Calibrate(args) => calibrate::run(args),
         Command::Gpu(args) => gpu::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Release(args) => release::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
         Command::Import(args) => import::run(args),

@@ -9,12 +9,14 @@ mod calibration;
 mod collector;
 mod control;
 mod coupling;
+mod curator;
 mod custom_model;
 mod custom_query;
 mod draws;
 mod errors;
 mod groups;
 mod import;
+mod plan;
 mod problem;
 mod program;
 mod release;
@@ -39,11 +41,15 @@ mod _soma {
     #[pymodule_export]
     use super::coupling::{Meetings, Pair, Window, posterior_means};
     #[pymodule_export]
+    use super::curator::Preparation;
+    #[pymodule_export]
     use super::draws::{arrow_stream, judge, summarise};
     #[pymodule_export]
     use super::groups::Groups;
     #[pymodule_export]
     use super::import::import_release;
+    #[pymodule_export]
+    use super::plan::Planner;
     #[pymodule_export]
     use super::problem::{Problem, Settings};
     #[pymodule_export]

@@ -23,8 +23,11 @@ const ROOMS: &[&str] = &[
     "grouped",
     "coupling",
     "calibration",
+    "plug_in",
+    "plan",
     "predictive",
     "theory",
+    "sensitivity",
     "spec",
 ];
 

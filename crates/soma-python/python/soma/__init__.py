@@ -66,6 +66,10 @@ from .spec import Spec, parse_spec, read_spec
 from .stored import open
 from .text import Statistics, TextModel
 
+# After the modules, one of which has the name of the function.
+from .planning import Plan, plan
+from .curator import Released, release
+
 __all__ = [
     "Beta",
     "BuiltinModel",
@@ -105,6 +109,7 @@ __all__ = [
     "NormalInverseGamma",
     "NormalPrior",
     "Part",
+    "Plan",
     "PermuteAndFlip",
     "Posterior",
     "Prediction",
@@ -118,6 +123,7 @@ __all__ = [
     "Records",
     "Regression",
     "Release",
+    "Released",
     "RoundedLaplace",
     "Settings",
     "Spec",
@@ -141,5 +147,7 @@ __all__ = [
     "from_table",
     "open",
     "parse_spec",
+    "plan",
     "read_spec",
+    "release",
 ]

@@ -452,3 +452,38 @@ def import_release(
     geocode: str | None = None,
 ) -> str:
     """The table `[release]` of what a tool printed: tables as CSV, each with its name."""
+
+class Planner:
+    """A plan that has been read."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        budgets: list[float] | None = None,
+        n: list[int] | None = None,
+        targets: list[str] | None = None,
+        replications: int | None = None,
+        warmup: int | None = None,
+        draws: int | None = None,
+        seed: int | None = None,
+    ) -> None: ...
+    @property
+    def fits(self) -> int:
+        """How many fits there are in all."""
+    def run(self, threads: int, control: Control) -> str | None:
+        """The report as JSON; nothing, if it was stopped before a fit was done."""
+
+class Preparation:
+    """A release that lacks its noise."""
+
+    def __init__(
+        self, text: str, columns: list[tuple[str, list[float | str | None]]]
+    ) -> None: ...
+    def parts(self) -> list[tuple[str, str, float, float | None, float, list[float]]]:
+        """Name, noise, scale, lattice, sensitivity and the exact answers of each part."""
+    @property
+    def neighbours(self) -> str:
+        """Which data sets are neighbours."""
+    def publish(self, noisy: list[tuple[list[float], str, float]]) -> tuple[str, float, float]:
+        """The text to publish, and the total of epsilon and of rho."""

@@ -61,6 +61,8 @@ class LogSum(Query):
 
     Args:
         clamp: (low, high) with 0 < low, for all shares.
+        compositions: whether it is sure that the shares of every record sum to one, as where the
+            curator has divided by their sum. Then a record moves the sum less.
 
     >>> release = soma.Release(
     ...     query=soma.LogSum(clamp=(1 / 1440, 1.0)), statistic="mean", n=3528,
@@ -69,6 +71,7 @@ class LogSum(Query):
 
     kind: ClassVar[str] = "log-sum"
     clamp: Range
+    compositions: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

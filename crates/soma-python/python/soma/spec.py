@@ -73,6 +73,7 @@ def parse_spec(text: str) -> Spec:
     tables = _soma.read_spec(text)
     model = tables.get("model")
     release = tables["release"]
+    release.pop("guarantee", None)  # what the curator states of it; the scales say all
     if "parts" in release:
         release["parts"] = [Part(**_part(part)) for part in release["parts"]]
     else:

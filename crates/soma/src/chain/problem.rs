@@ -201,6 +201,11 @@ impl Problem {
         self.model.as_ref()
     }
 
+    /// The model of a record, whether or not the release is about slots for records.
+    pub fn record_model(&self) -> &dyn Model {
+        self.given.as_ref()
+    }
+
     /// theta, if it is fixed.
     pub fn fixed(&self) -> Option<&[f64]> {
         self.fixed.as_deref()
@@ -243,7 +248,8 @@ impl Problem {
         self.plain_output_count() + derived
     }
 
-    fn plain_output_count(&self) -> usize {
+    /// How many values a draw holds beside derived quantities.
+    pub(crate) fn plain_output_count(&self) -> usize {
         if let (None, Ok(counts)) = (&self.fixed, &self.counts) {
             return counts.output_count();
         }

@@ -4,8 +4,8 @@ use rand::RngExt;
 use statrs::function::gamma::ln_gamma;
 
 use super::CoupledUpdate;
-use super::Model;
 use super::dirichlet::sample_shares;
+use super::{Model, PlugInFit, plug_in};
 use crate::counts::Shares;
 use crate::distribution::{DirichletLaw, draw_pair};
 use crate::error::{Invalid, Outcome, listed, positive};
@@ -48,6 +48,14 @@ impl Categorical {
             }
         }
         self
+    }
+
+    /// Where among the statistics of all parts, one after the other, the counts of the categories
+    /// begin, if a part has them.
+    fn first_count(&self, release: &Release) -> Option<usize> {
+        let parts = release.published_parts();
+        let counted = parts.iter().position(|part| part.query().categories().is_some())?;
+        Some(parts[..counted].iter().map(|part| part.query().dim()).sum())
     }
 
     /// The parameters of the Dirichlet conditional of theta given records, from which
@@ -145,6 +153,13 @@ impl Model for Categorical {
         Ok(p.map_or(f64::NEG_INFINITY, |p| p.ln()))
     }
 
+    fn plug_in(&self, release: &Release) -> PlugInFit {
+        match self.first_count(release) {
+            Some(first) => plug_in::categorical(release, first, self.prior.len()),
+            None => PlugInFit::Unknown,
+        }
+    }
+
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {
         Some(self)
     }
@@ -161,10 +176,8 @@ impl Model for Categorical {
 
     /// A draw given a quarter of the records that the release is worth, in its own proportions.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
-        // The statistics of all parts are concatenated.
-        let parts = release.published_parts();
-        let counted = parts.iter().position(|part| part.query().categories().is_some());
-        let before = parts.iter().map(|part| part.query().dim()).take(counted.unwrap_or(0)).sum();
+        let counted = self.first_count(release);
+        let before = counted.unwrap_or(0);
         let means = release.plausible_means();
         let shares = means.get(before..before + self.prior.len()).unwrap_or_default();
         let total: f64 = shares.iter().sum();

@@ -194,7 +194,7 @@ pub(super) fn log_sum(shares: impl Iterator<Item = f64>) -> f64 {
 
 /// The trigamma function, by its recurrence and asymptotic series, to 1e-9; only directions depend
 /// on it.
-fn trigamma(mut x: f64) -> f64 {
+pub(super) fn trigamma(mut x: f64) -> f64 {
     let mut below = 0.0;
     while x < 8.0 {
         below += 1.0 / (x * x);

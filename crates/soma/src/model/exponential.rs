@@ -7,7 +7,7 @@ use rand_distr::Exp1;
 use statrs::function::erf::{erfc, erfc_inv};
 
 use super::CoupledUpdate;
-use super::{GammaPrior, Model, Price, Recipe, Transport};
+use super::{GammaPrior, Model, PlugInFit, Price, Recipe, Transport, plug_in};
 use crate::counts::Shares;
 use crate::counts::models::ExponentialCells;
 use crate::distribution::maximal;
@@ -103,6 +103,10 @@ impl Model for Exponential {
             None => self.prior.sample(rng)?,
         };
         Ok(())
+    }
+
+    fn plug_in(&self, release: &Release) -> PlugInFit {
+        plug_in::exponential(release)
     }
 
     fn price(&self, _: usize) -> Price {

@@ -11,6 +11,7 @@ mod gamma_prior;
 mod log_linear;
 mod nig;
 mod normal;
+mod plug_in;
 mod price;
 mod rank_one;
 mod recipe;
@@ -34,6 +35,7 @@ pub use gamma_prior::GammaPrior;
 pub use log_linear::LogLinear;
 pub use nig::NormalInverseGamma;
 pub use normal::Normal;
+pub use plug_in::PlugInFit;
 pub use price::Price;
 pub use recipe::Recipe;
 pub use regression::Regression;
@@ -59,6 +61,11 @@ pub trait Model: Debug + Send + Sync {
 
     /// The names of the parameters, in the order of theta.
     fn parameters(&self) -> Vec<String>;
+
+    /// The names of the variables of a record, where the model has names for them.
+    fn record_names(&self) -> Option<Vec<String>> {
+        None
+    }
 
     /// Whether records can be drawn at `theta`, as given by a user. The field of the error is the
     /// name of a parameter. The default requires finite numbers.
@@ -157,6 +164,13 @@ pub trait Model: Debug + Send + Sync {
     fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
         let _ = axes;
         None
+    }
+
+    /// The textbook estimate of theta from the released values taken for the truth: what an analyst
+    /// says who ignores noise and clamping. See [`plug_in`](crate::plug_in::plug_in()).
+    fn plug_in(&self, release: &Release) -> PlugInFit {
+        let _ = release;
+        PlugInFit::Unknown
     }
 
     /// The parsed model, if it was written as text.

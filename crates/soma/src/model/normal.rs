@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::CoupledUpdate;
-use super::{Model, NormalInverseGamma, Price, Recipe, Transport};
+use super::{Model, NormalInverseGamma, PlugInFit, Price, Recipe, Transport, plug_in};
 use crate::counts::Shares;
 use crate::counts::models::NormalCells;
 use crate::error::{Invalid, Outcome, finite, positive};
@@ -150,6 +150,11 @@ impl Model for Normal {
         let sigma2 = theta[1];
         near.sample_coefficients(sigma2, &mut theta[..1], rng);
         Ok(())
+    }
+
+    fn plug_in(&self, release: &Release) -> PlugInFit {
+        let sigma2 = self.rate / if self.shape > 1.0 { self.shape - 1.0 } else { self.shape };
+        plug_in::normal(release, sigma2)
     }
 
     fn price(&self, _: usize) -> Price {

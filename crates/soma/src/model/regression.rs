@@ -11,7 +11,7 @@ use rand_distr::StandardNormal;
 
 use super::CoupledUpdate;
 use super::nig::cholesky;
-use super::{Model, NormalInverseGamma, Recipe, Transport};
+use super::{Model, NormalInverseGamma, PlugInFit, Recipe, Transport, plug_in};
 use crate::error::{Invalid, Outcome, finite, positive};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -294,6 +294,10 @@ impl Model for Regression {
         };
         let sums = conjugate::Sums { n, origin: mean[p], gram, cross };
         self.conjugate(Dyn(p + 1), sums, left)?.sample(theta, rng)
+    }
+
+    fn plug_in(&self, release: &Release) -> PlugInFit {
+        plug_in::regression(release)
     }
 
     fn coupled(&self) -> Option<&dyn CoupledUpdate> {

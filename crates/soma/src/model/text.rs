@@ -132,6 +132,10 @@ impl Model for Text {
         self.text.record_dim()
     }
 
+    fn record_names(&self) -> Option<Vec<String>> {
+        Some(self.text.record_names())
+    }
+
     fn parameters(&self) -> Vec<String> {
         self.text.parameters()
     }

@@ -189,6 +189,13 @@ impl Release {
         self.scales().iter().zip(self.sum_units()).map(|(scale, unit)| scale * unit).collect()
     }
 
+    /// The means that the release states, noise and all: a mean may lie where no mean can.
+    pub fn stated_means(&self) -> Vec<f64> {
+        let n = self.n as f64;
+        let means = self.answers().into_iter().zip(self.sum_units());
+        means.map(|(value, unit)| value * unit / n).collect()
+    }
+
     /// The released means, clamped to the range of a mean without noise.
     pub fn plausible_means(&self) -> Vec<f64> {
         let units = self.sum_units();

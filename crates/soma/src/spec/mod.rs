@@ -1,10 +1,11 @@
 //! A spec: a problem and the settings of its run, as text written by a user.
 //!
 //! A spec is TOML with the tables `[release]`, `[model]`, `[sampler]` and `[output]`; a file with
-//! `[release]` alone is what a curator publishes. Reading is pure: it takes a text and returns
-//! values, or an error with its position in the text. To add a query or a model, add a line to the
+//! `[release]` alone is what a curator publishes; a spec of a curator has `[data]` and `[plan]` too.
+//! Reading is pure: it takes a text and returns values, or an error with its position in the text. To add a query or a model, add a line to the
 //! list in `query.rs` or `model.rs`, and a function that reads its keys.
 
+mod data;
 mod error;
 mod fixed;
 mod format;
@@ -12,6 +13,7 @@ mod joint;
 mod mechanism;
 mod model;
 mod output;
+mod plan;
 mod prior;
 mod query;
 mod release;
@@ -27,9 +29,11 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::DeTable;
 
+pub use data::Columns;
 pub use error::SpecError;
 pub use format::FORMAT;
 pub use output::Output;
+pub use plan::PlanOptions;
 pub use resized::with_n;
 pub use sampler::{MOST_CHAINS, Sampler};
 pub use separate::{release_file, with_release};
@@ -71,12 +75,25 @@ impl Spec {
     /// assert_eq!(spec.problem.outputs(), ["mu", "sigma2"]);
     /// ```
     pub fn parse(text: &str) -> Result<Self, SpecError> {
+        Spec::parse_with(text, None)
+    }
+
+    /// Reads the spec of a release that has not been made yet: `values` need not be there, and do not
+    /// matter. `columns` is the number of columns of the data, from which queries that take one value
+    /// for each column have their length.
+    pub fn parse_unpublished(text: &str, columns: usize) -> Result<Self, SpecError> {
+        Spec::parse_with(text, Some(columns))
+    }
+
+    fn parse_with(text: &str, unpublished: Option<usize>) -> Result<Self, SpecError> {
         with_place(text, |root| {
-            root.only(&["release", "model", "sampler", "output", "derived", "format"])?;
+            root.only(&[
+                "release", "model", "sampler", "output", "derived", "format", "data", "plan",
+            ])?;
             let example = "... below [model], as in `soma examples atus-female`";
             let model = root.get("model").map(|value| value.table(example)).transpose()?;
             let text = model.as_ref().map(text::model).transpose()?.flatten();
-            let queries = Queries { text: text.as_ref(), own: None };
+            let queries = Queries { text: text.as_ref(), own: None, unpublished };
             let release = read_release(root, &queries)?;
             let model = root.need("model", example)?.table(example)?;
             let problem = match text {
@@ -127,10 +144,17 @@ impl Release {
         with_place(text, |root| read_release(root, &Queries::default()))
     }
 
+    /// Reads the table `[release]` of a release that has not been made yet: see
+    /// [`Spec::parse_unpublished`].
+    pub fn parse_unpublished(text: &str, columns: usize) -> Result<Self, SpecError> {
+        let queries = Queries { unpublished: Some(columns), ..Queries::default() };
+        with_place(text, |root| read_release(root, &queries))
+    }
+
     /// Reads the table `[release]` of a text without its query, which is given, since no text can
     /// name it.
     pub fn parse_for(text: &str, query: Arc<dyn Query>) -> Result<Self, SpecError> {
-        let queries = Queries { own: Some(query), text: None };
+        let queries = Queries { own: Some(query), text: None, unpublished: None };
         with_place(text, |root| read_release(root, &queries))
     }
 }

@@ -16,7 +16,7 @@ type Read = fn(&Table, usize) -> Result<Arc<dyn Query>, Invalid>;
 const QUERIES: &[(&str, &[&str], Read)] = &[
     ("mean", &["clamp"], mean),
     ("gram", &["clamp", "predictors"], gram),
-    ("log-sum", &["clamp"], log_sum),
+    ("log-sum", &["clamp", "compositions"], log_sum),
     ("histogram", &["edges", "range", "bins"], histogram),
     ("categories", &["labels"], categories),
     ("count", &[], count),
@@ -85,7 +85,15 @@ fn gram(table: &Table, _: usize) -> Result<Arc<dyn Query>, Invalid> {
 
 fn log_sum(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
     let clamp = table.need("clamp", "[low, high] with 0 < low < high")?.pair()?;
-    boxed(table, LogSum::new(values, clamp))
+    let compositions = table.get("compositions").map(|value| value.boolean()).transpose()?;
+    let query = LogSum::new(values, clamp);
+    boxed(
+        table,
+        match compositions {
+            Some(true) => query.and_then(LogSum::of_compositions),
+            _ => query,
+        },
+    )
 }
 
 /// `edges = [...]` for one coordinate or a list of them for several; or `range` and `bins`, a

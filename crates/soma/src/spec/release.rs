@@ -8,10 +8,10 @@ use super::{joint, mechanism, query, text};
 use crate::error::Invalid;
 use crate::model;
 use crate::release::mechanism::Neighbours;
-use crate::release::{Aggregate, Part, Query, Release};
+use crate::release::{Aggregate, Mechanism, Part, Query, Release};
 
 /// The keys of a part, which are in `[release]` itself if there is only one.
-const PART_KEYS: [&str; 5] = ["statistic", "values", "query", "statistics", "mechanism"];
+pub(super) const PART_KEYS: [&str; 5] = ["statistic", "values", "query", "statistics", "mechanism"];
 
 /// Queries that a spec cannot name.
 #[derive(Clone, Default)]
@@ -20,6 +20,9 @@ pub(super) struct Queries<'a> {
     pub(super) own: Option<Arc<dyn Query>>,
     /// The model with the variables of statistics as text.
     pub(super) text: Option<&'a model::Text>,
+    /// The number of columns of the data, where nothing has been published yet: values need not be
+    /// there, and do not matter.
+    pub(super) unpublished: Option<usize>,
 }
 
 /// The keys common to all parts.
@@ -31,7 +34,10 @@ pub(super) struct Common {
 /// The release of a table.
 pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid> {
     refuse_keys_of_the_mechanism(table)?;
-    table.only(&[&["n", "neighbours", "parts"], &PART_KEYS[..]].concat())?;
+    table.only(&[&["n", "neighbours", "parts", "guarantee"], &PART_KEYS[..]].concat())?;
+    if let Some(guarantee) = table.get("guarantee") {
+        guarantee.table("what the curator guarantees, such as { epsilon = 1.0 }")?;
+    }
     let size = size::read(&table.need("n", "the number of records, or \"unknown\"")?)?;
     let neighbours = match table.get("neighbours") {
         Some(value) => match value.choice(&["replace", "add-remove"])? {
@@ -128,11 +134,21 @@ fn with_record_length(parts: Vec<Part>) -> Vec<Part> {
 
 /// One part: query, statistic, values and mechanism.
 fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Invalid> {
-    let values = table.need("values", "the released values, as a list")?;
-    let count = values.list("the released values, as a list")?.len();
+    let allowed = "the released values, as a list";
+    let values = match queries.unpublished {
+        Some(_) => table.get("values"),
+        None => Some(table.need("values", allowed)?),
+    };
+    let count = match &values {
+        Some(values) => values.list(allowed)?.len(),
+        None => queries.unpublished.unwrap_or(1),
+    };
     let example = "{ kind = \"laplace\", epsilon = 1.0 } or another mechanism";
     let law = table.need("mechanism", example)?.table(example)?;
-    let values = mechanism::values(&values, &law)?;
+    let values = match &values {
+        Some(values) => mechanism::values(values, &law)?,
+        None => vec![0.0; count],
+    };
     if let Some(part) = joint::part(table, &law, &values, common, queries)? {
         return Ok(part);
     }
@@ -143,6 +159,10 @@ fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Inval
         _ => Aggregate::Sum,
     };
     let mechanism = mechanism::read(&law, query.as_ref(), aggregate, common)?;
+    let values = match queries.unpublished {
+        Some(_) => plausible(query.as_ref(), &mechanism, aggregate, common.n),
+        None => values,
+    };
     Part::new(query, mechanism, aggregate, values).map_err(|invalid| invalid.under(table.path()))
 }
 
@@ -160,4 +180,20 @@ pub(super) fn query_of(
     }
     let example = "{ kind = \"mean\", clamp = [0.0, 1.0] } or another query";
     query::read(&table.need("query", example)?.table(example)?, values)
+}
+
+/// Values that can have been published, where none have been yet: the middle of their range.
+fn plausible(query: &dyn Query, mechanism: &Mechanism, aggregate: Aggregate, n: usize) -> Vec<f64> {
+    let publishing = mechanism.publishing();
+    let unit = match aggregate {
+        Aggregate::Sum => n as f64,
+        Aggregate::Mean => 1.0,
+    };
+    let width = publishing.granularity.or(mechanism.noise().is_discrete().then_some(1.0));
+    let value = |(low, high): (f64, f64)| {
+        let middle = 0.5 * (low + high) * unit;
+        let on_lattice = width.map_or(middle, |width| (middle / width).round() * width);
+        on_lattice.clamp(publishing.low, publishing.high)
+    };
+    query.bounds().into_iter().map(value).collect()
 }

@@ -1,0 +1,128 @@
+//! `soma plan`: what analysts will know from a release that has not been made yet.
+
+mod figure;
+mod text;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::value_parser;
+use soma::plan::{Observer, Plan, PlanReport, Target};
+use soma::spec::PlanOptions;
+
+use crate::args::ThreadArgs;
+use crate::display::Display;
+use crate::exit::{self, Failed, Outcome};
+use crate::{interrupt, spec_file};
+
+/// Simulates data, releases them at each setting, fits each release, and says what is learned.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The spec. The released values need not be there, and do not matter; the table [plan] may
+    /// say what these options say, and designs to compare.
+    #[arg(value_name = "SPEC.toml")]
+    spec: PathBuf,
+    /// Total privacy budgets to compare: epsilon, or rho where the mechanisms have rho.
+    #[arg(long, visible_alias = "rho", value_name = "E,E,...", value_delimiter = ',')]
+    epsilon: Option<Vec<f64>>,
+    /// Numbers of records to compare.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value_parser!(u64).range(1..=1_000_000_000))]
+    n: Option<Vec<u64>>,
+    /// What analysts are to learn: "sd(beta1) < 0.1" or "width(beta1) < 0.3". May be given more
+    /// than once; all have to be met.
+    #[arg(long, value_name = "TARGET")]
+    target: Option<Vec<String>>,
+    /// The number of simulated data sets.
+    #[arg(long, value_name = "R", value_parser = value_parser!(u64).range(1..))]
+    replications: Option<u64>,
+    /// Iterations of each fit before its first draw.
+    #[arg(long, value_name = "W")]
+    warmup: Option<u64>,
+    /// Draws of each fit.
+    #[arg(long, value_name = "D", value_parser = value_parser!(u64).range(20..))]
+    draws: Option<u64>,
+    /// The same seed gives the same plan.
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Write a figure to this SVG file: the width of intervals against the budget, with the width
+    /// that there would be without privacy.
+    #[arg(long, value_name = "FILE.svg")]
+    figure: Option<PathBuf>,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    /// Print one JSON object instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Show no progress and no notes.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// The subcommand.
+pub fn run(args: Args) -> Outcome {
+    let text = spec_file::text(&args.spec)?;
+    let input = |invalid: soma::Invalid| Failed::Input(format!("--{invalid}"));
+    let targets = args.target.as_ref().map(|texts| {
+        texts.iter().map(|text| Target::parse(text).map_err(input)).collect::<Result<Vec<_>, _>>()
+    });
+    let options = PlanOptions {
+        budgets: args.epsilon.clone(),
+        n: args.n.clone(),
+        targets: targets.transpose()?,
+        replications: args.replications,
+        warmup: args.warmup,
+        draws: args.draws,
+        seed: args.seed,
+    };
+    let plan =
+        Plan::parse(&text, options).map_err(|error| spec_file::bad(&args.spec, &text, error))?;
+    interrupt::watch();
+    let watch = Watch::new(plan.fits());
+    let make = || soma::plan::run(&plan, args.threads.count(), &watch);
+    let made = match args.quiet {
+        true => make(),
+        false => watch.display.during(|| watch.state(), make),
+    }?;
+    if made.fits.iter().all(Vec::is_empty) {
+        return Err(Failed::Run("stopped before the first release was fitted".into()));
+    }
+    let report = PlanReport::of(&plan, &made);
+    if let Some(path) = &args.figure {
+        let svg = figure::svg(&report).map_err(|error| Failed::Run(error.to_string()))?;
+        std::fs::write(path, svg)
+            .map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?;
+    }
+    exit::print(&match args.json {
+        true => serde_json::to_string_pretty(&report).unwrap_or_default(),
+        false => text::of(&report, &plan),
+    })
+}
+
+/// How far it is.
+struct Watch {
+    display: Display,
+    done: AtomicU64,
+    all: u64,
+}
+
+impl Watch {
+    fn new(all: u64) -> Self {
+        let display = Display::new(all, Display::is_terminal());
+        Watch { display, done: AtomicU64::new(0), all }
+    }
+
+    fn state(&self) -> String {
+        format!("{} of {} fits", self.done.load(Ordering::Relaxed), self.all)
+    }
+}
+
+impl Observer for Watch {
+    fn done(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.display.advance(1);
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::seen()
+    }
+}

@@ -1,0 +1,74 @@
+//! Data in CSV and Parquet files.
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+use super::data::{Cell, Data};
+
+impl Data {
+    /// Reads a file by the ending of its name.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let read = match ending.to_ascii_lowercase().as_str() {
+            "csv" => Data::csv(path),
+            "parquet" => Data::parquet(path),
+            _ => Err("is no table that is read. Allowed: a file .csv or .parquet".to_string()),
+        };
+        read.map_err(|why| format!("{}: {why}", path.display()))
+    }
+
+    fn csv(path: &Path) -> Result<Self, String> {
+        let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
+        let header = reader.headers().map_err(|error| error.to_string())?;
+        let names: Vec<String> = header.iter().map(|name| name.trim().to_string()).collect();
+        let mut columns = vec![Vec::new(); names.len()];
+        for row in reader.records() {
+            let row = row.map_err(|error| error.to_string())?;
+            for (column, text) in columns.iter_mut().zip(row.iter()) {
+                column.push(Cell::of_text(text));
+            }
+        }
+        Ok(Data::new(names, columns))
+    }
+
+    fn parquet(path: &Path) -> Result<Self, String> {
+        let why = |error: parquet::errors::ParquetError| {
+            format!("{error}. Allowed: Parquet without compression, or with snappy")
+        };
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let reader = SerializedFileReader::new(file).map_err(why)?;
+        let schema = reader.metadata().file_metadata().schema();
+        let names: Vec<String> =
+            schema.get_fields().iter().map(|field| field.name().to_string()).collect();
+        let mut columns = vec![Vec::new(); names.len()];
+        for row in reader.get_row_iter(None).map_err(why)? {
+            let row = row.map_err(why)?;
+            for (column, (_, field)) in columns.iter_mut().zip(row.get_column_iter()) {
+                column.push(of_field(field));
+            }
+        }
+        Ok(Data::new(names, columns))
+    }
+}
+
+fn of_field(field: &Field) -> Cell {
+    let number = |x: f64| if x.is_finite() { Cell::Number(x) } else { Cell::Missing };
+    match field {
+        Field::Bool(is) => Cell::Number(f64::from(*is)),
+        Field::Byte(x) => Cell::Number(f64::from(*x)),
+        Field::Short(x) => Cell::Number(f64::from(*x)),
+        Field::Int(x) => Cell::Number(f64::from(*x)),
+        Field::Long(x) => Cell::Number(*x as f64),
+        Field::UByte(x) => Cell::Number(f64::from(*x)),
+        Field::UShort(x) => Cell::Number(f64::from(*x)),
+        Field::UInt(x) => Cell::Number(f64::from(*x)),
+        Field::ULong(x) => Cell::Number(*x as f64),
+        Field::Float(x) => number(f64::from(*x)),
+        Field::Double(x) => number(*x),
+        Field::Str(text) => Cell::of_text(text),
+        _ => Cell::Missing,
+    }
+}

@@ -1,0 +1,75 @@
+//! The curator's side, all but the noise, which Python's OpenDP adds.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use soma_cli::release::data::{Cell, Data};
+use soma_cli::release::prepare::{self, Refused};
+use soma_cli::release::publish::Guarantee;
+
+/// A cell of a frame.
+#[derive(FromPyObject)]
+enum Given {
+    Number(f64),
+    Text(String),
+}
+
+/// A release that lacks its noise.
+#[pyclass(frozen, module = "soma._soma")]
+#[derive(Debug)]
+pub struct Preparation(prepare::Preparation);
+
+/// Of a part: its name, its noise and scale, the width of its lattice, the sensitivity, and the exact
+/// answers, which are confidential.
+type Part = (String, &'static str, f64, Option<f64>, f64, Vec<f64>);
+
+#[pymethods]
+impl Preparation {
+    /// Evaluates the text of a spec on columns by name, in which None is a missing value.
+    #[new]
+    fn new(text: &str, columns: Vec<(String, Vec<Option<Given>>)>) -> PyResult<Preparation> {
+        let cell = |given: Option<Given>| match given {
+            Some(Given::Number(x)) if x.is_finite() => Cell::Number(x),
+            Some(Given::Text(text)) => Cell::of_text(&text),
+            _ => Cell::Missing,
+        };
+        let (names, columns) = columns
+            .into_iter()
+            .map(|(name, column)| (name, column.into_iter().map(cell).collect::<Vec<Cell>>()))
+            .unzip();
+        let made = prepare::prepare(text, &Data::new(names, columns), false);
+        made.map(Preparation).map_err(|refused| {
+            PyValueError::new_err(match refused {
+                Refused::Spec(error, _) => error.to_string(),
+                Refused::Input(message) => message,
+            })
+        })
+    }
+
+    /// The parts.
+    fn parts(&self) -> Vec<Part> {
+        let part = |part: &prepare::Prepared| {
+            let (name, noise) = (part.name.clone(), part.noise.name());
+            let answers = part.answers.clone();
+            (name, noise, part.scale, part.granularity, part.sensitivity, answers)
+        };
+        self.0.parts.iter().map(part).collect()
+    }
+
+    /// Which data sets are neighbours.
+    #[getter]
+    fn neighbours(&self) -> &'static str {
+        self.0.neighbours.name()
+    }
+
+    /// The text to publish and the total of epsilon and of rho, from the noisy answers of each part
+    /// with their guarantee, named `epsilon` or `rho`.
+    fn publish(&self, noisy: Vec<(Vec<f64>, String, f64)>) -> PyResult<(String, f64, f64)> {
+        let guaranteed = |(values, name, amount): (Vec<f64>, String, f64)| match name.as_str() {
+            "epsilon" => (values, Guarantee::Epsilon(amount)),
+            _ => (values, Guarantee::Rho(amount)),
+        };
+        let made = self.0.publish(noisy.into_iter().map(guaranteed).collect());
+        let (text, total) = made.map_err(PyValueError::new_err)?;
+        Ok((text, total.epsilon, total.rho))
+    }
+}

@@ -1,0 +1,119 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import soma
+
+SPEC = """
+[release]
+statistic = "sum"
+query = { kind = "mean", clamp = [[0.0, 10.0], [-4.0, 4.0]] }
+mechanism = { kind = "laplace", epsilon = 2.0 }
+
+[data]
+columns = ["age", "score"]
+"""
+
+PLAN = """
+[release]
+n = 20
+statistic = "mean"
+query = { kind = "mean", clamp = [-5.0, 5.0] }
+mechanism = { kind = "laplace", epsilon = 1.0 }
+
+[model]
+kind = "normal"
+prior = { kind = "normal-inverse-gamma", mean = 0.0, lambda = 0.5, shape = 3.0, rate = 3.0 }
+
+[plan]
+epsilon = [1, 100]
+replications = 4
+warmup = 50
+draws = 100
+"""
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"age": rng.uniform(0, 12, 50), "score": rng.normal(0, 1, 50)})
+
+
+@pytest.fixture
+def dp():
+    return pytest.importorskip("opendp.prelude")
+
+
+def test_a_plan_says_what_is_learned():
+    plan = soma.plan(PLAN, target="sd(mu) < 5", progress=False)
+    assert plan.answer.startswith("Epsilon 1 is enough")
+    widths = plan.table.query("name == 'mu'").set_index("budget")["width"]
+    assert widths[1.0] > widths[100.0]
+    again = soma.plan(PLAN, target="sd(mu) < 5", progress=False, threads=1)
+    assert again.report == plan.report
+    assert set(plan.floor["name"]) == {"mu", "sigma2"}
+    with pytest.raises(ValueError, match="sd\\(NAME\\)"):
+        soma.plan(PLAN, target="mu < 5", progress=False)
+
+
+def test_a_missing_column_is_the_first_error(frame):
+    with pytest.raises(ValueError, match="no column \"score\".*age"):
+        soma.release(SPEC, frame.drop(columns="score"))
+    with pytest.raises(ValueError, match="missing"):
+        soma.release(SPEC, frame.assign(age=frame["age"].where(frame.index > 0)))
+    with pytest.raises(TypeError, match="pandas"):
+        soma.release(SPEC, [1.0, 2.0])
+
+
+def test_frames_of_all_kinds_give_a_release(dp, frame):
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    kinds = [frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), dict(frame)]
+    for kind in kinds:
+        released = soma.release(SPEC, kind)
+        exact = [frame["age"].clip(0, 10).sum(), frame["score"].clip(-4, 4).sum()]
+        gaps = np.abs(np.array(released.release.values) - exact)
+        assert (gaps > 1e-9).all() and (gaps < 9 * 40).all()
+        assert released.release.n == 50
+
+
+def test_the_guarantee_is_that_of_opendp(dp, frame):
+    released = soma.release(SPEC, frame)
+    assert released.epsilon == pytest.approx(2.0, abs=1e-9) and released.rho == 0.0
+    scale = released.release.mechanism.scale
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
+    dp.enable_features("contrib")
+    # The exact sensitivity of the two sums is 18; the lattice that they are summed on adds a little.
+    stated = dp.m.make_laplace(*space, scale=scale).map(18.0)
+    assert stated <= released.epsilon and stated == pytest.approx(2.0, rel=1e-5)
+
+
+def test_the_file_and_the_ledger(dp, frame, tmp_path):
+    out, ledger = tmp_path / "published.toml", tmp_path / "ledger.jsonl"
+    soma.release(SPEC, frame, out=out, ledger=ledger)
+    text = out.read_text()
+    for value in frame.to_numpy().ravel():
+        assert repr(value) not in text
+    assert "age" not in text and "score" not in text
+    with pytest.raises(FileExistsError, match="again"):
+        soma.release(SPEC, frame, out=out, ledger=ledger)
+    with pytest.warns(UserWarning, match="released 1 times before.*epsilon 4"):
+        soma.release(SPEC, frame, out=out, ledger=ledger, again=True)
+    spent = [json.loads(line)["epsilon"] for line in ledger.read_text().splitlines()]
+    assert spent == pytest.approx([2.0, 2.0])
+    assert soma.read_spec(out).release.n == 50
+
+
+def test_counts_are_whole(dp):
+    spec = """
+[release]
+statistic = "sum"
+query = { kind = "categories", labels = ["no", "yes"] }
+mechanism = { kind = "discrete-gaussian", rho = 2.0 }
+[data]
+columns = ["answer"]
+"""
+    released = soma.release(spec, {"answer": ["no", "yes", "yes"] * 20})
+    assert all(value == round(value) for value in released.release.values)
+    assert released.rho == pytest.approx(2.0) and released.epsilon == 0.0
