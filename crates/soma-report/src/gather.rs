@@ -4,10 +4,11 @@ use soma::Failure;
 use soma::chain::Problem;
 use soma::diagnostics::Summary;
 use soma::interrupt::Interrupted;
+use soma::plug_in::plug_in;
 use soma::predictive;
 use soma::rng::stream;
 
-use crate::content::{Content, Group, Parameter, Predicted, Published, Trust};
+use crate::content::{Content, Group, Parameter, PlugIn, Predicted, Published, Trust};
 
 /// Draws, and what is known of where they come from.
 pub struct Source<'a, E> {
@@ -37,6 +38,9 @@ const REPLICATIONS: (usize, usize) = (1000, 40_000_000);
 /// Fewer replications than this say nothing of tails.
 const FEWEST: usize = 50;
 
+/// The probability of the interval of a plug-in answer.
+const LEVEL: f64 = 0.9;
+
 /// The stream of draws from the prior: apart from those of chains.
 const PRIOR_STREAM: u64 = u64::MAX / 2 + 1;
 
@@ -46,6 +50,7 @@ pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
     let size = rows.len();
     let derived = problem.map_or(&[][..], Problem::derived_names);
     let mut prior = problem.map_or_else(|| Ok(Vec::new()), |problem| prior(problem, size, seed))?;
+    let plug_ins = problem.and_then(|problem| plug_in(problem, LEVEL)).unwrap_or_default();
     let plan = problem.map(|problem| match replicates {
         true => replications(problem, size),
         false => Err("Releases were not replicated.".into()),
@@ -66,7 +71,11 @@ pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
         drawn += 1;
         let chains = if is_drawn { chains } else { Vec::new() };
         let prior = prior.get_mut(k).map(std::mem::take).unwrap_or_default();
-        parameters.push(Parameter { name, group, summary, chains, prior, plug_in: None });
+        let plug_in = plug_ins
+            .iter()
+            .find(|it| it.name == name)
+            .map(|it| PlugIn { estimate: it.estimate, interval: Some((it.low, it.high)) });
+        parameters.push(Parameter { name, group, summary, chains, prior, plug_in });
     }
     let predicted = match (problem, plan) {
         (Some(problem), Some(Ok(_))) => Ok(predict(problem, &thetas, seed)?),
