@@ -233,7 +233,7 @@ fn parts_are_merged_into_the_run_of_one_call() {
         (vec!["a", "b", "d"], "which another folder holds too"),
         (vec!["a", "other-seed"], "other settings"),
         (vec!["a", "other-spec"], "another spec"),
-        (vec!["a", "nowhere"], "is not there"),
+        (vec!["a", "nowhere"], "does not exist"),
         (vec!["a", "whole"], "which another folder holds too"),
     ] {
         let output = merge(&parts, "refused").output().unwrap();

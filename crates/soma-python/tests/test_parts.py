@@ -91,7 +91,10 @@ def test_a_release_is_the_same_after_it_was_written_and_read(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_release_is_fitted(name):
-    categories = ("two parts", "a prior of n", "variance", "clamp", "suppressed", "table")
+    categories = (
+        "two parts", "a prior of n", "variance", "clamp", "suppressed", "table",
+        "randomised response", "synthetic records",
+    )  # fmt: skip
     model = MODEL if name in categories else soma.Beta(prior=soma.Gamma(2.0, 1.0))
     posterior = soma.fit(EVERY[name], model, chains=2, warmup=30, draws=10, seed=1, progress=False)
     assert np.isfinite(posterior.draws).all()

@@ -117,7 +117,10 @@ fn log_sums_are_exact_on_numbers_and_on_compositions() {
         let is_composition = |record: &[f64]| (record.iter().sum::<f64>() - 1.0).abs() < 1e-12;
         let found = search(&shares, draw, is_composition, 1).unwrap();
         compare(&format!("compositions of {dim}"), &shares, found, Some(0.999));
-        assert!(shares.sensitivity().l1 < any.sensitivity().l1);
+        // Two shares can change places, all of it for the clamp: nothing is gained there.
+        let (of_shares, of_any) = (shares.sensitivity().l1, any.sensitivity().l1);
+        let ratio = of_shares / of_any;
+        assert!(ratio < 0.99 || (dim == 2 && (ratio - 1.0).abs() < 1e-12), "{dim}: {ratio}");
     }
     // The time-use example: 6% less noise.
     let any = LogSum::new(3, (0.0006944, 1.0)).unwrap();

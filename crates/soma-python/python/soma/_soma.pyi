@@ -12,8 +12,11 @@ __all__ = [
     "KERNELS",
     "Meetings",
     "Pair",
+    "Planner",
+    "Preparation",
     "Problem",
     "Release",
+    "Report",
     "Run",
     "Settings",
     "Store",
@@ -453,11 +456,12 @@ def import_release(
 ) -> str:
     """The table `[release]` of what a tool printed: tables as CSV, each with its name."""
 
+@final
 class Planner:
     """A plan that has been read."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         text: str,
         *,
         budgets: list[float] | None = None,
@@ -467,19 +471,20 @@ class Planner:
         warmup: int | None = None,
         draws: int | None = None,
         seed: int | None = None,
-    ) -> None: ...
+    ) -> Planner: ...
     @property
     def fits(self) -> int:
         """How many fits there are in all."""
     def run(self, threads: int, control: Control) -> str | None:
         """The report as JSON; nothing, if it was stopped before a fit was done."""
 
+@final
 class Preparation:
     """A release that lacks its noise."""
 
-    def __init__(
-        self, text: str, columns: list[tuple[str, list[float | str | None]]]
-    ) -> None: ...
+    def __new__(
+        cls, text: str, columns: list[tuple[str, list[float | str | None]]]
+    ) -> Preparation: ...
     def parts(self) -> list[tuple[str, str, float, float | None, float, list[float]]]:
         """Name, noise, scale, lattice, sensitivity and the exact answers of each part."""
     @property

@@ -183,6 +183,6 @@ def _spend(ledger: Path, out: str | os.PathLike[str] | None, released: Released)
         rho = sum(one["rho"] for one in before) + released.rho
         warnings.warn(
             f"these data were released {len(before)} times before; all releases together spend "
-            f"epsilon {epsilon} and rho {rho}",
+            f"epsilon {epsilon:.6g} and rho {rho:.6g}",
             stacklevel=3,
         )

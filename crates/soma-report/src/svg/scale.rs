@@ -72,7 +72,8 @@ mod tests {
         assert_eq!(labels(-3.0, 7.0), ["−2", "0", "2", "4", "6"]);
         assert_eq!(labels(0.0, 123456.0).last().unwrap(), "100,000");
         assert!(labels(1.0, 1.0).is_empty() && labels(f64::NAN, 1.0).is_empty());
-        assert!(labels(1e300, 1.1e300).is_empty());
+        // Numbers too near to each other for round ones between them.
+        assert!(labels(1.0, 1.0 + 4e-16).is_empty());
     }
 
     #[test]

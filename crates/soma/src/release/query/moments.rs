@@ -99,7 +99,8 @@ fn with_total(powers: &mut Vec<u32>, at: usize, total: u32, all: &mut Vec<Vec<u3
 /// The range of x^power for x in a range.
 fn power_range((low, high): (f64, f64), power: u32) -> (f64, f64) {
     let (a, b) = (low.powi(power as i32), high.powi(power as i32));
-    let least = if power.is_multiple_of(2) && low < 0.0 && high > 0.0 { 0.0 } else { a.min(b) };
+    let is_even = power > 0 && power.is_multiple_of(2);
+    let least = if is_even && low < 0.0 && high > 0.0 { 0.0 } else { a.min(b) };
     (least, a.max(b))
 }
 
