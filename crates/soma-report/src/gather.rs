@@ -58,17 +58,15 @@ pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
     let wanted = plan.as_ref().map_or(0, |plan| plan.as_ref().map_or(0, |count| *count));
     let mut thetas: Vec<Vec<f64>> = vec![Vec::with_capacity(size); wanted];
     let mut parameters = Vec::with_capacity(size);
-    let mut drawn = 0;
     for (k, (name, summary)) in rows.into_iter().enumerate() {
         let group = group(&name, derived);
-        let is_drawn = drawn < DRAWN || group == Group::Derived;
+        let is_drawn = k < DRAWN || group == Group::Derived;
         let mut chains = Vec::new();
         if is_drawn || wanted > 0 {
             chains = column(k)?;
             chains.retain(|chain| !chain.is_empty());
             spread(&chains, &mut thetas);
         }
-        drawn += 1;
         let chains = if is_drawn { chains } else { Vec::new() };
         let prior = prior.get_mut(k).map(std::mem::take).unwrap_or_default();
         let plug_in = plug_ins

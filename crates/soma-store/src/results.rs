@@ -43,7 +43,7 @@ const NUMBERS: [Number; 9] = [
 
 /// The columns of numbers of a summary, in the order of the file: the name of each, and what it
 /// holds.
-pub fn summary_columns() -> [(&'static str, fn(&Summary) -> f64); 9] {
+pub fn summary_columns() -> [Number; 9] {
     NUMBERS
 }
 

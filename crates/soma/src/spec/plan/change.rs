@@ -73,7 +73,7 @@ fn spend(
         table.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.contains("gaussian"))
     };
     let key = match (epsilons, rhos) {
-        (0, 0) if silent && mechanisms.iter().all(|table| is_gaussian(table)) => "rho",
+        (0, 0) if silent && mechanisms.iter().all(is_gaussian) => "rho",
         (0, 0) if silent => "epsilon",
         (all, 0) if all == mechanisms.len() => "epsilon",
         (0, all) if all == mechanisms.len() => "rho",
