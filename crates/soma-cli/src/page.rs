@@ -11,7 +11,7 @@ use crate::args::{SamplerArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
 use crate::progress::{Progress, Shown};
 use crate::report::Report;
-use crate::session::{Session, Sink};
+use crate::session::{InMemory, Session, Sink};
 use crate::{fit, interrupt, memory, spec_file, table, trust};
 
 /// Writes a report of a run: one HTML page that needs no network.
@@ -110,7 +110,7 @@ fn of_spec(args: &Args) -> Result<Content, Failed> {
     Progress::during(progress.as_ref(), || {
         session.run(problem, &settings, 0..settings.chains, args.threads.count())
     })?;
-    let (draws, ends, seconds) = session.sink.into_memory().unwrap_or_default();
+    let InMemory { draws, ends, seconds } = session.sink.into_memory();
     let report = Report::of_draws(problem, &settings, &draws, ends, seconds)?;
     let of = |value: &dyn Fn(&Draw) -> f64| -> Vec<Vec<f64>> {
         draws.iter().map(|chain| chain.iter().map(value).collect()).collect()

@@ -24,6 +24,17 @@ pub enum Sink {
     Disk(Box<Store>),
 }
 
+/// A run in memory.
+#[derive(Default)]
+pub struct InMemory {
+    /// The draws of each chain.
+    pub draws: Vec<Vec<Draw>>,
+    /// The report of each chain.
+    pub ends: Vec<End>,
+    /// The seconds of warm-up and of the draws.
+    pub seconds: (f64, f64),
+}
+
 impl Sink {
     /// A sink in memory.
     pub fn memory(settings: &Settings) -> Self {
@@ -34,15 +45,14 @@ impl Sink {
         }
     }
 
-    /// The draws of each chain, what each chain says of itself, and the seconds of warm-up and draws;
-    /// of a run in memory.
-    pub fn into_memory(self) -> Option<(Vec<Vec<Draw>>, Vec<End>, (f64, f64))> {
+    /// What is in memory; nothing of a run in a folder.
+    pub fn into_memory(self) -> InMemory {
         match self {
             Sink::Memory { collected, ends, watch } => {
                 let ends = ends.into_inner().unwrap_or_else(|e| e.into_inner());
-                Some((collected.into_draws(), ends, watch.seconds()))
+                InMemory { draws: collected.into_draws(), ends, seconds: watch.seconds() }
             }
-            Sink::Disk(_) => None,
+            Sink::Disk(_) => InMemory::default(),
         }
     }
 

@@ -8,6 +8,9 @@ use soma::release::query::Categories;
 
 use crate::import::frame::Frame;
 
+/// The scale of the noise of a row.
+type ScaleOfRow<'a> = Box<dyn Fn(usize) -> Result<f64, String> + 'a>;
+
 /// The noise of the counts.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Noisy {
@@ -82,7 +85,7 @@ impl Noisy {
         frame: &'a Frame,
         noise: Noise,
         cells: usize,
-    ) -> Result<Box<dyn Fn(usize) -> Result<f64, String> + 'a>, String> {
+    ) -> Result<ScaleOfRow<'a>, String> {
         let own: Vec<(&str, usize)> =
             SPREADS.into_iter().filter_map(|name| Some((name, frame.find(name)?))).collect();
         let common = self.common(noise, cells)?;
