@@ -5,8 +5,6 @@
 
 use std::path::PathBuf;
 
-use crate::exit::Outcome;
-
 /// Reads the data, computes what the spec says, adds noise and writes what is to be published.
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,7 +27,7 @@ pub struct Args {
 
 /// The subcommand, of a program that was built without it.
 #[cfg(not(feature = "curator"))]
-pub fn run(args: Args) -> Outcome {
+pub fn run(args: Args) -> crate::exit::Outcome {
     let Args { spec, data, out, again, unsafe_diagnostics } = args;
     // Named, so that all options are known to both builds.
     let _ = (spec, data, out, again, unsafe_diagnostics);

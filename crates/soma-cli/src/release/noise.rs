@@ -33,8 +33,11 @@ pub fn release(
     sensitivity: f64,
     answers: &[f64],
 ) -> Result<(Vec<f64>, Guarantee), String> {
-    let failed = |error: opendp::error::Error| format!("OpenDP: {error}");
-    let floats = || VectorDomain::new(AtomDomain::<f64>::new_non_nan());
+    let failed = |error: opendp::error::Error| {
+        let detail = error.message.as_deref().unwrap_or("no further detail");
+        format!("OpenDP: {error}: {detail}")
+    };
+    let floats = || VectorDomain::new(AtomDomain::<f64>::new_non_nan()).with_size(answers.len());
     let wholes = || VectorDomain::new(AtomDomain::<i64>::default());
     let (l1, l2) = (L1Distance::<f64>::default(), L2Distance::<f64>::default());
     let k = exponent(granularity)?;

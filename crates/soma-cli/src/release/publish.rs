@@ -81,8 +81,9 @@ const SOURCES: [&str; 7] = ["epsilon", "rho", "variance", "scale", "sensitivity"
 pub fn text(spec: &str, n: Option<usize>, neighbours: &str, parts: &[Published]) -> Option<String> {
     let whole: Table = spec.parse().ok()?;
     let mut release = whole.get("release")?.as_table()?.clone();
-    if let Some(n) = n {
-        release.insert("n".into(), Value::Integer(n as i64));
+    let n = n.map_or_else(|| Value::String("unknown".into()), |n| Value::Integer(n as i64));
+    if n.is_integer() || !release.contains_key("n") {
+        release.insert("n".into(), n);
     }
     release.insert("neighbours".into(), Value::String(neighbours.into()));
     let total = Total::of(parts.iter().map(|part| part.guarantee));

@@ -20,6 +20,8 @@ pub fn release_file(text: &str) -> Option<String> {
 /// assert_eq!(soma::spec::release_file(spec).as_deref(), Some("published.toml"));
 /// let whole = soma::spec::with_release(spec, "[release]\nn = 10\n").unwrap();
 /// assert!(whole.contains("n = 10") && soma::spec::release_file(&whole).is_none());
+/// let whole = soma::spec::with_release(spec, "format = 1\n[release]\nn = 10\n").unwrap();
+/// assert!(whole.starts_with("format = 1\n[model]"));
 /// ```
 pub fn with_release(text: &str, published: &str) -> Result<String, SpecError> {
     let Some((range, file)) = place(text) else { return Ok(text.to_string()) };
@@ -32,9 +34,30 @@ pub fn with_release(text: &str, published: &str) -> Result<String, SpecError> {
         );
         return Err(SpecError::new(text, range, invalid));
     }
-    // The key is removed and the table appended, where it cannot capture keys of another table.
-    let without = format!("{}{}", &text[..range.start], &text[range.end..]);
+    // The table is appended, where it cannot capture keys of another table. The format of the file
+    // takes the place of the key, unless the spec has one itself.
+    let (format, published) = split_format(published);
+    let format = if key_span(text, "format").is_some() { String::new() } else { format };
+    let without = format!("{}{format}{}", &text[..range.start], &text[range.end..]);
     Ok(format!("{}\n\n{}", without.trim_end(), published.trim_start()))
+}
+
+/// The line `format = ...` of a text, empty if there is none, and the text without it.
+fn split_format(text: &str) -> (String, String) {
+    match key_span(text, "format") {
+        None => (String::new(), text.to_string()),
+        Some(span) => (
+            text[span.clone()].to_string(),
+            format!("{}{}", &text[..span.start], &text[span.end..]),
+        ),
+    }
+}
+
+/// Where a key of the root stands, with its value.
+fn key_span(text: &str, name: &str) -> Option<Range<usize>> {
+    let root = DeTable::parse(text).ok()?;
+    let (key, value) = root.get_ref().iter().find(|(key, _)| key.get_ref() == name)?;
+    Some(key.span().start..value.span().end)
 }
 
 /// The position of `release = "..."`, and the file that it names.
