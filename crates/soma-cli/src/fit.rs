@@ -21,6 +21,11 @@ pub struct Args {
     /// pool of threads. None is needed to resume what is in a folder.
     #[arg(value_name = "SPEC.toml", required_unless_present = "resume")]
     pub specs: Vec<PathBuf>,
+    /// A table of releases, as CSV or Parquet: each row is fitted as the spec with the row's cells in
+    /// the place of the keys that the columns name (`release.n`, `release.values.0`, ...), under the
+    /// name in the column `name`.
+    #[arg(long, value_name = "TABLE", conflicts_with = "chains_from")]
+    pub releases: Option<PathBuf>,
     #[command(flatten)]
     pub sampler: SamplerArgs,
     /// The number of the first chain: for array jobs, of which each runs some of the chains into a
@@ -71,9 +76,9 @@ pub fn run(args: Args) -> Outcome {
              start from.",
             args.out.as_deref().unwrap_or(Path::new("")).display()
         ))),
-        [path] if !path.is_dir() => one(&args, path, &spec_file::text(path)?),
+        [path] if args.releases.is_none() && !path.is_dir() => one(&args, path, &spec_file::text(path)?),
         _ if args.device.device == Device::Gpu => Err(Failed::Input(
-            "--device gpu: a batch runs on the CPU (given: several specs). Allowed: one spec, or \
+            "--device gpu: a batch runs on the CPU (given: several specs, or a table). Allowed: one spec, or \
              --device cpu."
                 .into(),
         )),

@@ -245,6 +245,55 @@ fn parts_are_merged_into_the_run_of_one_call() {
     merge(&["a", "b"], "merged").assert().code(2);
 }
 
+/// A row of a table of releases gives the draws of a spec with its cells.
+#[test]
+fn rows_of_a_table_are_fitted_as_specs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let spec = |values: &str, n: u32, seed: u32| {
+        format!(
+            "[release]\nn = {n}\nstatistic = \"sum\"\nvalues = {values}\n\
+             query = {{ kind = \"categories\", labels = [\"a\", \"b\"] }}\n\
+             mechanism = {{ kind = \"discrete-laplace\", scale = 2.0 }}\n\
+             [model]\nkind = \"categorical\"\nprior = {{ kind = \"dirichlet\", alpha = 1.0 }}\n\
+             [sampler]\nseed = {seed}\n"
+        )
+    };
+    std::fs::write(path("all.toml"), spec("[0, 0]", 50, 1)).unwrap();
+    std::fs::write(path("south.toml"), spec("[31, 8]", 40, 7)).unwrap();
+    let table = "name,release.values.0,release.values.1,release.n,sampler.seed\n\
+                 north,12,37,,\nsouth,31,8,40,7\n";
+    std::fs::write(path("table.csv"), table).unwrap();
+    let fit = |args: &[&str]| {
+        let mut command = soma();
+        command.current_dir(folder.path()).arg("fit").args(args).args(QUICK).arg("--quiet");
+        command
+    };
+    let table = ["all.toml", "--releases", "table.csv", "--json", "--out", "out"];
+    let report = json(&mut fit(&table));
+    assert_eq!(report["fits"][0]["name"], "north");
+    let alone = json(&mut fit(&["south.toml", "--json"]));
+    assert_eq!(report["fits"][1]["parameters"], alone["parameters"]);
+    assert_ne!(report["fits"][0]["parameters"], alone["parameters"]);
+    // The same rows again are what the folder holds.
+    fit(&[&table[..], &["--resume"]].concat()).assert().success();
+
+    for (table, word) in [
+        ("region,release.n\na,3\n", "the column name is missing"),
+        ("name,release.values.9\na,3\n", "0 to 2"),
+        ("name,release.n\na,-3\n", "table.csv, row 1"),
+        ("name,release.size\na,3\n", "size"),
+        ("name,release.n\na,3\na,4\n", "different names"),
+        ("name,release.n\na/b,3\n", "cannot be the name"),
+    ] {
+        std::fs::write(path("table.csv"), table).unwrap();
+        let output = fit(&["all.toml", "--releases", "table.csv"]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(word), "{said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_a_batch_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,7 +316,7 @@ fn what_cannot_be_a_batch_is_refused() {
     std::fs::copy(example("category-counts"), &other).unwrap();
     for (args, paths, word) in [
         (&stored[..], vec![specs.as_path()], "holds a batch already"),
-        (&[], vec![&specs, &copy], "has the same"),
+        (&[], vec![&specs, &copy], "so is that of"),
         (&[], vec![&empty], "there is no spec in this folder"),
         (&resumed, vec![&other, &specs], "of another spec"),
         (&[&resumed[..], &["--seed", "9"]].concat(), vec![&specs], "other settings"),

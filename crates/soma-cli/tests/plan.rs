@@ -57,7 +57,10 @@ fn tables_a_figure_and_an_answer() {
     for part in ["wide, n = 20", "narrow, n = 20", "no privacy", "beta1", "plug-in", "target met"] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    assert!(std::fs::read_to_string(figure).unwrap().starts_with("<svg"));
+    let figure = std::fs::read_to_string(figure).unwrap();
+    for part in ["<svg", "width of 90% interval", "without privacy: ", "</svg>"] {
+        assert!(figure.contains(part), "{part}: {figure}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod plan;
 mod pool;
 mod progress;
 mod summary;
+mod table;
 
 use soma_store::{Batch, FolderLock, write_results};
 

@@ -7,6 +7,7 @@ use soma::chain::Settings;
 use soma::spec::Sampler;
 use soma_store::{Batch, Manifest, PlannedFit};
 
+use super::table::{self, Row};
 use crate::exit::{Failed, Outcome};
 use crate::fit::{self, Args};
 use crate::{memory, spec_file};
@@ -22,37 +23,57 @@ pub fn plan(args: &Args) -> Result<Vec<PlannedFit>, Failed> {
         return refused("chains-from", "is for one spec at a time. Allowed: one spec.");
     }
     let mut fits = stored(args)?;
-    let mut places: HashMap<String, (usize, Option<PathBuf>)> =
+    let mut places: HashMap<String, (usize, Option<String>)> =
         fits.iter().enumerate().map(|(place, fit)| (fit.name.clone(), (place, None))).collect();
-    for path in paths(&args.specs)? {
-        let fit = read(args, &path)?;
+    for row in given(args)? {
+        let (fit, from) = (read(args, &row)?, row.place);
         match places.get_mut(&fit.name) {
             Some((_, Some(other))) => {
                 return Err(Failed::Input(format!(
-                    "{}: a fit has the name of its spec, and {} has the same. Allowed: files with \
-                     different names.",
-                    path.display(),
-                    other.display()
+                    "{from}: the name of the fit is {:?}, and so is that of {other}. Allowed: \
+                     different names; a fit has the name of its file, or of its row.",
+                    fit.name
                 )));
             }
             Some((place, seen)) => {
                 if !soma::spec::same(&fits[*place].spec, &fit.spec) {
                     return Err(Failed::Input(format!(
-                        "{}: the folder holds a fit {:?} of another spec. Allowed: the same spec, \
-                         or another folder.",
-                        path.display(),
+                        "{from}: the folder holds a fit {:?} of another spec. Allowed: the same \
+                         spec, or another folder.",
                         fit.name
                     )));
                 }
-                *seen = Some(path);
+                *seen = Some(from);
             }
             None => {
-                places.insert(fit.name.clone(), (fits.len(), Some(path)));
+                places.insert(fit.name.clone(), (fits.len(), Some(from)));
                 fits.push(fit);
             }
         }
     }
     Ok(fits)
+}
+
+/// The specs of the command line: the rows of a table, or files.
+fn given(args: &Args) -> Result<Vec<Row>, Failed> {
+    match (&args.releases, &args.specs[..]) {
+        (Some(releases), [template]) => table::rows(&spec_file::text(template)?, releases),
+        (Some(_), specs) => Err(Failed::Input(format!(
+            "--releases: a table needs one spec (given: {} of them). Allowed: one spec, which has \
+             what the releases share.",
+            specs.len()
+        ))),
+        (None, specs) => paths(specs)?.iter().map(|path| file(path)).collect(),
+    }
+}
+
+/// The spec in a file.
+fn file(path: &Path) -> Result<Row, Failed> {
+    Ok(Row {
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        place: path.display().to_string(),
+        spec: spec_file::text(path)?,
+    })
 }
 
 /// The files of the command line: specs, and those in folders, in the order of their names.
@@ -80,19 +101,17 @@ fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failed> {
     Ok(paths)
 }
 
-fn read(args: &Args, path: &Path) -> Result<PlannedFit, Failed> {
-    let text = spec_file::text(path)?;
-    let spec = spec_file::parse(path, &text)?;
+fn read(args: &Args, row: &Row) -> Result<PlannedFit, Failed> {
+    let Row { name, place, spec: text } = row;
+    let spec = spec_file::parse(Path::new(place), text)?;
     let settings = fit::settings(&spec, args.sampler.sampler())?;
     memory::check(&spec.problem, &settings, args.threads.count(), args.out.is_some())?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    if !Batch::is_name(&name) {
+    if !Batch::is_name(name) {
         return Err(Failed::Input(format!(
-            "{}: {name:?} cannot be the name of a fit. Allowed: a file with another name.",
-            path.display()
+            "{place}: {name:?} cannot be the name of a fit. Allowed: a name that a folder can have."
         )));
     }
-    Ok(PlannedFit { name, spec: text, settings })
+    Ok(PlannedFit { name: name.clone(), spec: text.clone(), settings })
 }
 
 /// The fits in the folder, with the options of the command line.

@@ -15,7 +15,7 @@ use crate::args::ThreadArgs;
 use crate::display::Display;
 use crate::exit::{self, Failed, Outcome};
 use crate::import::frame::Frame;
-use crate::{interrupt, spec_file};
+use crate::interrupt;
 pub use read::{Noisy, Relation};
 pub use summary::rows;
 
@@ -87,7 +87,7 @@ pub fn run(args: Args) -> Outcome {
         thin: args.thin,
         seed: args.seed,
     };
-    let table = args.noisy.table(&frame(&args.table)?, args.alpha).map_err(Failed::Input)?;
+    let table = args.noisy.table(&Frame::read(&args.table)?, args.alpha).map_err(Failed::Input)?;
     let prior = SharedPrior { median: args.concentration, sd: args.concentration_sd, shares: 1.0 };
     interrupt::watch();
     let progress = Progress::new(&table, &plan, args.pool);
@@ -115,16 +115,6 @@ pub fn run(args: Args) -> Outcome {
     Ok(())
 }
 
-/// The table in a file, CSV or Parquet by the end of its name.
-fn frame(path: &Path) -> Result<Frame, Failed> {
-    let source = path.display().to_string();
-    if path.extension().is_some_and(|end| end == "parquet") {
-        let (columns, rows) = soma_store::read_table(path)?;
-        return Ok(Frame { source, columns, rows });
-    }
-    Frame::parse(source, &spec_file::contents(path)?).map_err(Failed::Input)
-}
-
 /// The groups of a table: of the CSV `text`, which errors call `name`, or of the file of that name.
 pub fn table(
     name: &str,
@@ -134,7 +124,7 @@ pub fn table(
 ) -> Result<GroupTable, String> {
     let frame = match text {
         Some(text) => Frame::parse(name, text)?,
-        None => frame(Path::new(name)).map_err(|failed| failed.message())?,
+        None => Frame::read(Path::new(name)).map_err(|failed| failed.message())?,
     };
     noisy.table(&frame, alpha)
 }

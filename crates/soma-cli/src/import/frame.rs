@@ -1,6 +1,11 @@
-//! A table as CSV, with errors that name the file and the column.
+//! A table of text, with errors that name the file and the column.
 
-/// The rows of a CSV file with a header.
+use std::path::Path;
+
+use crate::exit::Failed;
+use crate::spec_file;
+
+/// The rows of a file with a header.
 pub struct Frame {
     /// The name in errors: the path of the file.
     pub source: String,
@@ -11,6 +16,16 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// The table in a file, CSV or Parquet by the end of its name.
+    pub fn read(path: &Path) -> Result<Frame, Failed> {
+        let source = path.display().to_string();
+        if path.extension().is_some_and(|end| end == "parquet") {
+            let (columns, rows) = soma_store::read_table(path)?;
+            return Ok(Frame { source, columns, rows });
+        }
+        Frame::parse(source, &spec_file::contents(path)?).map_err(Failed::Input)
+    }
+
     /// Reads the text of a CSV file.
     pub fn parse(source: impl Into<String>, text: &str) -> Result<Frame, String> {
         let source = source.into();

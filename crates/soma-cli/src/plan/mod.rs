@@ -88,8 +88,7 @@ pub fn run(args: Args) -> Outcome {
     }
     let report = PlanReport::of(&plan, &made);
     if let Some(path) = &args.figure {
-        let svg = figure::svg(&report).map_err(|error| Failed::Run(error.to_string()))?;
-        std::fs::write(path, svg)
+        std::fs::write(path, figure::svg(&report))
             .map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?;
     }
     exit::print(&match args.json {

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use soma::Outcome as Ended;
 use soma::chain::{Collected, Draw, Engine, Observer, Problem, Settings, crossing, run};
 use soma::diagnostics::{
-    Column, Crossing, RunFigures, Verdict, ess_mean, mcse_mean, mcse_quantile, quantile, rhat,
+    Column, Crossing, RunFigures, Verdict, ess_mean, ess_quantile, mcse_mean, mcse_quantile, rhat,
 };
 
 use super::answer::{Answer, Estimate, LEVELS};
@@ -104,17 +104,38 @@ fn free(problem: &Problem, values: &[f64], c: usize) -> f64 {
 
 /// The errors of mean, standard deviation and quantiles, in standard errors.
 fn errors(chains: &[Vec<f64>], free: &[Vec<f64>], answer: &Answer) -> Vec<(String, f64)> {
-    let mut all = chains.concat();
-    all.sort_unstable_by(f64::total_cmp);
+    let all = chains.concat();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     let mut errors = vec![("mean".to_string(), z(mean, mcse_mean(chains), answer.mean))];
     let (sd, error) = sd(free);
     errors.push(("sd".to_string(), z(sd, error, answer.free_sd)));
     for (p, exact) in LEVELS.iter().zip(&answer.quantiles) {
-        let found = z(quantile(&all, *p), mcse_quantile(chains, *p), *exact);
-        errors.push((format!("q{:.0}", 100.0 * p), found));
+        errors.push((format!("q{:.0}", 100.0 * p), quantile_z(chains, *p, *exact)));
     }
     errors
+}
+
+/// The error of a quantile: how far the share of draws below the exact one is from `p`, in standard
+/// errors of that share. The quantile's own standard error has the density in it, which only the few
+/// draws beside it show: with it, 4 of 1,723 trusted runs were off, all by a quantile.
+fn quantile_z(chains: &[Vec<f64>], p: f64, exact: Estimate) -> f64 {
+    let share = |is_below: &dyn Fn(f64) -> bool| -> Vec<Vec<f64>> {
+        let indicator = |x: &f64| f64::from(u8::from(is_below(*x)));
+        chains.iter().map(|chain| chain.iter().map(indicator).collect()).collect()
+    };
+    let mean = |chains: &[Vec<f64>]| {
+        chains.iter().flatten().sum::<f64>() / chains.iter().map(Vec::len).sum::<usize>() as f64
+    };
+    // Draws that equal the quantile may be on either side of it.
+    let least = 1e-9 * exact.value.abs().max(1e-3);
+    let below = share(&|x| x < exact.value - least);
+    let to = share(&|x| x <= exact.value + least);
+    let off = (mean(&below) - p).max(p - mean(&to)).max(0.0);
+    // The quantile's error as one of the share, by the density that the draws show.
+    let ess = ess_quantile(chains, p);
+    let spread = (p * (1.0 - p) / ess).sqrt();
+    let exact = exact.error * spread / mcse_quantile(chains, p);
+    off / spread.hypot(if exact.is_finite() { exact } else { 0.0 })
 }
 
 fn z(found: f64, error: f64, exact: Estimate) -> f64 {
@@ -144,10 +165,12 @@ impl Display for Outcome {
             gravest.as_ref().map_or("Trusted", |reason| reason.split(' ').next().unwrap());
         write!(
             f,
-            "{}  {verdict:<9} z {:>6.2} ({}) acceptance {:.3}{}",
+            "{}  {verdict:<9} z {:>6.2} ({}) ESS {:>5.0} R-hat {:.3} acceptance {:.3}{}",
             self.case,
             self.z,
             self.worst,
+            self.verdict.ess,
+            self.verdict.rhat,
             self.acceptance,
             if self.is_trusted() && self.is_off() { "  TRUSTED AND OFF" } else { "" }
         )
