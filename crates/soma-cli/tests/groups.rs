@@ -15,6 +15,8 @@ fn written(folder: &tempfile::TempDir, text: &str) -> PathBuf {
     path
 }
 
+const HIDDEN: &str = "group,cell,value,scale\nx,a,1,1\nx,b,Suppressed,1\n";
+
 /// What the program says of a table that it refuses.
 fn refused(text: &str, args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
@@ -72,6 +74,35 @@ fn groups_one_by_one() {
     assert!(said.contains("the column cell is missing"), "{said}");
 }
 
+/// Counts clamped at zero and suppressed counts have the exact answers, and pooled ones are fitted.
+#[test]
+fn counts_that_were_clamped_or_suppressed() {
+    let clamped = "group,cell,value,scale\nx,a,12,3\nx,b,0,3\n";
+    let hidden = "group,cell,value,scale,threshold\nx,a,95,10,90\nx,b,suppressed,10,90\n";
+    for (text, option, expected) in
+        [(clamped, Some("--clamp-at-zero"), 0.83629), (hidden, None, 0.72406)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let (table, csv) = (written(&folder, text), folder.path().join("out.csv"));
+        let mut fit = soma();
+        fit.arg("groups")
+            .arg(&table)
+            .args(["--noise", "discrete-gaussian", "--quiet"])
+            .args(option);
+        fit.args(["--draws", "4000"]).arg("--out").arg(&csv).assert().success();
+        let rows = cells(&csv);
+        let row = rows.iter().find(|row| row[1] == "p[a]").unwrap();
+        let (mean, mcse): (f64, f64) = (row[2].parse().unwrap(), row[7].parse().unwrap());
+        assert!((mean - expected).abs() < 4.5 * mcse, "{text}: {mean} +- {mcse}");
+    }
+    let both = "group,cell,value\nx,a,12\nx,b,suppressed\ny,a,8\ny,b,9\n";
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["--noise", "discrete-laplace", "--scale", "2", "--threshold", "4", "--pool"];
+    let mut fit = soma();
+    fit.arg("groups").arg(written(&folder, both)).args(args).args(["--draws", "200", "--quiet"]);
+    fit.assert().success();
+}
+
 #[test]
 fn pooled_groups() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,6 +131,13 @@ fn bad_tables_are_refused() {
         ("group,cell,value,scale\nx,a,1,1\nx,b,2,0\n", &noise[..], "row 2.scale"),
         ("group,cell,value,scale\nx,a,1,1\nx,b,2,1\ny,a,2,1\n", &noise[..], "group y has no row"),
         (bare, &["--noise", "gaussian", "--epsilon", "1"], "epsilon"),
+        (HIDDEN, &noise[..], "row 2: a count is not shown"),
+        (HIDDEN, &["--noise", "laplace", "--threshold", "5"], "row 1: a count up to the threshold"),
+        (
+            "group,cell,value,scale\nx,a,-1,1\nx,b,2,1\n",
+            &["--noise", "laplace", "--clamp-at-zero"],
+            "row 1: with --clamp-at-zero no count is below zero",
+        ),
     ] {
         let said = refused(text, args);
         assert!(said.contains(words), "{words}: {said}");

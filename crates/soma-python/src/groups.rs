@@ -31,8 +31,8 @@ impl Groups {
     /// Of a table as CSV, or of the file called `name`; `pool` has the median and the sd of the log
     /// of the concentration.
     #[new]
-    #[pyo3(signature = (name, text, *, noise, scale, variance, epsilon, rho, neighbours, pool, alpha,
-                        chains, warmup, draws, thin, seed))]
+    #[pyo3(signature = (name, text, *, noise, scale, variance, epsilon, rho, neighbours, clamp_at_zero, threshold,
+                        pool, alpha, chains, warmup, draws, thin, seed))]
     #[allow(clippy::too_many_arguments)] // they are keywords
     fn new(
         name: &str,
@@ -43,6 +43,8 @@ impl Groups {
         epsilon: Option<f64>,
         rho: Option<f64>,
         neighbours: &str,
+        clamp_at_zero: bool,
+        threshold: Option<f64>,
         pool: Option<(f64, f64)>,
         alpha: f64,
         chains: usize,
@@ -60,7 +62,8 @@ impl Groups {
         }
         let neighbours = Relation::from_str(neighbours, false)
             .map_err(|error| PyValueError::new_err(format!("neighbours: {error}")))?;
-        let noisy = Noisy { noise, scale, variance, epsilon, rho, neighbours };
+        let noisy =
+            Noisy { noise, scale, variance, epsilon, rho, neighbours, clamp_at_zero, threshold };
         let table = table(name, text, &noisy, alpha).map_err(PyValueError::new_err)?;
         let plan = Plan { chains, warmup, draws, thin, seed };
         plan.check().map_err(invalid)?;

@@ -15,6 +15,7 @@ use soma_store::{available_memory, check_memory, in_words};
 use crate::collector::{Collected, Collector};
 use crate::control::Control;
 use crate::custom_model::CustomModel;
+use crate::custom_query::CustomQuery;
 use crate::errors::{failed, invalid, unreadable};
 use crate::release::Release;
 use crate::store::Store;
@@ -113,6 +114,22 @@ impl Problem {
         Spec::parse(text).map(|spec| Problem(spec.problem, None)).map_err(unreadable)
     }
 
+    /// Reads the tables `[release]`, without its query, and `[model]` of a spec: the query is a
+    /// function.
+    #[staticmethod]
+    fn parse_for(
+        text: &str,
+        function: Py<PyAny>,
+        record_dim: usize,
+        bounds: Vec<(f64, f64)>,
+        integer: bool,
+    ) -> PyResult<Problem> {
+        let query = CustomQuery::new(function, record_dim, bounds, integer);
+        let query = query.map_err(|error| invalid(error.under("release.query")))?;
+        let spec = Spec::parse_for(text, Arc::new(query)).map_err(unreadable)?;
+        Ok(Problem(spec.problem, None))
+    }
+
     /// A release with a model written in Python.
     #[staticmethod]
     fn custom(
@@ -136,7 +153,7 @@ impl Problem {
         Ok(Problem(problem, self.1.clone()))
     }
 
-    /// Requires imputed records for every kernel, since they are to be stored.
+    /// Says that the records are to be stored.
     fn with_records(&self) -> Problem {
         Problem(self.0.clone().with_records(), self.1.clone())
     }

@@ -1,5 +1,6 @@
 """Models and queries of a user's own."""
 
+import dataclasses
 import traceback
 
 import numpy as np
@@ -48,6 +49,39 @@ def test_same_posterior_of_a_custom_query(release, model, own_model, within_erro
     within_error(soma.fit(own, own_model, seed=1, **options), built_in)
     same = soma.fit(own, own_model, seed=1, **SHORT)
     assert np.array_equal(same.draws, soma.fit(release, own_model, seed=1, **SHORT).draws)
+
+
+def test_built_in_models_take_a_query_of_the_users_own(release, model, within_error, tmp_path):
+    query = soma.CustomQuery(lambda x: np.clip(x, -5.0, 5.0), bounds=[(-5.0, 5.0)])
+    own = dataclasses.replace(release, query=query)
+    options = dict(chains=4, warmup=500, draws=2000, progress=False)
+    within_error(soma.fit(own, model, seed=1, **options), soma.fit(release, model, **options))
+    stored = soma.fit(own, model, out=tmp_path / "run", **SHORT)
+    again = soma.open(tmp_path / "run", release=own, model=model)
+    assert np.array_equal(again.draws, stored.draws) and again.model == model
+    more = soma.fit(own, model, out=tmp_path / "run", resume=True, **{**SHORT, "draws": 40})
+    assert np.array_equal(more.draws[:, :20], stored.draws)
+
+
+def test_a_query_of_the_users_own_has_the_records_of_the_model(within_error):
+    """The cross moment of a regression, as a function and as text, and one of categories."""
+    prior = soma.NormalInverseGamma(mean=0.0, precision=0.5, shape=10.0, rate=10.0)
+    model = soma.Regression(predictors=soma.Predictors(mean=[0.0, 0.0]), prior=prior)
+    product = lambda r: np.clip(r[:, :1] * r[:, 2:], -9.0, 9.0)
+    common = dict(statistic="mean", n=60, mechanism=soma.Laplace(scale=0.05), values=[0.8])
+    own = soma.Release(query=soma.CustomQuery(product, bounds=[(-9.0, 9.0)]), **common)
+    text = soma.Release(query=soma.Statistics(["clamp(x1 * y, -9, 9)"]), **common)
+    options = dict(chains=4, warmup=500, draws=1500, progress=False)
+    found = soma.fit(own, model, **options)
+    assert found["beta1"].mean() > 0.4
+    within_error(found, soma.fit(text, model, seed=7, **options))
+    even = soma.CustomQuery(lambda r: (r % 2 == 0).astype(float), bounds=[(0.0, 1.0)], integer=True)
+    counted = soma.Release(
+        query=even, statistic="sum", n=40, mechanism=soma.DiscreteLaplace(scale=0.5), values=[30]
+    )
+    shares = soma.fit(counted, soma.Categorical(prior=soma.DirichletPrior([1.0] * 3)), **options)
+    assert shares.parameters == ("p0", "p1", "p2")
+    assert abs((shares["p0"] + shares["p2"]).mean() - 32 / 43) < 0.02
 
 
 def test_a_sweep_is_a_handful_of_calls(own_model):

@@ -182,8 +182,8 @@ def test_what_a_release_cannot_come_from(model):
     with pytest.raises(ValueError, match=r"^model.dim: .*given: 3 shares.*Allowed: 1, one for"):
         soma.fit(release, soma.Dirichlet(3, prior=soma.Gamma(1.0, 0.1)))
     own = dataclasses.replace(release, query=soma.CustomQuery(np.cos, bounds=[(-10.0, 10.0)]))
-    with pytest.raises(TypeError, match="a soma.CustomQuery needs a soma.Model of your own"):
-        soma.fit(own, model)
+    with pytest.raises(ValueError, match="^model.dim: a query of your own does not say how many"):
+        soma.fit(own, soma.Dirichlet(prior=soma.Gamma(1.0, 0.1)))
 
 
 def test_model_must_fit_the_query(model):

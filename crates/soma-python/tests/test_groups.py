@@ -25,6 +25,21 @@ def test_groups_have_the_exact_answers():
     assert "n" in fits["north"].index and "n" not in fits["south"].index
 
 
+@pytest.mark.parametrize("pool", [False, True])
+def test_counts_are_clamped_or_suppressed(pool):
+    table = pd.DataFrame({"group": "x", "cell": ["a", "b"], "value": [95, "suppressed"]})
+    noisy = dict(noise="discrete-gaussian", scale=10.0, draws=4000, progress=False, pool=pool)
+    fits = soma.fit_groups(table, threshold=90, **noisy)
+    row = fits["x"].loc["p[a]"]
+    assert pool or abs(row["mean"] - 0.72406) < 4.5 * row["mcse_mean"]
+    with pytest.raises(ValueError, match="row 2: a count is not shown"):
+        soma.fit_groups(table, **noisy)
+    clamped = pd.DataFrame({"group": "x", "cell": ["a", "b"], "value": [12, 0]})
+    fits = soma.fit_groups(clamped, clamp_at_zero=True, **{**noisy, "scale": 3.0})
+    row = fits["x"].loc["p[a]"]
+    assert pool or abs(row["mean"] - 0.83629) < 4.5 * row["mcse_mean"]
+
+
 def test_pooled_groups_have_a_common_prior(tmp_path):
     path = tmp_path / "table.csv"
     TABLE.to_csv(path, index=False)

@@ -176,3 +176,26 @@ def test_ctrl_c_ends_the_program_with_a_table(specs, tmp_path):
     child.send_signal(signal.SIGINT)
     output, _ = child.communicate(timeout=120)
     assert child.returncode == 0 and "sigma2" in output
+
+
+def test_records_are_drawn_from_counts(tmp_path):
+    """The sampler of counts gives records too: the cells of a table, normal ages within bins."""
+    table = soma.Release(
+        query=soma.CrossTable(axes=[["f", "m"], 2]),
+        statistic="sum",
+        n=60,
+        mechanism=soma.DiscreteLaplace(scale=3.0),
+        values=[20, 11, -2, 30],
+    )
+    model = soma.Categorical(prior=soma.DirichletPrior(1.0))
+    posterior = soma.fit(table, model, records=True, records_thin=5, **SHORT)
+    assert posterior.chosen[0].kernel == "counts"
+    cells = posterior.records["x1"]
+    assert cells.shape == (2, 10, 60)
+    for cell, label in enumerate(["f,0", "f,1", "m,0", "m,1"]):
+        assert np.array_equal((cells == cell).sum(axis=2), posterior[f"count[{label}]"][:, ::5])
+    stored = soma.fit(table, model, out=tmp_path / "run", records=True, records_thin=5, **SHORT)
+    assert np.array_equal(stored.records.array, posterior.records.array)
+    assert np.array_equal(soma.fit(table, model, **SHORT).draws, posterior.draws)
+    with pytest.raises(ValueError, match="their number is unknown"):
+        soma.fit(dataclasses.replace(table, n="unknown"), model, records=True, **SHORT)

@@ -99,11 +99,6 @@ impl Store {
             let problem = format!("has a column {name}: no parameter can have that name");
             return Err(StoreError::unfit(folder, problem));
         }
-        if options.records_thin.is_some() && settings.samples_counts(problem) {
-            let problem = "is to hold imputed records, and the sampler of counts has none; take \
-                           another kernel, such as soma";
-            return Err(StoreError::unfit(folder, problem));
-        }
         let manifest = Manifest {
             format: Manifest::FORMAT,
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -429,8 +424,7 @@ impl Observer for Store {
         if let Some(records) = &mut store.records
             && index.is_multiple_of(records.thin)
         {
-            let imputed = state.records().map(|records| records.all()).unwrap_or_default();
-            let mut shown = imputed.to_vec();
+            let mut shown = state.records().into_owned();
             self.problem.model().show(&mut shown);
             for record in shown.chunks_exact(records.dim) {
                 records.writer.push(record)?;

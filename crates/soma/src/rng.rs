@@ -28,6 +28,14 @@ pub fn copy(rng: &Rng) -> Rng {
     at(rng.get_seed(), rng.get_stream(), rng.get_word_pos())
 }
 
+/// A stream of its own for the present state of a generator, which stays as it is: its key is what the
+/// generator would give next.
+pub fn apart(rng: &Rng) -> Rng {
+    let mut key = [0; 32];
+    copy(rng).fill_bytes(&mut key);
+    Rng::from_seed(key)
+}
+
 fn at(seed: [u8; 32], stream: u64, position: u128) -> Rng {
     let mut rng = Rng::from_seed(seed);
     rng.set_stream(stream);

@@ -297,16 +297,17 @@ fn the_engine_is_chosen_and_explained() {
     assert!(engine("[sampler]\nkernel = \"counts\""));
     assert!(!engine("[sampler]\nkernel = \"soma\""));
     assert!(!engine("[sampler]\nmoves = \"centred\""));
-    assert!(!engine("[output]\nrecords = true"));
+    assert!(engine("[output]\nrecords = true"));
+    assert!(engine("[sampler]\nkernel = \"counts\"\n[output]\nrecords = true"));
     let field = |more: &str| parse(more).unwrap_err().invalid.field;
     assert_eq!(field("[sampler]\nkernel = \"counts\"\nmoves = \"centred\""), "sampler.moves");
-    assert_eq!(field("[sampler]\nkernel = \"counts\"\n[output]\nrecords = true"), "sampler.kernel");
     // A kernel of records can be used too, with slots.
     let unknown = |more: &str| Spec::parse(&format!("{}\n{more}", two("\"unknown\"", DL2)));
     for (more, counts) in [("", true), ("[sampler]\nkernel = \"soma\"", false)] {
         let spec = unknown(more).unwrap();
         assert_eq!(spec.settings().unwrap().samples_counts(&spec.problem), counts);
     }
+    assert!(unknown("[output]\nrecords = true").is_err());
     let bad = two("{ prior = \"poisson\", mean = -1 }", DL2);
     assert_eq!(Spec::parse(&bad).unwrap_err().invalid.field, "release.n.mean");
     let misspelt = two("\"unknwon\"", DL2);

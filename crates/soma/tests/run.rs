@@ -232,7 +232,7 @@ fn log_density_is_normalised() {
     struct Check;
     impl Observer for Check {
         fn draw(&self, _: usize, draw: Draw, state: &Engine) -> Outcome {
-            let records = state.records().unwrap().all();
+            let records = state.records();
             let mean = records.iter().map(|x| x.clamp(-5.0, 5.0)).sum::<f64>() / 7.0;
             let expected = -(0.4 - mean).abs() / 0.1 - 0.2f64.ln();
             assert!((draw.log_density - expected).abs() < 1e-12);

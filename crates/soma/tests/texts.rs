@@ -113,6 +113,45 @@ impl Pair {
     }
 }
 
+/// Statistics as text of the record of a built-in model: the same posterior as by its query.
+#[test]
+fn built_in_models_take_statistics_as_text() {
+    for (pair, statistics) in
+        [(&PAIRS[0], "clamp(x, -3, 3)"), (&PAIRS[1], "clamp(x, 0, 3)"), (&PAIRS[2], "x")]
+    {
+        let plain = pair.spec(false);
+        let query = pair.release.lines().find(|line| line.contains("query = ")).unwrap();
+        let release = pair.release.replace(query, &format!("statistics = [\"{statistics}\"]"));
+        let text = format!("[release]\n{release}\n[model]\n{}\n", pair.built_in);
+        let own = Spec::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", pair.name));
+        let (ours, theirs) = (draws(&own, 1500), draws(&plain, 1500));
+        for ((name, ours), (_, theirs)) in ours.iter().zip(&theirs) {
+            let mean = |chains: &Vec<Vec<f64>>| {
+                let all = chains.concat();
+                (all.iter().sum::<f64>() / all.len() as f64, mcse_mean(chains))
+            };
+            let ((a, error_a), (b, error_b)) = (mean(ours), mean(theirs));
+            let z = (a - b).abs() / error_a.hypot(error_b);
+            assert!(z < 4.5, "{} {name}: {a} against {b}, {z} errors", pair.name);
+        }
+    }
+    let regression = r#"
+        [release]
+        n = 30
+        statistic = "sum"
+        values = [4.0, 2.0]
+        statistics = ["clamp(x2 * y, -5, 5)", "clamp(y, -5, 5) > 0"]
+        mechanism = { kind = "laplace", scale = 1.0 }
+        [model]
+        kind = "regression"
+        predictors = { mean = [0.0, 0.0] }
+        prior = { kind = "normal-inverse-gamma", mean = 0.0, precision = 0.5, shape = 4.0, rate = 4.0 }
+    "#;
+    assert_eq!(Spec::parse(regression).unwrap().problem.release().query().record_dim(), 3);
+    let unknown = regression.replace("x2 * y", "x3 * y");
+    assert!(Spec::parse(&unknown).unwrap_err().to_string().contains("x3"));
+}
+
 /// Draws of each parameter by name, of functions of it, and of the log density of the release.
 fn draws(spec: &Spec, count: usize) -> Vec<(String, Vec<Vec<f64>>)> {
     let problem = &spec.problem;

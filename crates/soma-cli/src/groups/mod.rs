@@ -21,7 +21,7 @@ pub use summary::rows;
 
 /// Fits a table of noisy counts of many groups, such as regions: columns group, cell and value, and
 /// scale (or variance) unless all have the same. A column n has the size of each group, where it is
-/// public.
+/// public; a count that is not shown is "suppressed", with --threshold or a column threshold.
 #[derive(clap::Args)]
 pub struct Args {
     /// The table, as CSV or Parquet.

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use soma::grouped::{Entry, GroupTable};
-use soma::release::mechanism::{Budget, Neighbours, Noise, scale_of_variance};
+use soma::release::mechanism::{Budget, Neighbours, Noise, Publishing, scale_of_variance};
 use soma::release::query::Categories;
 
 use crate::import::frame::Frame;
@@ -32,7 +32,17 @@ pub struct Noisy {
     /// For --epsilon and --rho: whether a record is replaced, or added or removed.
     #[arg(long, value_name = "WHICH", default_value = "add-remove")]
     pub neighbours: Relation,
+    /// Noisy counts below zero were published as 0.
+    #[arg(long)]
+    pub clamp_at_zero: bool,
+    /// Noisy counts up to T are not shown: their value is "suppressed". A column threshold has it
+    /// for each count.
+    #[arg(long, value_name = "T")]
+    pub threshold: Option<f64>,
 }
+
+/// What stands for a value that is not shown.
+const SUPPRESSED: &str = "suppressed";
 
 /// Which tables are neighbours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -66,10 +76,12 @@ impl Noisy {
         cells.dedup();
         let scale = self.scales(frame, noise, cells.len())?;
         let entry = |row: usize| {
+            let (value, publishing) = self.value(frame, row, value)?;
             Ok(Entry {
                 group: frame.rows[row][group].clone(),
                 cell: frame.rows[row][cell].clone(),
-                value: frame.number(row, value)?,
+                value,
+                publishing,
                 scale: scale(row)?,
                 n: size.map(|at| whole(frame, row, at)).transpose()?.flatten(),
             })
@@ -77,6 +89,58 @@ impl Noisy {
         let entries = (0..frame.rows.len()).map(entry).collect::<Result<Vec<_>, String>>()?;
         GroupTable::new(&entries, noise, alpha)
             .map_err(|invalid| format!("{}: {invalid}", frame.source))
+    }
+
+    /// The published value of a row, the threshold if it is suppressed, and what the publisher did.
+    fn value(&self, frame: &Frame, row: usize, at: usize) -> Result<(f64, Publishing), String> {
+        let threshold = match frame.find("threshold").filter(|&at| !frame.rows[row][at].is_empty())
+        {
+            Some(at) => Some(frame.number(row, at)?),
+            None => self.threshold,
+        };
+        let zero = self.clamp_at_zero.then_some(0.0);
+        let low = threshold.or(zero).unwrap_or(f64::NEG_INFINITY);
+        let publishing = Publishing { low, ..Publishing::default() };
+        let wrong = |problem: &str, given: &str, allowed: String| {
+            let source = &frame.source;
+            let row = row + 1;
+            Err(format!("{source}, row {row}: {problem} (given: {given}). Allowed: {allowed}."))
+        };
+        if let (Some(threshold), Some(0.0)) = (threshold, zero)
+            && threshold < 0.0
+        {
+            let allowed = "a threshold from 0 up, or no --clamp-at-zero".into();
+            return wrong(
+                "no count is below a threshold below zero",
+                &threshold.to_string(),
+                allowed,
+            );
+        }
+        let text = frame.rows[row][at].as_str();
+        if text.eq_ignore_ascii_case(SUPPRESSED) {
+            return match threshold {
+                Some(threshold) => Ok((threshold, publishing)),
+                None => wrong(
+                    "a count is not shown, and it is not known up to which noisy count",
+                    text,
+                    "--threshold T or a column threshold beside it; or a number".into(),
+                ),
+            };
+        }
+        let value = frame.number(row, at)?;
+        match (threshold, zero) {
+            (Some(threshold), _) if value <= threshold => wrong(
+                "a count up to the threshold is not shown",
+                text,
+                format!("{SUPPRESSED}, or a number above {threshold}"),
+            ),
+            (None, Some(zero)) if value < zero => wrong(
+                "with --clamp-at-zero no count is below zero",
+                text,
+                "a number from 0 up; or no --clamp-at-zero".into(),
+            ),
+            _ => Ok((value, publishing)),
+        }
     }
 
     /// The scale of the noise of each row.
@@ -130,7 +194,7 @@ fn column(frame: &Frame, name: &str) -> Result<usize, String> {
     frame.find(name).ok_or_else(|| {
         format!(
             "{}: the column {name} is missing (given: {}). Allowed: columns group, cell and value, \
-             and scale or variance unless an option gives it; n, where it is public.",
+             and scale or variance unless an option gives it; n, where it is public; threshold.",
             frame.source,
             frame.columns.join(", ")
         )

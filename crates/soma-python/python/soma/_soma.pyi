@@ -118,6 +118,16 @@ class Problem:
         """Reads the tables `[release]` and `[model]` of a spec."""
 
     @staticmethod
+    def parse_for(
+        text: str,
+        function: Callable[[NDArray[Any]], NDArray[Any]],
+        record_dim: int,
+        bounds: Sequence[tuple[float, float]],
+        integer: bool,
+    ) -> Problem:
+        """Reads the tables `[release]`, all but the query, which is a function, and `[model]`."""
+
+    @staticmethod
     def custom(
         release: Release,
         object: Any,
@@ -144,7 +154,7 @@ class Problem:
         """The same with quantities derived from the outputs: names and expressions."""
 
     def with_records(self) -> Problem:
-        """The same with records to be imputed whatever the kernel, since they are to be stored."""
+        """The same with records that are to be stored."""
 
     @property
     def labels(self) -> list[str]:
@@ -424,6 +434,8 @@ class Groups:
         epsilon: float | None,
         rho: float | None,
         neighbours: str,
+        clamp_at_zero: bool,
+        threshold: float | None,
         pool: tuple[float, float] | None,
         alpha: float,
         chains: int,

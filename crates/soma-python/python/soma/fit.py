@@ -207,10 +207,7 @@ def problem_of(
     with_records: bool = False,
     derived: Mapping[str, str] | None = None,
 ) -> _soma.Problem:
-    """The release with the model, which must be compatible.
-
-    With records, they are imputed even if counts could be sampled without them.
-    """
+    """The release with the model, which must be compatible."""
     if not isinstance(release, Release):
         raise TypeError(f"release: must be a soma.Release (given: {shortened(release)})")
     if not isinstance(model, (Model, BuiltinModel)):

@@ -51,6 +51,8 @@ def fit_groups(
     epsilon: float | None = None,
     rho: float | None = None,
     neighbours: str = "add-remove",
+    clamp_at_zero: bool = False,
+    threshold: float | None = None,
     pool: bool = False,
     alpha: float = 1.0,
     concentration: float = 30.0,
@@ -67,11 +69,14 @@ def fit_groups(
 
     Args:
         table: a DataFrame, or the path of a CSV or Parquet file, with the columns group, cell and
-            value; scale or variance, unless all counts have the same; n, where it is public.
+            value; scale or variance, unless all counts have the same; n, where it is public. A
+            value that is not shown is `"suppressed"`.
         noise: the kind of noise, such as `"discrete-laplace"`.
         scale, variance, epsilon, rho: how large the noise of all counts is, where the table has no
             column of it.
         neighbours: for `epsilon` and `rho`: `"replace"` or `"add-remove"`.
+        clamp_at_zero: whether noisy counts below zero were published as 0.
+        threshold: noisy counts up to it are not shown; a column threshold has it for each count.
         pool: whether to learn a common prior of the shares: Dirichlet, with the concentration and
             the mean shares drawn with the rest.
         alpha: the Dirichlet parameter of each cell, of groups that are not pooled.
@@ -103,6 +108,8 @@ def fit_groups(
         epsilon=epsilon,
         rho=rho,
         neighbours=neighbours,
+        clamp_at_zero=clamp_at_zero,
+        threshold=threshold,
         pool=(concentration, concentration_sd) if pool else None,
         alpha=alpha,
         chains=chains,

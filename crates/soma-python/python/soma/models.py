@@ -53,12 +53,18 @@ class BuiltinModel(Described):
         )
 
     def _problem(self, release: Release) -> _soma.Problem:
-        if isinstance(release.query, CustomQuery):
-            raise TypeError(
-                f"model: a soma.CustomQuery needs a soma.Model of your own "
-                f"(given: {shortened(self)})"
-            )
-        return _soma.Problem.parse(f"{release._text()}model = {toml(self)}\n")
+        text = f"{release._text()}model = {toml(self)}\n"
+        query = release.query
+        if not isinstance(query, CustomQuery):
+            return _soma.Problem.parse(text)
+        record_dim = query.record_dim or self._record_dim()
+        return _soma.Problem.parse_for(
+            text, query.function, record_dim, query.bounds, query.integer
+        )
+
+    def _record_dim(self) -> int:
+        """The length of a record, for a query of the user's own."""
+        return 1
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -112,6 +118,9 @@ class Regression(BuiltinModel):
         """The names of a record's columns, in `Posterior.records`."""
         return [*(f"x{k + 1}" for k in range(len(self.predictors.mean))), "y"]
 
+    def _record_dim(self) -> int:
+        return len(self.predictors.mean) + 1
+
     priors = (
         NormalInverseGamma,
         "soma.NormalInverseGamma(mean=0.0, precision=0.5, shape=10.0, rate=10.0)",
@@ -148,6 +157,14 @@ class Dirichlet(BuiltinModel):
         super().__post_init__()
         if self.dim is not None:
             whole("Dirichlet.dim", self.dim, 2)
+
+    def _record_dim(self) -> int:
+        if self.dim is None:
+            raise ValueError(
+                "model.dim: a query of your own does not say how many shares there are "
+                "(given: None). Allowed: soma.Dirichlet(dim, ...), a whole number from 2 up."
+            )
+        return self.dim
 
     def _problem(self, release: Release) -> _soma.Problem:
         shares = len(release.values or ())
@@ -224,3 +241,7 @@ class Uniform(BuiltinModel):
 
     kind: ClassVar[str] = "uniform"
     range: Sequence[float] | Sequence[Sequence[float]]
+
+    def _record_dim(self) -> int:
+        ranges = [one for one in self.range if isinstance(one, Sequence)]
+        return len(ranges) or 1

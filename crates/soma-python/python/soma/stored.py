@@ -24,7 +24,7 @@ Folder = str | os.PathLike[str]
 
 
 def open(
-    folder: Folder, *, release: Release | None = None, model: Model | None = None
+    folder: Folder, *, release: Release | None = None, model: Model | BuiltinModel | None = None
 ) -> Posterior:
     """Opens a run that `soma.fit(out=...)` or `soma fit --out` stored, complete or not.
 
@@ -32,7 +32,8 @@ def open(
         folder: its path.
         release: what it was a run of, if the query was one of your own: a folder cannot hold
             functions.
-        model: the same for a model of your own; without it the posterior has no `model`.
+        model: the same for a model of your own, and for any model beside a query of your own;
+            without it the posterior has no `model`.
 
     >>> posterior = soma.open("run")  # doctest: +SKIP
     """

@@ -5,12 +5,14 @@
 //! the counts are sampled directly. The second costs time in proportion to the cells, independently
 //! of n. Runs, the store and calibration use either through an [`Engine`].
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Chain, Chosen, MoveReport, MovesChoice, Problem, Settings, Snapshot, Tally};
 use crate::counts::{CountChain, CountSnapshot, MoveCounts};
 use crate::error::{Invalid, Outcome};
-use crate::kernel::{Counts, KernelChoice, Records};
+use crate::kernel::{Counts, KernelChoice};
 use crate::stored::{Check, ensure};
 
 /// A running chain.
@@ -74,7 +76,7 @@ impl Settings {
         if problem.wants_records() && problem.release().slotted().is_some() {
             return Err(Invalid::new(
                 "kernel",
-                "imputed records are not stored where their number is unknown",
+                "records are not stored where their number is unknown: it differs from draw to draw",
                 "[output] records, with n unknown",
                 "n = a number; or no stored records",
             ));
@@ -86,7 +88,7 @@ impl Settings {
                 "kernel",
                 "reports and synthetic records are fitted without imputed records",
                 self.kernel.name(),
-                "kernel = \"auto\" with moves = \"auto\", no fixed parameters and no stored records",
+                "kernel = \"auto\" with moves = \"auto\" and no fixed parameters",
             ));
         }
         if self.kernel != KernelChoice::Counts {
@@ -159,11 +161,12 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The imputed records, if any.
-    pub fn records(&self) -> Option<&Records> {
+    /// The confidential records as the state has them: the imputed ones; or records drawn given theta
+    /// and the counts, the same ones however often they are asked for.
+    pub fn records(&self) -> Cow<'_, [f64]> {
         match self {
-            Engine::Records(chain) => Some(chain.records()),
-            Engine::Counts { .. } => None,
+            Engine::Records(chain) => Cow::Borrowed(chain.records().all()),
+            Engine::Counts { chain, .. } => Cow::Owned(chain.records()),
         }
     }
 

@@ -42,7 +42,9 @@ impl MemoryNeed {
                 .saturating_mul(row.saturating_add(32)),
         };
         let chain = match problem.counts() {
-            Ok(counts) if settings.samples_counts(problem) => of_counts(counts, stored),
+            Ok(counts) if settings.samples_counts(problem) => {
+                of_counts(counts, stored).saturating_add(of_records(problem))
+            }
             _ => of_chain(problem, settings, stored),
         };
         MemoryNeed {
@@ -108,6 +110,13 @@ fn of_counts(problem: &CountProblem, stored: bool) -> u64 {
     let copies = if stored { 20 } else { 12 };
     let vectors = sum(&[product(&[8, copies, cells]), product(&[8, copies, rows])]);
     sum(&[vectors, product(&[8 * 8, dim, dim]), product(&[8, dim, cells])])
+}
+
+/// Records drawn given the counts, a copy of them to be shown and the rows of a file; nothing, if no
+/// records are stored.
+fn of_records(problem: &Problem) -> u64 {
+    let numbers = product(&[problem.release().n(), problem.record_model().record_dim()]);
+    if problem.wants_records() { numbers.saturating_mul(4 * 8) } else { 0 }
 }
 
 /// Saturates: sizes come from a user and may overflow.

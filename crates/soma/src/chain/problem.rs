@@ -152,7 +152,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// Requires imputed records for every kernel, since they are to be stored.
+    /// Says that the records are to be stored, which counts for the memory.
     pub fn with_records(self) -> Self {
         Problem { wants_records: true, ..self }
     }
@@ -164,9 +164,6 @@ impl Problem {
 
     /// The problem with counts of cells instead of records; or the reason why there is none.
     pub fn counts(&self) -> Result<&CountProblem, String> {
-        if self.wants_records {
-            return Err("the records are to be stored".into());
-        }
         self.counts.as_deref().map_err(String::clone)
     }
 

@@ -1,11 +1,12 @@
 //! A chain of counts.
 
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::groups::{Groups, partitions};
 use super::problem::CountProblem;
 use super::reroute::reroute;
-use super::shares::{Shares, sample_shares};
+use super::shares::{Shares, cell_indices, sample_shares};
 use super::start::start;
 use super::state::State;
 use super::sweep::Sweep;
@@ -262,6 +263,20 @@ impl<'a> CountChain<'a> {
     /// The true counts.
     pub fn counts(&self) -> &[i64] {
         &self.state.counts
+    }
+
+    /// Records with these counts and theta, in random order: together with the draw a draw from the
+    /// posterior of the confidential records. They come from a random stream of their own, so that
+    /// the chain is the same whether or not they are drawn. Costs n draws.
+    pub fn records(&self) -> Vec<f64> {
+        let mut rng = rng::apart(&self.rng);
+        let State { counts, theta, .. } = &self.state;
+        let mut records = match self.problem.shares() {
+            Shares::Dirichlet(_) => cell_indices(counts),
+            Shares::Model(model) => model.records(theta, counts, &mut rng),
+        };
+        records.shuffle(&mut rng);
+        records
     }
 
     /// The unconstrained parameters of the model; empty for a Dirichlet prior.

@@ -86,11 +86,30 @@ impl Likelihood {
         scale: f64,
         value: f64,
     ) -> Result<Self, Invalid> {
-        if mechanism.publishing().is_plain() {
-            return Likelihood::new(mechanism.noise(), scale, value);
+        Likelihood::processed(mechanism.noise(), scale, *mechanism.publishing(), value)
+    }
+
+    /// `value` was published after additive `noise` of this scale and this post-processing. At an end
+    /// of its clamp it stands for all noisy answers beyond: a suppressed value is its threshold.
+    pub fn processed(
+        noise: Noise,
+        scale: f64,
+        publishing: Publishing,
+        value: f64,
+    ) -> Result<Self, Invalid> {
+        publishing.check(noise)?;
+        let is_end = value <= publishing.low || value >= publishing.high;
+        if publishing.is_plain() || (!is_end && publishing.is_clamp()) {
+            return Likelihood::new(noise, scale, value);
         }
-        let (noise, publishing) = (mechanism.noise(), *mechanism.publishing());
-        Ok(Likelihood::Other(Arc::new(Processed { noise, publishing, scale, value })))
+        positive("scale", scale)?;
+        finite("value", value)?;
+        let mut law = Processed { noise, publishing, scale, value, logs: Vec::new() };
+        if is_end && noise.is_discrete() {
+            let reach = (value.abs() + 12.0 * scale).ceil().min(MOST_LOGS) as u64;
+            law.logs = (0..=reach).map(|truth| law.computed(truth as f64)).collect();
+        }
+        Ok(Likelihood::Other(Arc::new(law)))
     }
 
     /// The normalised log density of the published number given the true answer.
@@ -167,6 +186,9 @@ impl CountLaw for OfMean {
     }
 }
 
+/// The most tabulated log densities of one published value.
+const MOST_LOGS: f64 = 10_000.0;
+
 /// A post-processed value: on a lattice, rounded, clamped or suppressed.
 #[derive(Debug)]
 struct Processed {
@@ -174,9 +196,16 @@ struct Processed {
     publishing: Publishing,
     scale: f64,
     value: f64,
+    /// For discrete noise at an end of the clamp: the log densities at true answers 0, 1, ..., since
+    /// the tail probabilities of some distributions are long sums.
+    logs: Vec<f64>,
 }
 
 impl Processed {
+    fn computed(&self, truth: f64) -> f64 {
+        self.publishing.log_density(self.noise, self.scale, self.value, truth)
+    }
+
     /// Whether the value is at an end of the clamp.
     fn is_end(&self) -> bool {
         self.value <= self.publishing.low || self.value >= self.publishing.high
@@ -185,7 +214,8 @@ impl Processed {
 
 impl CountLaw for Processed {
     fn log_density(&self, truth: f64) -> f64 {
-        self.publishing.log_density(self.noise, self.scale, self.value, truth)
+        let known = self.logs.get(truth as usize).filter(|_| truth >= 0.0 && truth.fract() == 0.0);
+        known.copied().unwrap_or_else(|| self.computed(truth))
     }
 
     fn centre(&self) -> f64 {

@@ -40,11 +40,25 @@ pub trait CellModel: Debug + Send + Sync {
         false
     }
 
+    /// Records, so many of each cell, cell by cell, given theta and their cells. By default a record
+    /// is the index of its cell.
+    fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
+        let _ = (theta, rng);
+        cell_indices(counts)
+    }
+
     /// An initial theta for noisy shares; by default a draw from the prior.
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {
         let _ = shares;
         self.sample_prior(theta, rng);
     }
+}
+
+/// The index of its cell for each record, cell by cell.
+pub(super) fn cell_indices(counts: &[i64]) -> Vec<f64> {
+    let each =
+        |(cell, &count): (usize, &i64)| std::iter::repeat_n(cell as f64, count.max(0) as usize);
+    counts.iter().enumerate().flat_map(each).collect()
 }
 
 /// The model of the cells' probabilities.

@@ -4,7 +4,9 @@
 pub(crate) mod independence;
 mod laws;
 mod maximal;
+mod truncated;
 
 pub use laws::{DirichletLaw, StudentLaw};
 pub(crate) use maximal::draw_pair;
 pub use maximal::{Law, maximal};
+pub(crate) use truncated::{normal_above, normal_between};

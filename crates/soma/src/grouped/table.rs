@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry as Slot;
 
 use crate::counts::{CountProblem, Likelihood, Published, Shares, Table};
 use crate::error::Invalid;
-use crate::release::mechanism::Noise;
+use crate::release::mechanism::{Noise, Publishing};
 use crate::release::{SizePrior, Total};
 
 /// A noisy count.
@@ -15,10 +15,12 @@ pub struct Entry {
     pub group: String,
     /// The cell of the group's table.
     pub cell: String,
-    /// What was published.
+    /// What was published; of a suppressed count the threshold, which is the lower end of the clamp.
     pub value: f64,
     /// The scale of its noise.
     pub scale: f64,
+    /// What became of the noisy count: clamped at zero, suppressed up to a threshold, rounded.
+    pub publishing: Publishing,
     /// The number of records of the group, where it is public.
     pub n: Option<u64>,
 }
@@ -42,12 +44,13 @@ impl GroupTable {
             groups.add(&entry.group);
         }
         let table = Table::list(cells.all.clone())?;
+        let mut laws = Laws::default();
         let mut rows = vec![vec![None; cells.all.len()]; groups.all.len()];
         let mut sizes: Vec<Option<Option<u64>>> = vec![None; groups.all.len()];
         for (number, entry) in entries.iter().enumerate() {
             let (group, cell) = (groups.places[&entry.group], cells.places[&entry.cell]);
             let under = |invalid: Invalid| invalid.under(&format!("row {}", number + 1));
-            let law = Likelihood::new(noise, entry.scale, entry.value).map_err(under)?;
+            let law = laws.of(noise, entry).map_err(under)?;
             if rows[group][cell].replace(Published::sum(&*entry.cell, &[cell], law)).is_some() {
                 return Err(Invalid::new(
                     format!("row {}", number + 1),
@@ -99,6 +102,29 @@ impl GroupTable {
     /// The problem of each group.
     pub fn problems(&self) -> &[CountProblem] {
         &self.problems
+    }
+}
+
+/// Likelihoods, those at an end of a clamp once for all counts that have the same: they have a table
+/// of log densities.
+#[derive(Default)]
+struct Laws(HashMap<[u64; 4], Likelihood>);
+
+impl Laws {
+    fn of(&mut self, noise: Noise, entry: &Entry) -> Result<Likelihood, Invalid> {
+        let Entry { value, scale, publishing, .. } = *entry;
+        let law = || Likelihood::processed(noise, scale, publishing, value);
+        let is_end = value <= publishing.low || value >= publishing.high;
+        if !(is_end && publishing.is_clamp()) {
+            return law();
+        }
+        let key = [value, scale, publishing.low, publishing.high].map(f64::to_bits);
+        if let Some(known) = self.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let law = law()?;
+        self.0.insert(key, law.clone());
+        Ok(law)
     }
 }
 

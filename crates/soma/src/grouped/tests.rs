@@ -12,11 +12,18 @@ use crate::counts::{
     CountProblem, Likelihood, PooledChain, PooledProblem, Published, SharedPrior, SizePrior, Table,
     Total,
 };
-use crate::release::mechanism::Noise;
+use crate::release::mechanism::{Noise, Publishing};
 use crate::rng::{Rng, stream};
 
 fn entry(group: &str, cell: &str, value: f64, n: Option<u64>) -> Entry {
-    Entry { group: group.into(), cell: cell.into(), value, scale: 2.0, n }
+    let publishing = Publishing::default();
+    Entry { group: group.into(), cell: cell.into(), value, scale: 2.0, publishing, n }
+}
+
+/// A count that was published with discrete Gaussian noise of this scale, and not below `low`.
+fn ended(group: &str, cell: &str, value: f64, scale: f64, low: f64) -> Entry {
+    let publishing = Publishing { low, ..Publishing::default() };
+    Entry { scale, publishing, ..entry(group, cell, value, None) }
 }
 
 fn table(entries: &[Entry]) -> GroupTable {
@@ -50,6 +57,30 @@ fn groups_agree_with_enumeration() {
     assert_eq!(again[1].columns[0].summary.mean, fitted[1].columns[0].summary.mean);
 }
 
+/// The oracles of counts clamped at zero, y = (12, 0) with discrete Gaussian noise of scale 3, and of a
+/// count that is not shown up to 90 beside 95, with scale 10.
+#[test]
+fn censored_groups_agree_with_enumeration() {
+    let entries = [
+        ended("clamped", "a", 12.0, 3.0, 0.0),
+        ended("clamped", "b", 0.0, 3.0, 0.0),
+        ended("hidden", "a", 95.0, 10.0, 90.0),
+        ended("hidden", "b", 90.0, 10.0, 90.0),
+    ];
+    let table = GroupTable::new(&entries, Noise::DiscreteGaussian, 1.0).unwrap();
+    let plan = Plan { draws: 10_000, ..Plan::default() };
+    let fitted = fit(&table, &plan, NonZeroUsize::MIN, &Quiet).unwrap();
+    for (group, [share, size]) in fitted.iter().zip([[0.83629, 12.72071], [0.72406, 134.42127]]) {
+        assert!(group.verdict.is_trusted(), "{}: {}", group.name, group.verdict);
+        for (name, expected) in [("p[a]", share), ("n", size)] {
+            let column = group.columns.iter().find(|column| column.name == name).unwrap();
+            let error = 4.5 * column.summary.mcse_mean + 1e-5;
+            let found = column.summary.mean;
+            assert!((found - expected).abs() < error, "{} {name}: {found}", group.name);
+        }
+    }
+}
+
 #[test]
 fn bad_tables_are_refused() {
     let new = |entries: &[Entry]| GroupTable::new(entries, Noise::DiscreteLaplace, 1.0);
@@ -66,12 +97,17 @@ fn bad_tables_are_refused() {
 }
 
 /// A pooled problem of four groups with these published values, and a proper prior of n in two.
-fn pooled(values: Option<&[Vec<f64>]>, noise: Noise, scale: f64) -> PooledProblem {
+fn pooled(
+    values: Option<&[Vec<f64>]>,
+    noise: Noise,
+    scale: f64,
+    publishing: Publishing,
+) -> PooledProblem {
     let names = ["a", "b", "c"].map(String::from).to_vec();
     let group = |number: usize| {
         let row = |cell: usize| {
             let value = values.map_or(5.0, |values| values[number][cell]);
-            let law = Likelihood::new(noise, scale, value).unwrap();
+            let law = Likelihood::processed(noise, scale, publishing, value).unwrap();
             Published::sum(names[cell].clone(), &[cell], law)
         };
         let total = match number % 2 {
@@ -86,16 +122,37 @@ fn pooled(values: Option<&[Vec<f64>]>, noise: Noise, scale: f64) -> PooledProble
     PooledProblem::new((0..4).map(group).collect(), prior).unwrap()
 }
 
+/// How counts are made public, and what is assumed of it.
+#[derive(Clone, Copy)]
+struct Made {
+    noise: Noise,
+    scale: f64,
+    low: f64,
+    assumed_scale: f64,
+    assumed_low: f64,
+}
+
+impl Made {
+    /// As it is assumed.
+    fn known(noise: Noise, scale: f64, low: f64) -> Self {
+        Made { noise, scale, low, assumed_scale: scale, assumed_low: low }
+    }
+}
+
 /// The ranks, among 99 draws, of the common prior and of some quantities of the groups.
-fn ranks(replication: u64, noise: Noise, (scale, assumed): (f64, f64)) -> Vec<usize> {
+fn ranks(replication: u64, made: Made) -> Vec<usize> {
     const DRAWS: usize = 99;
+    let Made { noise, scale, low, assumed_scale, assumed_low } = made;
     let mut rng: Rng = stream(11, replication);
-    let (shared, truths) = pooled(None, noise, scale).simulate(&mut rng).unwrap();
+    let plain = Publishing::default();
+    let (shared, truths) = pooled(None, noise, scale, plain).simulate(&mut rng).unwrap();
     let noisy = |truth: &crate::counts::Truth| {
-        truth.sums.iter().map(|&sum| sum as f64 + noise.sample(scale, &mut rng)).collect()
+        let published = |&sum: &i64| (sum as f64 + noise.sample(scale, &mut rng)).max(low);
+        truth.sums.iter().map(published).collect()
     };
     let values: Vec<Vec<f64>> = truths.iter().map(noisy).collect();
-    let problem = pooled(Some(&values), noise, assumed);
+    let publishing = Publishing { low: assumed_low, ..plain };
+    let problem = pooled(Some(&values), noise, assumed_scale, publishing);
     let mut chain = PooledChain::new(&problem, 12, replication, 300);
     (0..300).for_each(|_| chain.step().unwrap());
     let of = |shared: &[f64], groups: &[Vec<f64>]| {
@@ -120,8 +177,8 @@ fn ranks(replication: u64, noise: Noise, (scale, assumed): (f64, f64)) -> Vec<us
 }
 
 /// The largest chi-squared statistic of ranks in ten bins, over all quantities.
-fn worst(replications: u64, noise: Noise, scales: (f64, f64)) -> f64 {
-    let all: Vec<Vec<usize>> = (0..replications).map(|r| ranks(r, noise, scales)).collect();
+fn worst(replications: u64, made: Made) -> f64 {
+    let all: Vec<Vec<usize>> = (0..replications).map(|r| ranks(r, made)).collect();
     let statistic = |quantity: usize| {
         let mut bins = [0.0; 10];
         all.iter().for_each(|ranks| bins[ranks[quantity] / 10] += 1.0);
@@ -135,7 +192,14 @@ fn worst(replications: u64, noise: Noise, scales: (f64, f64)) -> f64 {
 /// 1.2e-5.
 #[test]
 fn pooled_groups_are_calibrated() {
-    let found = worst(100, Noise::DiscreteLaplace, (2.0, 2.0));
+    let found = worst(100, Made::known(Noise::DiscreteLaplace, 2.0, f64::NEG_INFINITY));
+    assert!(found < 39.0, "chi-squared {found}");
+}
+
+/// The same of counts that are not shown up to 5: so are about a third.
+#[test]
+fn pooled_groups_with_suppressed_counts_are_calibrated() {
+    let found = worst(100, Made::known(Noise::DiscreteGaussian, 3.0, 5.0));
     assert!(found < 39.0, "chi-squared {found}");
 }
 
@@ -145,16 +209,26 @@ fn pooled_groups_are_calibrated() {
 fn pooled_groups_are_calibrated_finely() {
     for noise in [Noise::DiscreteLaplace, Noise::DiscreteGaussian] {
         for scale in [0.8, 6.0] {
-            let found = worst(1000, noise, (scale, scale));
-            println!("{} {scale}: largest chi-squared {found:.1} of 9 degrees", noise.name());
-            assert!(found < 39.0, "{} {scale}: chi-squared {found}", noise.name());
+            for low in [f64::NEG_INFINITY, 0.0, 5.0] {
+                let found = worst(1000, Made::known(noise, scale, low));
+                let name = noise.name();
+                println!(
+                    "{name} {scale}, not below {low}: largest chi-squared {found:.1} of 9 degrees"
+                );
+                assert!(found < 39.0, "{name} {scale} {low}: chi-squared {found}");
+            }
         }
     }
 }
 
-/// The power: noise that is assumed half as large as it is gets caught.
+/// The power: noise that is assumed half as large as it is gets caught, and so are thresholds taken
+/// for counts.
 #[test]
 fn mistaken_noise_of_groups_is_caught() {
-    let found = worst(100, Noise::DiscreteGaussian, (6.0, 3.0));
+    let right = Made::known(Noise::DiscreteGaussian, 6.0, f64::NEG_INFINITY);
+    let found = worst(100, Made { assumed_scale: 3.0, ..right });
+    assert!(found > 39.0, "chi-squared {found}");
+    let right = Made::known(Noise::DiscreteGaussian, 3.0, 5.0);
+    let found = worst(100, Made { assumed_low: f64::NEG_INFINITY, ..right });
     assert!(found > 39.0, "chi-squared {found}");
 }

@@ -75,17 +75,26 @@ impl Spec {
     /// assert_eq!(spec.problem.outputs(), ["mu", "sigma2"]);
     /// ```
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        Spec::parse_with(text, None)
+        Spec::parse_with(text, None, None)
+    }
+
+    /// Reads a spec without the query of its release, which is given, since no text can name it.
+    pub fn parse_for(text: &str, query: Arc<dyn Query>) -> Result<Self, SpecError> {
+        Spec::parse_with(text, Some(query), None)
     }
 
     /// Reads the spec of a release that has not been made yet: `values` need not be there, and do not
     /// matter. `columns` is the number of columns of the data, from which queries that take one value
     /// for each column have their length.
     pub fn parse_unpublished(text: &str, columns: usize) -> Result<Self, SpecError> {
-        Spec::parse_with(text, Some(columns))
+        Spec::parse_with(text, None, Some(columns))
     }
 
-    fn parse_with(text: &str, unpublished: Option<usize>) -> Result<Self, SpecError> {
+    fn parse_with(
+        text: &str,
+        own: Option<Arc<dyn Query>>,
+        unpublished: Option<usize>,
+    ) -> Result<Self, SpecError> {
         with_place(text, |root| {
             root.only(&[
                 "release", "model", "sampler", "output", "derived", "format", "data", "plan",
@@ -93,7 +102,8 @@ impl Spec {
             let example = "... below [model], as in `soma examples atus-female`";
             let model = root.get("model").map(|value| value.table(example)).transpose()?;
             let text = model.as_ref().map(text::model).transpose()?.flatten();
-            let queries = Queries { text: text.as_ref(), own: None, unpublished };
+            let built_in = model.as_ref().and_then(model::variables);
+            let queries = Queries { text: text.as_ref().or(built_in.as_ref()), own, unpublished };
             let release = read_release(root, &queries)?;
             let model = root.need("model", example)?.table(example)?;
             let problem = match text {

@@ -30,6 +30,24 @@ const MODELS: &[(&str, &[&str], Read)] = &[
     ("uniform", &["range"], uniform),
 ];
 
+/// The variables of a record of a built-in model, for statistics as text: `x`; of a regression `x1`,
+/// `x2`, ... and `y`. None, if this is no such model: then its own reader says what is wrong.
+pub(super) fn variables(table: &Table) -> Option<Text> {
+    let record = match table.get("kind")?.text().ok()?.as_str() {
+        "normal" => "x ~ normal(0, 1)".to_string(),
+        "exponential" => "x ~ exponential(1)".to_string(),
+        "beta" => "x ~ beta(1, 1)".to_string(),
+        "regression" => {
+            let mean = table.get("predictors")?.table("").ok()?.get("mean")?.numbers().ok()?;
+            let predictors = (1..=mean.len()).map(|k| format!("x{k} ~ normal(0, 1)\n"));
+            predictors.collect::<String>() + "y ~ normal(0, 1)"
+        }
+        _ => return None,
+    };
+    // What is drawn from does not matter, but for the support.
+    Text::new("unused ~ normal(0, 1)", &record, &soma_language::Data::new()).ok()
+}
+
 pub(super) fn read(table: &Table, release: Release) -> Result<Problem, Invalid> {
     let names: Vec<&'static str> = MODELS.iter().map(|(name, ..)| *name).collect();
     let kind = table.kind(&names).map_err(or_own)?;
@@ -109,7 +127,7 @@ fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Inval
     let cells = query.cells().filter(Cells::is_of_levels);
     let categories = match &cells {
         Some(cells) => cells.count(),
-        None => query.bins().unwrap_or(query.dim()),
+        None => query.bins().or(prior.length("alpha")).unwrap_or(query.dim()),
     };
     let model = Categorical::new(prior.numbers("alpha", categories)?);
     let labels = cells.map(|cells| cells.labels());

@@ -50,6 +50,12 @@ impl<'a> Prior<'a> {
         Err(Invalid::new(value.path(), "there are too many or too few numbers", given, allowed))
     }
 
+    /// How many numbers are at `key`, if they are a list.
+    pub(super) fn length(&self, key: &str) -> Option<usize> {
+        let value = self.table.as_ref()?.get(key).filter(Value::is_list)?;
+        value.numbers().ok().map(|numbers| numbers.len())
+    }
+
     /// A matrix at `key`, with `size` rows and columns.
     pub(super) fn matrix(&self, key: &str, size: usize) -> Result<DMatrix<f64>, Invalid> {
         match &self.table {

@@ -50,9 +50,11 @@ pub(super) fn query(
     let Some(model) = model else {
         return Err(Invalid::new(
             statistics.path(),
-            "statistics as text name the variables of a model as text",
+            "statistics as text name the variables of a record",
             "a model without `record`",
-            "[model] with parameters = ... and record = ..., or query = { kind = ..., ... } here",
+            "[model] with parameters = ... and record = ...; kind = \"normal\", \"exponential\" or \
+             \"beta\" with the variable x; kind = \"regression\" with x1, x2, ... and y; or query = \
+             { kind = ..., ... } here",
         ));
     };
     let query = query::Text::new(&texts, model.text());

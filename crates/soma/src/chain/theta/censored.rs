@@ -1,10 +1,8 @@
 //! Censored coordinates, re-imputed from truncated conditionals.
 
-use rand::RngExt;
-use rand_distr::{Exp1, StandardNormal};
-
 use crate::chain::Problem;
 use crate::chain::theta::State;
+use crate::distribution::normal_above;
 use crate::error::Outcome;
 use crate::model::Transport;
 use crate::rng::Rng;
@@ -58,7 +56,7 @@ impl Bounds {
                     let gap = if is_above { self.high[j] - mean } else { mean - self.low[j] };
                     // If theta is so extreme that the conditional is not finite, the record stays.
                     if gap.is_finite() && sd.is_normal() {
-                        let tail = sd * beyond(gap / sd, rng);
+                        let tail = sd * normal_above(gap / sd, rng);
                         record[j] = if is_above { mean + tail } else { mean - tail };
                     }
                 }
@@ -102,60 +100,5 @@ impl Conditionals {
         let pull: f64 = row.iter().zip(gaps).map(|(p, gap)| p * gap).sum();
         let own = row[j] * (record[j] - self.mean[j]);
         (self.mean[j] - (pull - own) / row[j], 1.0 / row[j].sqrt())
-    }
-}
-
-/// A standard normal truncated to values above `low`: by rejection from the normal or, in the tail,
-/// from an exponential (Robert 1995). The acceptance rate is at least one third; beyond 1e100 the
-/// draw equals `low` to the last digit.
-fn beyond(low: f64, rng: &mut Rng) -> f64 {
-    if low.is_nan() || low >= 1e100 {
-        return low;
-    }
-    if low < 0.4 {
-        loop {
-            let z: f64 = rng.sample(StandardNormal);
-            if z > low {
-                return z;
-            }
-        }
-    }
-    let rate = 0.5 * (low + (low * low + 4.0).sqrt());
-    loop {
-        let z = low + rng.sample::<f64, _>(Exp1) / rate;
-        if rng.random::<f64>().ln() < -0.5 * (z - rate) * (z - rate) {
-            return z;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng;
-
-    /// Mean and mean square agree with the normal hazard, on both sides of the change of method.
-    #[test]
-    fn tails_are_those_of_the_normal() {
-        let mut rng = rng::stream(5, 0);
-        for low in [-1.0, 0.3, 0.5, 2.0, 6.0_f64] {
-            let draws = 100_000;
-            let mut sums = [0.0; 3];
-            for _ in 0..draws {
-                let z = beyond(low, &mut rng);
-                assert!(z > low);
-                sums[0] += z / draws as f64;
-                sums[1] += z * z / draws as f64;
-                sums[2] += z.powi(4) / draws as f64;
-            }
-            let tail = 0.5 * statrs::function::erf::erfc(low / std::f64::consts::SQRT_2);
-            let density = (-0.5 * low * low).exp() / (2.0 * std::f64::consts::PI).sqrt();
-            let right = [density / tail, 1.0 + low * density / tail];
-            let errors = [sums[1] - sums[0] * sums[0], sums[2] - sums[1] * sums[1]]
-                .map(|variance| 4.5 * (variance / draws as f64).sqrt());
-            for k in 0..2 {
-                assert!((sums[k] - right[k]).abs() < errors[k], "{low}: {} {}", sums[k], right[k]);
-            }
-        }
     }
 }

@@ -7,7 +7,9 @@ use statrs::function::gamma::checked_gamma_lr;
 
 use super::intervals::Cuts;
 use crate::counts::shares::{CellModel, log_gamma_draw};
+use crate::distribution::normal_between;
 use crate::error::{Invalid, positive};
+use crate::numeric::beta_quantile::BetaQuantile;
 use crate::rng::Rng;
 
 /// x ~ Beta(a, b) observed by its interval, with gamma priors of a and b. theta is (ln a, ln b).
@@ -76,6 +78,20 @@ impl CellModel for BetaCells {
         let (a, b) = (theta[0].exp(), theta[1].exp());
         let log = |a, b, x| checked_beta_reg(a, b, x).unwrap_or(0.0).max(0.0).ln();
         self.cuts.log_shares(|cut| (log(a, b, cut), log(b, a, 1.0 - cut)), out);
+    }
+
+    /// As functions of standard normals between the normals of the cuts.
+    fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
+        let map = BetaQuantile::new(theta[0].exp(), theta[1].exp());
+        let normal = |cut: f64| match cut {
+            cut if cut <= 0.0 => f64::NEG_INFINITY,
+            cut if cut >= 1.0 => f64::INFINITY,
+            cut => map.normal(cut.ln() - (-cut).ln_1p()),
+        };
+        self.cuts.records(counts, rng, |(low, high), rng| {
+            let logit = map.logit(normal_between(normal(low), normal(high), rng));
+            (1.0 + (-logit).exp()).recip()
+        })
     }
 
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {

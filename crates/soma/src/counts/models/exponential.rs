@@ -59,6 +59,16 @@ impl CellModel for ExponentialCells {
         self.cuts.log_shares(tails, out);
     }
 
+    /// Beyond `low` the record is exponential again, truncated at `high`: by its distribution function.
+    fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
+        let rate = theta[0].exp();
+        self.cuts.records(counts, rng, |(low, high), rng| {
+            let low = low.max(0.0);
+            let mass = -(-rate * (high - low)).exp_m1();
+            low - (-mass * rng.random::<f64>()).ln_1p() / rate
+        })
+    }
+
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {
         let (mean, _) = self.cuts.moments(shares);
         let z: f64 = rng.sample(StandardNormal);

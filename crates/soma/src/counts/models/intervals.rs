@@ -1,6 +1,7 @@
 //! Intervals of the line: the cells of a histogram.
 
 use crate::error::{Invalid, finite};
+use crate::rng::Rng;
 
 /// The smallest log probability of a cell, about that of the smallest positive number: a cell whose
 /// probability underflows is unlikely but not impossible.
@@ -49,6 +50,24 @@ impl Cuts {
             *share = log_difference(large, small).max(LEAST);
             last = next;
         }
+    }
+
+    /// Records of the cells, `counts[cell]` of each cell, drawn by `draw` between the ends of the cell.
+    /// What rounding puts outside is moved to the nearest number inside.
+    pub(super) fn records(
+        &self,
+        counts: &[i64],
+        rng: &mut Rng,
+        mut draw: impl FnMut((f64, f64), &mut Rng) -> f64,
+    ) -> Vec<f64> {
+        let mut records = Vec::with_capacity(counts.iter().sum::<i64>().max(0) as usize);
+        for (cell, &count) in counts.iter().enumerate() {
+            let low = if cell == 0 { f64::NEG_INFINITY } else { self.0[cell - 1] };
+            let high = self.0.get(cell).copied().unwrap_or(f64::INFINITY);
+            // A record at a cut is in the cell above it.
+            records.extend((0..count).map(|_| draw((low, high), rng).clamp(low, high.next_down())));
+        }
+        records
     }
 
     /// A point for each cell: its midpoint, or half the width of the neighbouring cell beyond the

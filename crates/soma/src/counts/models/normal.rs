@@ -6,6 +6,7 @@ use statrs::function::erf::erfc;
 
 use super::intervals::Cuts;
 use crate::counts::shares::{CellModel, log_gamma_draw};
+use crate::distribution::normal_between;
 use crate::error::{Invalid, finite, positive};
 use crate::rng::Rng;
 
@@ -76,6 +77,13 @@ impl CellModel for NormalCells {
             (log_upper(-z), log_upper(z))
         };
         self.cuts.log_shares(tails, out);
+    }
+
+    fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
+        let (mean, sd) = (theta[0], (0.5 * theta[1]).exp());
+        self.cuts.records(counts, rng, |(low, high), rng| {
+            mean + sd * normal_between((low - mean) / sd, (high - mean) / sd, rng)
+        })
     }
 
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {

@@ -95,6 +95,11 @@ impl Publishing {
         *self == Publishing::default()
     }
 
+    /// Whether a value between the ends of the clamp is published as it is.
+    pub fn is_clamp(&self) -> bool {
+        *self == Publishing { low: self.low, high: self.high, ..Publishing::default() }
+    }
+
     /// The normalised log density of `published`; log probability if it is discrete.
     pub(crate) fn log_density(&self, noise: Noise, scale: f64, published: f64, truth: f64) -> f64 {
         if published <= self.low {
