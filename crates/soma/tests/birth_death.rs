@@ -48,7 +48,18 @@ impl<'a> BirthDeath<'a> {
         }
         let (trial, published) = (sums.clone(), published(problem));
         let cost = cost(&published, &sums);
-        BirthDeath { problem, records, statistics, sums, trial, published, cost, theta, births, rng }
+        BirthDeath {
+            problem,
+            records,
+            statistics,
+            sums,
+            trial,
+            published,
+            cost,
+            theta,
+            births,
+            rng,
+        }
     }
 
     fn n(&self) -> usize {
