@@ -101,10 +101,9 @@ impl<'a> ModelProposals<'a> {
         let query = self.release.query();
         query.statistics(records, statistics)?;
         // A NaN weight would make every comparison false: no proposal may have one.
-        if statistics.iter().fold(false, |found, t| found | t.is_nan()) {
+        if !self.units.convert(statistics) {
             return Err(not_a_number(query.as_ref(), records, statistics).into());
         }
-        self.units.convert(statistics);
         Ok(())
     }
 }

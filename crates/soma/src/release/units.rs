@@ -54,17 +54,30 @@ impl NoiseUnits {
         }
     }
 
-    /// Converts rows of statistics to these units.
-    pub(crate) fn convert(&self, statistics: &mut [f64]) {
+    /// Converts rows of statistics to these units. Returns whether all of them are numbers.
+    pub(crate) fn convert(&self, statistics: &mut [f64]) -> bool {
         self.subtract_centre(statistics);
         if self.scales.iter().all(|&scale| scale == self.scales[0]) {
             let unit = 1.0 / self.scales[0];
-            return statistics.iter_mut().for_each(|t| *t *= unit);
+            return are_numbers(statistics.iter_mut().map(|t| {
+                *t *= unit;
+                *t
+            }));
         }
-        for row in statistics.chunks_exact_mut(self.scales.len()) {
-            row.iter_mut().zip(&self.scales).for_each(|(t, scale)| *t *= 1.0 / scale);
-        }
+        let rows = statistics.chunks_exact_mut(self.scales.len());
+        are_numbers(rows.flat_map(|row| {
+            row.iter_mut().zip(&self.scales).map(|(t, scale)| {
+                *t *= 1.0 / scale;
+                *t
+            })
+        }))
     }
+}
+
+/// Whether none of the values is NaN. The flags are as wide as the values, so that the compiler
+/// checks several at a time.
+fn are_numbers(values: impl Iterator<Item = f64>) -> bool {
+    values.fold(0, |found: u64, t| found | u64::from(t.is_nan())) == 0
 }
 
 /// The middle of a range that is farther from zero than it is wide; otherwise zero, since there is
