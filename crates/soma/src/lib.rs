@@ -32,6 +32,7 @@ mod simd;
 pub mod spec;
 mod stored;
 pub mod theory;
+mod threads;
 
 pub use error::{Failure, Invalid, Outcome};
 

@@ -10,6 +10,7 @@ const ROOMS: &[&str] = &[
     "rng",
     "stored",
     "interrupt",
+    "threads",
     "numeric",
     "simd",
     "distribution",

@@ -16,8 +16,6 @@
 mod uniformity;
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -26,11 +24,12 @@ pub use uniformity::Uniformity;
 
 use crate::chain::{Engine, MovesChoice, Problem, Settings};
 use crate::counts;
-use crate::error::{Failure, Invalid, Outcome};
-use crate::interrupt::{self, Halt, Interrupted};
+use crate::error::{Invalid, Outcome};
+use crate::interrupt;
 use crate::kernel::{KernelChoice, Records};
 use crate::release::{Release, SizePrior, Total};
 use crate::rng::{Rng, stream};
+use crate::threads::over_threads;
 
 /// Settings of a calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -173,43 +172,10 @@ pub fn calibrate(
     observer: &dyn Observer,
 ) -> Outcome<Calibration> {
     plan.check(template)?;
-    let rows = Mutex::new(Vec::new());
-    let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
-    let failure: Mutex<Option<Failure>> = Mutex::default();
-    let stop = || failed.load(Ordering::Relaxed) || observer.stop();
-    let work = |halt: &Halt| {
-        while !stop() {
-            let replication = next.fetch_add(1, Ordering::Relaxed);
-            if replication >= plan.replications {
-                return;
-            }
-            match halt.during(|| replicate(template, truth, plan, replication)) {
-                Ok(ranks) => {
-                    let mut rows = rows.lock().unwrap_or_else(|e| e.into_inner());
-                    rows.push((replication, ranks));
-                    observer.done(rows.len() as u64);
-                }
-                Err(error) if error.is::<Interrupted>() => return,
-                Err(error) => {
-                    failed.store(true, Ordering::Relaxed);
-                    failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
-                }
-            }
-        }
-    };
-    interrupt::watched(&stop, |halt| {
-        std::thread::scope(|scope| {
-            for _ in 1..threads.get() {
-                scope.spawn(|| work(halt));
-            }
-            work(halt);
-        });
-    });
-    if let Some(error) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
-        return Err(error);
-    }
-    let mut rows = rows.into_inner().unwrap_or_else(|e| e.into_inner());
-    rows.sort_unstable_by_key(|(replication, _)| *replication);
+    let (stop, done) = (|| observer.stop(), |replications| observer.done(replications));
+    let rows = over_threads(plan.replications, threads, &stop, &done, |replication, _| {
+        replicate(template, truth, plan, replication)
+    })?;
     let rows: Vec<Vec<u64>> = rows.into_iter().map(|(_, ranks)| ranks).collect();
     Ok(Calibration::of(template, plan, &rows))
 }

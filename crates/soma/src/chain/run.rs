@@ -6,14 +6,14 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Engine, EngineSnapshot, MovesChoice, Problem};
-use crate::error::{Failure, Invalid, Outcome};
-use crate::interrupt::{self, Halt, Interrupted};
+use crate::error::{Invalid, Outcome};
+use crate::interrupt::Interrupted;
 use crate::kernel::{Counts, KernelChoice};
+use crate::threads::over_threads;
 
 /// Settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -180,36 +180,10 @@ pub fn run_chains(
     observer: &dyn Observer,
 ) -> Outcome {
     settings.check(problem)?;
-    let next = AtomicUsize::new(chains.start);
-    let failed = AtomicBool::new(false);
-    let failure: Mutex<Option<Failure>> = Mutex::default();
-    let stop = || failed.load(Ordering::Relaxed) || observer.stop();
-    let work = |halt: &Halt| {
-        loop {
-            let chain = next.fetch_add(1, Ordering::Relaxed);
-            if chain >= chains.end || stop() {
-                return;
-            }
-            let ended = halt.during(|| run_chain(problem, settings, chain, observer, &stop));
-            match ended {
-                Ok(()) => {}
-                Err(error) if error.is::<Interrupted>() => return,
-                Err(error) => {
-                    failed.store(true, Ordering::Relaxed);
-                    failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
-                }
-            }
-        }
-    };
-    interrupt::watched(&stop, |halt| {
-        std::thread::scope(|scope| {
-            for _ in 1..threads.get().min(chains.len()) {
-                scope.spawn(|| work(halt));
-            }
-            work(halt);
-        });
-    });
-    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+    over_threads(chains.len() as u64, threads, &|| observer.stop(), &|_| (), |number, stop| {
+        run_chain(problem, settings, chains.start + number as usize, observer, stop)
+    })?;
+    Ok(())
 }
 
 fn run_chain(

@@ -8,7 +8,6 @@ mod pool;
 mod run;
 mod separate;
 mod table;
-mod threads;
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use super::run::{Fitted, Plan, Watch};
 use super::table::GroupTable;
-use super::threads::over_threads;
 use crate::counts::{PooledChain, PooledProblem, SharedPrior};
 use crate::error::Outcome;
+use crate::threads::over_threads;
 
 /// The most numbers that are kept of the groups, in all chains: 1 GiB. Of more groups or longer
 /// chains one draw in several is kept; of the common prior all are.
@@ -38,11 +38,13 @@ pub fn pool(
     let of_draw: usize = names.iter().map(Vec::len).sum::<usize>().max(1);
     let all = (plan.draws as usize).saturating_mul(plan.chains).saturating_mul(of_draw);
     let stride = all.div_ceil(MOST_KEPT).max(1) as u64;
-    let kept = over_threads(plan.chains, threads, watch, |chain| {
-        run(&problem, chain, plan, (&names[..], stride), watch)
+    let kept = over_threads(plan.chains as u64, threads, &|| watch.stop(), &|_| (), |chain, _| {
+        run(&problem, chain as usize, plan, (&names[..], stride), watch)
     })?;
-    let kept = kept.into_iter();
-    let Some(kept) = kept.collect::<Option<Vec<Kept>>>() else { return Ok(None) };
+    if kept.len() < plan.chains {
+        return Ok(None);
+    }
+    let kept = kept.into_iter().map(|(_, kept)| kept).collect();
     Ok(Some(collected(&problem, table, &names, kept, watch)))
 }
 

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use super::run::{Fitted, Plan, Watch};
 use super::table::GroupTable;
-use super::threads::over_threads;
 use crate::counts::{CountChain, CountProblem};
 use crate::error::Outcome;
+use crate::threads::over_threads;
 
 /// Iterations between two reports of a chain.
 const REPORT: u64 = 250;
@@ -21,12 +21,13 @@ pub fn fit(
     watch: &dyn Watch,
 ) -> Outcome<Vec<Fitted>> {
     plan.check()?;
-    let fitted = over_threads(table.problems().len(), threads, watch, |group| {
-        let fitted = one(table, group, plan, watch)?;
+    let groups = table.problems().len() as u64;
+    let fitted = over_threads(groups, threads, &|| watch.stop(), &|_| (), |group, _| {
+        let fitted = one(table, group as usize, plan, watch)?;
         watch.ended(&fitted);
         Ok(fitted)
     })?;
-    Ok(fitted.into_iter().flatten().collect())
+    Ok(fitted.into_iter().map(|(_, fitted)| fitted).collect())
 }
 
 /// All chains of a group, one after the other.
