@@ -53,6 +53,7 @@ def test_a_plan_says_what_is_learned():
     assert widths[1.0] > widths[100.0]
     again = soma.plan(PLAN, target="sd(mu) < 5", progress=False, threads=1)
     assert again.report == plan.report
+    assert set(plan.table["replications"]) == {4} and (plan.table["unsettled"] <= 4).all()
     assert set(plan.floor["name"]) == {"mu", "sigma2"}
     with pytest.raises(ValueError, match="sd\\(NAME\\)"):
         soma.plan(PLAN, target="mu < 5", progress=False)

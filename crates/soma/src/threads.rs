@@ -86,7 +86,8 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_micros(50 - number));
                 Ok(number * number)
             });
-            let expected: Vec<(u64, u64)> = (0..50).map(|number| (number, number * number)).collect();
+            let expected: Vec<(u64, u64)> =
+                (0..50).map(|number| (number, number * number)).collect();
             assert_eq!(made.unwrap(), expected);
         }
     }

@@ -29,6 +29,7 @@ fn rows<'a>(
     floor: Option<&FloorReport>,
 ) -> String {
     let has_target = !report.targets.is_empty();
+    let has_unsettled = report.settings.iter().any(|setting| setting.unsettled > 0);
     let mut header = vec![
         report.budget.as_str(),
         "parameter",
@@ -43,24 +44,34 @@ fn rows<'a>(
     if has_target {
         header.push("target met");
     }
+    if has_unsettled {
+        header.push("settled");
+    }
     let mut cells = Vec::new();
-    let mut add = |budget: String, met: Option<f64>, quantities: &[QuantityReport]| {
+    // What is said of a whole setting stands in its first row.
+    let mut add = |budget: String, met: String, settled: String, quantities: &[QuantityReport]| {
         for (k, quantity) in quantities.iter().enumerate() {
-            let mut row = vec![if k == 0 { budget.clone() } else { String::new() }];
+            let first = |text: &str| if k == 0 { text.to_string() } else { String::new() };
+            let mut row = vec![first(&budget)];
             row.extend(of_quantity(quantity));
             if has_target {
-                let met = met.filter(|_| k == 0);
-                row.push(met.map_or(String::new(), percent));
+                row.push(first(&met));
+            }
+            if has_unsettled {
+                row.push(first(&settled));
             }
             cells.push(row);
         }
     };
+    let share = |met: Option<f64>| met.map_or("-".to_string(), percent);
     for setting in settings {
         let budget = setting.budget.map_or_else(|| "stated".to_string(), |b| b.to_string());
-        add(budget, setting.target_met, &setting.quantities);
+        let all = setting.replications;
+        let settled = format!("{} of {all}", all - setting.unsettled);
+        add(budget, share(setting.target_met), settled, &setting.quantities);
     }
     if let Some(floor) = floor {
-        add("no privacy".into(), floor.target_met, &floor.quantities);
+        add("no privacy".into(), share(floor.target_met), String::new(), &floor.quantities);
     }
     table::framed(&header, cells.into_iter())
 }
@@ -73,18 +84,23 @@ fn of_quantity(quantity: &QuantityReport) -> Vec<String> {
         quantity.name.clone(),
         figure(quantity.sd),
         figure(quantity.width),
-        format!("{:.2}", quantity.times_floor),
-        percent(quantity.coverage),
+        known(quantity.times_floor, |x| format!("{x:.2}")),
+        known(quantity.coverage, percent),
         plug_in(&|said| figure(said.width)),
         plug_in(&|said| percent(said.misses)),
         plug_in(&|said| percent(1.0 - said.share)),
     ]
 }
 
+/// NaN where no fit settled.
+fn known(x: f64, text: impl Fn(f64) -> String) -> String {
+    if x.is_nan() { "-".into() } else { text(x) }
+}
+
 /// Three digits.
 fn figure(x: f64) -> String {
     if !x.is_finite() || x == 0.0 {
-        return format!("{x}");
+        return known(x, |x| x.to_string());
     }
     let decimals = (2.0 - x.abs().log10().floor()).clamp(0.0, 12.0) as usize;
     if x.abs() >= 1e6 { format!("{x:.2e}") } else { format!("{x:.decimals$}") }
@@ -104,18 +120,23 @@ fn notes(report: &PlanReport, plan: &Plan) -> String {
         true => String::new(),
         false => format!(" of {} (stopped)", plan.replications),
     };
-    let mut said = format!(
-        "{made}{stopped} data sets {drawn}; sd and width of 90% intervals are means over them. \
-         Plug-in: the released values taken for the truth; its 90% interval should miss 10%."
-    );
     let unsettled: u64 = report.settings.iter().map(|setting| setting.unsettled).sum();
     let all: u64 = report.settings.iter().map(|setting| setting.replications).sum();
-    if 20 * unsettled > all {
-        said += &format!(
-            "\n{unsettled} of {all} fits had not settled: ask for --warmup {} --draws {}.",
-            2 * plan.warmup,
-            2 * plan.draws
-        );
+    let over = if unsettled > 0 { "those whose fit settled" } else { "them" };
+    let mut said = format!(
+        "{made}{stopped} data sets {drawn}; sd and width of 90% intervals are means over {over}. \
+         Plug-in: the released values taken for the truth; its 90% interval should miss 10%."
+    );
+    if unsettled > 0 {
+        said += &format!("\n{unsettled} of {all} fits had not settled, and are left out");
+        said += &match 20 * unsettled > all {
+            true => format!(
+                ". Wide posteriors may be among them: ask for --warmup {} --draws {}.",
+                2 * plan.warmup,
+                2 * plan.draws
+            ),
+            false => ".".to_string(),
+        };
     }
     said
 }

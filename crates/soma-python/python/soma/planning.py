@@ -29,7 +29,7 @@ class Plan:
     `coverage`, the root mean squared error `rmse`, and of the plug-in answer, which takes the
     released values for the truth, `plug_in_share` (how often it has one), `plug_in_width`,
     `plug_in_misses` (0.1, if it were right) and `plug_in_rmse`; `target_met`, where there is a
-    target."""
+    target. Fits that have not settled are counted (`unsettled` of `replications`) and left out."""
     floor: pd.DataFrame
     """The same of the data themselves, without privacy, for each number of records."""
     report: dict[str, Any]
@@ -92,7 +92,7 @@ def plan(
     if made is None:
         raise KeyboardInterrupt("no release was fitted yet")
     report = json.loads(made)
-    settings = [_rows(one, ["design", "n", "budget", "target_met"]) for one in report["settings"]]
+    settings = [_rows(one, ["design", "n", "budget", "replications", "unsettled", "target_met"]) for one in report["settings"]]
     floors = [_rows(one, ["n", "target_met"]) for one in report["floors"]]
     return Plan(
         report["answer"],

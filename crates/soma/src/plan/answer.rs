@@ -7,6 +7,9 @@ pub(super) fn sentence(report: &PlanReport) -> String {
     if report.settings.iter().all(|setting| setting.replications == 0) {
         return "Nothing was simulated.".into();
     }
+    if report.settings.iter().all(|setting| setting.replications == setting.unsettled) {
+        return "No fit has settled: ask for more warm-up and draws.".into();
+    }
     if report.targets.is_empty() { widths(report) } else { target(report) }
 }
 

@@ -17,7 +17,8 @@ pub struct Answered {
     pub rmse: f64,
 }
 
-/// What analysts will know of one output at one setting.
+/// What analysts will know of one output at one setting: over the fits that settled, since the draws
+/// of others say nothing of the posterior. NaN, if none did. The plug-in needs no fit: over all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuantityReport {
     /// The output.
@@ -35,7 +36,8 @@ pub struct QuantityReport {
     pub coverage: f64,
     /// The root of the mean squared error of the posterior mean.
     pub rmse: f64,
-    /// How many times as wide as without privacy the interval is.
+    /// How many times as wide as without privacy the interval is: the ratio of the mean widths over
+    /// the same data sets.
     pub times_floor: f64,
     /// What taking the released values for the truth would have given; none, where it never has an
     /// answer.
@@ -53,9 +55,10 @@ pub struct SettingReport {
     pub budget: Option<f64>,
     /// Fits that were made.
     pub replications: u64,
-    /// Fits whose chain was not settled: if more than a few, ask for more warm-up and draws.
+    /// Fits whose chain was not settled, which are left out: if more than a few, ask for more warm-up
+    /// and draws.
     pub unsettled: u64,
-    /// The share of releases in which all targets are met.
+    /// The share of the settled fits in which all targets are met.
     pub target_met: Option<f64>,
     /// Each output.
     pub quantities: Vec<QuantityReport>,
@@ -99,19 +102,21 @@ impl PlanReport {
             .iter()
             .map(|(setting, fits)| FloorReport {
                 n: n(*setting),
-                target_met: met(&plan.targets, &names, fits),
-                quantities: quantities(&names, fits, None),
+                target_met: met(&plan.targets, &names, &settled(fits)),
+                quantities: quantities(&names, fits, fits),
             })
             .collect();
         let setting = |(i, fits): (usize, &Vec<(u64, Fitted)>)| {
-            let floor = floors.iter().find(|floor| floor.n == n(i));
+            let floor = made.floors.iter().find(|(setting, _)| n(*setting) == n(i));
+            let floor = floor.map_or(&[][..], |(_, fits)| fits);
+            let of_settled = settled(fits);
             SettingReport {
                 design: plan.settings[i].design.clone(),
                 n: n(i),
                 budget: plan.settings[i].budget,
                 replications: fits.len() as u64,
-                unsettled: fits.iter().filter(|(_, fit)| !fit.is_settled).count() as u64,
-                target_met: met(&plan.targets, &names, fits),
+                unsettled: (fits.len() - of_settled.len()) as u64,
+                target_met: met(&plan.targets, &names, &of_settled),
                 quantities: quantities(&names, fits, floor),
             }
         };
@@ -128,8 +133,13 @@ impl PlanReport {
     }
 }
 
+/// The fits that settled, with the number of their replication.
+fn settled(fits: &[(u64, Fitted)]) -> Vec<(u64, &Fitted)> {
+    fits.iter().filter(|(_, fit)| fit.is_settled).map(|(number, fit)| (*number, fit)).collect()
+}
+
 /// The share of fits that meet all targets.
-fn met(targets: &[Target], names: &[String], fits: &[(u64, Fitted)]) -> Option<f64> {
+fn met(targets: &[Target], names: &[String], fits: &[(u64, &Fitted)]) -> Option<f64> {
     if targets.is_empty() || fits.is_empty() {
         return None;
     }
@@ -154,13 +164,22 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
 }
 
+/// Each output over `fits`, beside the `floor` of the same data sets.
 fn quantities(
     names: &[String],
     fits: &[(u64, Fitted)],
-    floor: Option<&FloorReport>,
+    floor: &[(u64, Fitted)],
 ) -> Vec<QuantityReport> {
+    let (of_settled, floor) = (settled(fits), settled(floor));
+    let beside = |(number, own): &(u64, &Fitted), k: usize| {
+        let at = floor.binary_search_by_key(number, |(number, _)| *number).ok()?;
+        let width = |q: &Quantity| q.high - q.low;
+        Some((width(&own.quantities[k]), width(&floor[at].1.quantities[k])))
+    };
     let quantity = |(k, name): (usize, &String)| {
-        let all = fits.iter().map(|(_, fit)| fit.quantities[k]);
+        let all = of_settled.iter().map(|(_, fit)| fit.quantities[k]);
+        let pairs = of_settled.iter().filter_map(|fit| beside(fit, k));
+        let (own, without) = pairs.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
         let holds = |q: &Quantity| q.low <= q.truth && q.truth <= q.high;
         let (sd, sd_error) = mean(all.clone().map(|q| q.sd));
         let (width, width_error) = mean(all.clone().map(|q| q.high - q.low));
@@ -172,8 +191,8 @@ fn quantities(
             width_error,
             coverage: mean(all.clone().map(|q| f64::from(holds(&q)))).0,
             rmse: mean(all.clone().map(|q| (q.mean - q.truth).powi(2))).0.sqrt(),
-            times_floor: floor.map_or(1.0, |floor| width / floor.quantities[k].width),
-            plug_in: answered(all),
+            times_floor: own / without,
+            plug_in: answered(fits.iter().map(|(_, fit)| fit.quantities[k])),
         }
     };
     names.iter().enumerate().map(quantity).collect()
