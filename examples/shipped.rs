@@ -14,7 +14,11 @@ macro_rules! shipped {
 }
 
 shipped![
-    "data, and a release yet to be made": ["plan-a-survey"],
+    "data, and a release yet to be made": [
+        "plan-a-survey",
+        "plan-regression",
+        "plan-time-use",
+    ],
     "several parts about the same records": ["count-and-sum", "mean-and-variance"],
     "an average or a quantile of unusual noise": ["ratio-mean", "median"],
     "a mean or a sum": [
