@@ -35,11 +35,11 @@ pub struct Args {
 /// The subcommand.
 pub fn run(args: Args) -> Outcome {
     let content = if args.source.is_dir() { of_run(&args.source, true)? } else { of_spec(&args)? };
-    write(&args.out, &soma_report::page(&content))
+    write(&args.out, soma_report::page(&content).as_bytes())
 }
 
-/// Writes a text to a file that is there as a whole or not at all, and says so.
-pub fn write(path: &Path, text: &str) -> Outcome {
+/// Writes a file that is there as a whole or not at all, and says so.
+pub fn write(path: &Path, bytes: &[u8]) -> Outcome {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         let folder = folder.display();
@@ -48,7 +48,7 @@ pub fn write(path: &Path, text: &str) -> Outcome {
             path.display()
         )));
     }
-    write_whole(path, text.as_bytes())?;
+    write_whole(path, bytes)?;
     exit::print(&format!("wrote {}", path.display()))
 }
 

@@ -60,6 +60,32 @@ fn figures_are_written_alone() {
     }
 }
 
+/// Of the size of the SVG, at two pixels for one.
+#[cfg(feature = "png")]
+#[test]
+fn figures_are_written_as_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = stored(&folder, "mean-and-variance");
+    for kind in ["density", "trace"] {
+        let at = |end: &str| folder.path().join(format!("{kind}.{end}"));
+        for end in ["svg", "png"] {
+            soma().arg("plot").arg(&run).arg(kind).arg("--out").arg(at(end)).assert().success();
+        }
+        let text = std::fs::read_to_string(at("svg")).unwrap();
+        let size = |name: &str| {
+            let from = text.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+            let to = from + text[from..].find('"').unwrap();
+            text[from..to].parse::<u32>().unwrap()
+        };
+        let pixels = std::fs::read(at("png")).unwrap();
+        assert_eq!(&pixels[1..4], b"PNG");
+        let of = |at: usize| u32::from_be_bytes(pixels[at..at + 4].try_into().unwrap());
+        assert_eq!((of(16), of(20)), (2 * size("width"), 2 * size("height")), "{kind}");
+        // More than a white sheet.
+        assert!(pixels.len() > 5000, "{kind}: {} bytes", pixels.len());
+    }
+}
+
 #[test]
 fn what_cannot_be_drawn_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -72,7 +98,9 @@ fn what_cannot_be_drawn_is_said() {
     };
     let run = run.to_string_lossy().into_owned();
     failed(&["plot", &run, "counts"], "not a table");
-    failed(&["plot", &run, "density", "--out", "d.png"], "ends in .svg");
+    #[cfg(not(feature = "png"))]
+    failed(&["plot", &run, "density", "--out", "d.png"], "--features png");
+    failed(&["plot", &run, "density", "--out", "d.pdf"], "ends in .svg or .png");
     failed(&["plot", &run, "histogram"], "possible values: density");
     failed(&["plot", "nowhere", "density"], "nowhere");
     failed(&["report", "nowhere"], "there is no such file");

@@ -87,6 +87,18 @@ impl Figure {
     /// A document of its own, with the panels in at most `columns` columns. It begins with an XML
     /// declaration, holds its colours for dark and light, and needs nothing else.
     pub fn document(&self, columns: usize) -> String {
+        let variables = VARIABLES.replace("SCOPE", "svg.soma");
+        let style = format!("<style>\n{variables}{STYLE}</style>\n");
+        self.drawn(columns, &style, " style=\"fill:var(--paper)\"")
+    }
+
+    /// The same in the light colours, without a style sheet: for what reads no CSS variables, such as
+    /// programs that make pixels of it.
+    pub fn plain_document(&self, columns: usize) -> String {
+        self.drawn(columns, "", "")
+    }
+
+    fn drawn(&self, columns: usize, style: &str, paper: &str) -> String {
         let columns = columns.clamp(1, self.panels.len().max(1));
         let cell = self.panels.iter().map(|panel| panel.width).fold(0.0, f64::max) + GAP;
         let width = (cell * columns as f64 + GAP).max(240.0);
@@ -103,14 +115,13 @@ impl Figure {
             top += row.iter().map(|panel| panel.height).fold(0.0, f64::max) + GAP;
         }
         let (title, caption) = (escape(&self.title), escape(&self.caption));
-        let variables = VARIABLES.replace("SCOPE", "svg.soma");
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg class=\"soma\" role=\"img\" \
              aria-labelledby=\"t\" aria-describedby=\"d\" width=\"{width:.0}\" height=\"{top:.0}\" \
              viewBox=\"0 0 {width:.0} {top:.0}\" font-size=\"11\" font-family=\"sans-serif\" \
              xmlns=\"http://www.w3.org/2000/svg\">\n<title id=\"t\">{title}</title>\n\
-             <desc id=\"d\">{caption}</desc>\n<style>\n{variables}{STYLE}</style>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#fff\" style=\"fill:var(--paper)\"/>\n\
+             <desc id=\"d\">{caption}</desc>\n{style}\
+             <rect width=\"100%\" height=\"100%\" fill=\"#fff\"{paper}/>\n\
              {body}\n</svg>\n"
         )
     }
