@@ -37,6 +37,16 @@ if [ "$part" = all ] || [ "$part" = sbc ]; then
     timed $soma calibrate examples/$name.toml --device gpu --kernel sys-imwg --replications 100000 "$@"
   done
 fi
+if [ "$part" = all ] || [ "$part" = means ]; then
+  title "posterior means on the GPU against those on the CPU, in standard errors"
+  for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3 normal-gaussian-noise; do
+    cpu=$($soma fit examples/$spec.toml --device cpu --quiet --json --chains 16 --draws 20000)
+    for kernel in soma sys-imwg; do
+      gpu=$($soma fit examples/$spec.toml --device gpu --quiet --json --kernel $kernel --chains 4096 --warmup 4000 --draws 256 --thin 4 --moves interwoven)
+      python3 scripts/gpu-means.py "$spec $kernel" "$cpu" "$gpu"
+    done
+  done
+fi
 if [ "$part" = all ] || [ "$part" = fit ]; then
   for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3; do
     title "fit $spec on the GPU, then on the CPU"

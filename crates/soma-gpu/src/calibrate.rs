@@ -13,10 +13,10 @@ use crate::chains::Chains;
 use crate::device::Device;
 use crate::program::Program;
 
-/// The ranks of a calibration, and where its time went.
+/// The ranks of a calibration, and the time of each part.
 #[derive(Debug, Clone)]
 pub struct Ranked {
-    /// For each replication the rank of each quantity: what `Calibration::of` takes.
+    /// The rank of each quantity, by replication: the input of `Calibration::of`.
     pub rows: Vec<Vec<u64>>,
     /// Seconds for the simulated releases, on the CPU.
     pub seconds_simulating: f64,
@@ -24,8 +24,8 @@ pub struct Ranked {
     pub seconds_chains: f64,
 }
 
-/// Relative differences up to this are those of single precision. Equal values occur: where all
-/// records are clamped, the release has one density.
+/// Values within this relative difference count as ties: single precision would break ties at random. Ties
+/// occur where all records are clamped, because the release then has a single density.
 const ROUNDING: f64 = 1e-5;
 
 /// A simulated release.
@@ -33,12 +33,12 @@ struct Simulated {
     published: Vec<f64>,
     start: Vec<f64>,
     truth: Vec<f64>,
-    /// The log density of the release is this less the cost.
+    /// Log density of the release at a cost of 0.
     top: f64,
 }
 
-/// Replications `0..plan.replications` of the plan, with the releases that the CPU would simulate; all chains
-/// in one launch after another.
+/// Ranks of replications `0..plan.replications`. The releases are those that the CPU simulates from the same
+/// seed; all chains run side by side.
 pub fn rank(
     device: &mut dyn Device,
     program: &Program,
@@ -73,7 +73,7 @@ pub fn rank(
             }
         }
     }
-    // Among equal values any order is as likely as another.
+    // Ties are broken at random.
     let rank = |at: usize| below[at] + mixed(plan.seed, at as u64) % (equal[at] + 1);
     let rows: Vec<Vec<u64>> =
         (0..all.len()).map(|r| (0..width).map(|k| rank(r * width + k)).collect()).collect();
@@ -130,7 +130,7 @@ fn one(program: &Program, template: &Problem, plan: &Plan, number: u64) -> Outco
     Ok(Simulated { published: program.published(release), start, truth, top })
 }
 
-/// A number that looks random (SplitMix64): which of equal values comes first.
+/// A hash of the seed and a position (SplitMix64), to break ties.
 fn mixed(seed: u64, at: u64) -> u64 {
     let mut x = seed ^ at.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,17 +1,20 @@
-//! Chains on a device, one launch after another.
+//! Chains on a device, run in launches of 128 iterations.
 
 use soma::Outcome;
 use soma::chain::Problem;
 use soma::rng::stream;
 
-use crate::device::{Buffer, Device, Entry, Params, bytes_of, read_all};
+use crate::device::{Buffer, Device, Entry, Params, bytes_of, read_all, round_keys};
 use crate::program::Program;
 
-/// Iterations of a launch: a number of its own, so that a run is cut in the same places whatever
-/// the number of chains and the card.
+/// Iterations per launch. A constant, so that a run is split at the same iterations whatever the number
+/// of chains and the card.
 pub const ITERATIONS_PER_LAUNCH: u64 = 128;
 
-/// Chains that start from one theta, as nested R-hat wants it.
+/// Chains whose records are contiguous in memory: `TILE` of the text.
+const TILE: usize = 32;
+
+/// Chains with the same start: a superchain of nested R-hat.
 pub const SUPERCHAIN: usize = 16;
 
 /// The draws of one launch, or of several: `[draw][parameter and cost][chain]`.
@@ -61,8 +64,8 @@ pub struct Chains {
     pub seconds: f64,
 }
 
-/// theta at which the chains `first..first + count` start, chain after chain: near the release, the same for
-/// [`SUPERCHAIN`] chains.
+/// Starting values of theta for chains `first..first + count`, chain by chain. They are drawn near the release,
+/// once per [`SUPERCHAIN`] chains.
 pub fn starts(problem: &Problem, seed: u64, first: u64, count: usize) -> Outcome<Vec<f64>> {
     let parameters = problem.model().parameters().len();
     let mut all = vec![0.0; parameters * count];
@@ -80,8 +83,8 @@ pub fn starts(problem: &Problem, seed: u64, first: u64, count: usize) -> Outcome
 }
 
 impl Chains {
-    /// Starts chains at `theta` (chain after chain) with records from the model: `chains_per_release`
-    /// for each of the releases, whose `published` values stand one after the other.
+    /// Starts one chain per row of `theta`, with records drawn from the model. `published` has the values of the
+    /// releases, one release after the other; each gets the same number of chains.
     #[expect(clippy::too_many_arguments, reason = "each is one thing, named at the call")]
     pub fn start(
         device: &mut dyn Device,
@@ -96,7 +99,7 @@ impl Chains {
         let parameters = program.parameters;
         let chains = theta.len() / parameters;
         let releases = published.len() / program.statistics();
-        let stride = chains.next_multiple_of(32);
+        let stride = chains.next_multiple_of(TILE);
         let columns = |rows: usize, size: usize| rows * stride * size;
         let width = parameters + 1;
         let rows = ITERATIONS_PER_LAUNCH.div_ceil(thin) as usize;
@@ -125,7 +128,6 @@ impl Chains {
             failed: failed.address,
             places: places.address,
             proposals: proposals.address,
-            seed,
             first_chain,
             iteration: 0,
             warmup,
@@ -134,7 +136,8 @@ impl Chains {
             chains: u32::try_from(chains)?,
             stride: u32::try_from(stride)?,
             chains_per_release: u32::try_from(chains / releases.max(1))?,
-            zero: 0.0,
+            keys: round_keys([seed as u32, (seed >> 32) as u32]),
+            padding: 0,
         };
         device.launch(Entry::Start, 1, &params)?;
         let (lanes, moves) = (program.lanes, program.records as u64);
@@ -167,21 +170,15 @@ impl Chains {
         self.params.chains as usize
     }
 
-    /// Puts `records`, one record after the other, in the place of those of every chain.
+    /// Sets the records of every chain to `records` (row by row).
     pub fn set_records(&mut self, device: &mut dyn Device, records: &[f64]) -> Outcome {
-        let stride = self.params.stride as usize;
-        let all: Vec<f32> =
-            records.iter().flat_map(|&x| std::iter::repeat_n(x as f32, stride)).collect();
-        device.write(self.records, bytes_of(&all))
+        let tile: Vec<f32> =
+            records.iter().flat_map(|&x| std::iter::repeat_n(x as f32, TILE)).collect();
+        device.write(self.records, bytes_of(&tile.repeat(self.params.stride as usize / TILE)))
     }
 
-    /// The records of all chains: `[record][coordinate][chain]`, rows as long as the second value.
-    pub fn records(&self, device: &mut dyn Device) -> Outcome<(Vec<f32>, usize)> {
-        Ok((read_all(device, self.records, self.records.bytes / 4)?, self.params.stride as usize))
-    }
-
-    /// One launch of up to [`ITERATIONS_PER_LAUNCH`] iterations, and not past iteration `last`. Gives
-    /// the draws that it kept, if they are wanted.
+    /// Runs one launch: up to [`ITERATIONS_PER_LAUNCH`] iterations, at most up to iteration `last`. Returns
+    /// the draws that were kept, if `keep`.
     pub fn advance(&mut self, device: &mut dyn Device, last: u64, keep: bool) -> Outcome<Drawn> {
         let from = self.params.iteration;
         let to = last.min((from / ITERATIONS_PER_LAUNCH + 1) * ITERATIONS_PER_LAUNCH);
@@ -202,15 +199,15 @@ impl Chains {
         Ok(drawn)
     }
 
-    /// An error where the numbers of a chain overflowed.
+    /// Fails if theta or the cost of a chain is not finite.
     fn check(&self, device: &mut dyn Device) -> Outcome {
         let failed: Vec<u32> = read_all(device, self.failed, self.count())?;
         match failed.iter().position(|&iteration| iteration != 0) {
             None => Ok(()),
             Some(chain) => Err(format!(
                 "chain {} left the range of numbers on the GPU at iteration {}: its theta or the cost of \
-                 the release is not finite. See whether scales and clamps of the spec are stated rightly; \
-                 --device cpu computes in double precision",
+                 the release is not finite. Check the scales and clamps in the spec, or use --device cpu, \
+                 which computes in double precision",
                 self.params.first_chain + chain as u64,
                 failed[chain] - 1
             )
@@ -218,7 +215,7 @@ impl Chains {
         }
     }
 
-    /// The share of moves accepted after warm-up, and that of non-centred updates.
+    /// Acceptance rates after warm-up: of moves, and of non-centred updates.
     pub fn acceptance(&self, device: &mut dyn Device) -> Outcome<(f64, f64)> {
         let stride = self.params.stride as usize;
         let counts: Vec<u64> = read_all(device, self.counts, 2 * stride)?;
@@ -228,7 +225,7 @@ impl Chains {
         Ok((sum(0) / (sweeps * self.moves as f64), sum(1) / (sweeps * self.theta_moves as f64)))
     }
 
-    /// What a frozen program did: the place that each chain's proposal took, or -1, and the proposals.
+    /// For a frozen program: the place that each proposal took (-1 if rejected), and the proposals.
     pub fn frozen(&self, device: &mut dyn Device) -> Outcome<(Vec<i32>, Vec<Vec<f64>>)> {
         let (stride, chains) = (self.params.stride as usize, self.count());
         let places = read_all(device, self.places, chains)?;

@@ -1,5 +1,5 @@
-//! The program on an NVIDIA GPU, through the driver and NVRTC. Both are found at run time: the
-//! program builds and runs where there is neither.
+//! The program on an NVIDIA GPU, through the driver and NVRTC. Both are loaded at run time, so that the
+//! crate builds and the program runs without CUDA.
 
 use std::sync::Arc;
 
@@ -24,13 +24,14 @@ pub struct Cuda {
     start: CudaFunction,
     chains: CudaFunction,
     threads: usize,
+    shared: u32,
     memory: Vec<CudaSlice<u8>>,
 }
 
 impl Cuda {
-    /// What is missing for a GPU to be used, and how to go on; nothing, if it is there.
+    /// What is missing to use a GPU, and what to do about it; `None` if a GPU can be used.
     pub fn missing() -> Option<String> {
-        let go_on = "Go on without: --device cpu.";
+        let go_on = "To run without a GPU: --device cpu.";
         // SAFETY: these look for libraries, and nothing else.
         let (driver, compiler) =
             unsafe { (sys::is_culib_present(), nvrtc::sys::is_culib_present()) };
@@ -52,6 +53,15 @@ impl Cuda {
         None
     }
 
+    /// Bytes of shared memory that a block may have on the first GPU, if there is one.
+    pub fn most_shared() -> Option<usize> {
+        use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MOST;
+        if Self::missing().is_some() {
+            return None;
+        }
+        usize::try_from(CudaContext::new(0).ok()?.attribute(MOST).ok()?).ok()
+    }
+
     /// Compiles a program for the first GPU.
     pub fn new(program: &Program) -> Outcome<Self> {
         if let Some(missing) = Self::missing() {
@@ -69,9 +79,15 @@ impl Cuda {
         let binary = compile(&program.text, options)?;
         let module = context.load_module(binary).map_err(|e| failure("load", e))?;
         let function = |name| module.load_function(name).map_err(|e| failure(name, e));
+        let chains = function("soma_chains")?;
+        let shared = u32::try_from(program.shared)?;
+        let limit = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let set = chains.set_attribute(limit, i32::try_from(shared)?);
+        set.map_err(|e| failure(&format!("{shared} bytes of shared memory of a block"), e))?;
         Ok(Cuda {
             start: function("soma_start")?,
-            chains: function("soma_chains")?,
+            chains,
+            shared,
             stream: context.default_stream(),
             context,
             threads: program.threads,
@@ -79,19 +95,23 @@ impl Cuda {
         })
     }
 
-    /// Registers of a thread, bytes of local memory of a thread, and threads of a multiprocessor that run at once.
+    /// Registers per thread, bytes of local memory per thread, and resident threads per multiprocessor.
     pub fn resources(&self) -> Outcome<(i32, i32, u32)> {
         let failed = |e| failure("attributes", e);
         let registers = self.chains.num_regs().map_err(failed)?;
         let local = self.chains.local_size_bytes().map_err(failed)?;
         let blocks = self
             .chains
-            .occupancy_max_active_blocks_per_multiprocessor(self.threads as u32, 0, None)
+            .occupancy_max_active_blocks_per_multiprocessor(
+                self.threads as u32,
+                self.shared as usize,
+                None,
+            )
             .map_err(failed)?;
         Ok((registers, local, blocks * self.threads as u32))
     }
 
-    /// Multiprocessors of the GPU, and its clock in Hz.
+    /// The number of multiprocessors, and the clock in Hz.
     pub fn processors(&self) -> Outcome<(i32, f64)> {
         use sys::CUdevice_attribute as Attribute;
         let get = |which| self.context.attribute(which).map_err(|e| failure("attributes", e));
@@ -101,7 +121,7 @@ impl Cuda {
     }
 }
 
-/// Machine code for the GPU; an error has the compiler's messages.
+/// Compiles CUDA text to PTX. The error has the compiler's messages.
 fn compile(text: &str, options: CompileOptions) -> Outcome<Ptx> {
     nvrtc::compile_ptx_with_opts(text, options).map_err(|error| {
         let nvrtc::CompileError::CompileError { log, .. } = &error else {
@@ -144,11 +164,20 @@ impl Device for Cuda {
             Entry::Start => &self.start,
             Entry::Chains => &self.chains,
         };
-        let threads = params.chains as usize * if entry == Entry::Start { 1 } else { lanes };
+        let (lanes, most) = match entry {
+            Entry::Start => (1, 128),
+            Entry::Chains => (lanes, self.threads),
+        };
+        let all = params.chains as usize * lanes;
+        // Blocks of equal size, in as few waves as possible: a last wave of few blocks would leave most
+        // multiprocessors idle.
+        let processors = self.processors()?.0 as usize;
+        let waves = all.div_ceil(processors * most);
+        let threads = all.div_ceil(processors * waves).next_multiple_of(32).min(most);
         let config = LaunchConfig {
-            grid_dim: (threads.div_ceil(self.threads) as u32, 1, 1),
-            block_dim: (self.threads as u32, 1, 1),
-            shared_mem_bytes: 0,
+            grid_dim: (all.div_ceil(threads) as u32, 1, 1),
+            block_dim: (threads as u32, 1, 1),
+            shared_mem_bytes: if entry == Entry::Chains { self.shared } else { 0 },
         };
         self.stream.synchronize().map_err(|e| failure("launch", e))?;
         let begun = std::time::Instant::now();

@@ -1,5 +1,5 @@
-//! The program on the CPU: the same text, compiled as C++ with a header that defines the words of
-//! CUDA. For tests where there is no GPU; slow.
+//! The program on the CPU: the same text, compiled as C++ with a header that defines the CUDA keywords. Slow;
+//! for tests without a GPU.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use libloading::Library;
 use soma::Outcome;
 use tempfile::TempDir;
 
-use crate::device::{Buffer, Device, Entry, Params};
+use crate::device::{Buffer, Device, Entry, Params, round_keys};
 use crate::program::Program;
 
 /// A program on the CPU.
@@ -19,7 +19,7 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// The compiler: that of the variable `CXX`, or `c++`.
+    /// The C++ compiler: the variable `CXX`, or `c++`.
     fn compiler() -> String {
         std::env::var("CXX").unwrap_or_else(|_| "c++".into())
     }
@@ -48,14 +48,14 @@ impl Emulated {
         Ok(Emulated { library, memory: Vec::new(), _folder: folder })
     }
 
-    /// The words that the program's generator gives for a counter and a key.
+    /// Output of the program's Philox for a counter and a key.
     pub fn philox(&self, counter: [u32; 4], key: [u32; 2]) -> Outcome<[u32; 4]> {
         type Philox = unsafe extern "C" fn(*const u32, *const u32, *mut u32);
-        let mut words = [0; 4];
+        let (mut words, keys) = ([0; 4], round_keys(key));
         // SAFETY: this is the function's type in launch.h, and the arrays are as long as it needs.
         unsafe {
             let philox = self.library.get::<Philox>("soma_philox")?;
-            philox(counter.as_ptr(), key.as_ptr(), words.as_mut_ptr());
+            philox(counter.as_ptr(), keys.as_ptr(), words.as_mut_ptr());
         }
         Ok(words)
     }

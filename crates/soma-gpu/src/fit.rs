@@ -19,26 +19,26 @@ pub struct Row {
     pub sd: f64,
     /// Quantiles at 5, 50 and 95%.
     pub quantiles: [f64; 3],
-    /// The standard error of the mean: from the spread of the means of the chains, which are independent.
+    /// Standard error of the mean, from the variance of the chain means (chains are independent).
     pub mcse: f64,
     /// Effective draws: (sd / mcse)^2.
     pub ess: f64,
-    /// Nested R-hat, with groups of [`SUPERCHAIN`] chains.
+    /// Nested R-hat, with superchains of [`SUPERCHAIN`] chains.
     pub nested_rhat: f64,
 }
 
-/// The figures of a run.
+/// The summary of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// The parameters.
     pub rows: Vec<Row>,
     /// The share of moves accepted after warm-up.
     pub acceptance_rate: f64,
-    /// That of non-centred updates of theta.
+    /// The share of non-centred updates accepted after warm-up.
     pub theta_acceptance_rate: f64,
-    /// Seconds that the device took for the warm-up.
+    /// Device time of the warm-up, in seconds.
     pub seconds_warmup: f64,
-    /// And for the draws.
+    /// Device time of the draws, in seconds.
     pub seconds_sampling: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    /// Runs the chains. `stop` is asked between launches; a run that was stopped has the draws so far.
+    /// Runs the chains. `stop` is called between launches; a stopped run keeps the draws so far.
     pub fn run(&self, device: &mut dyn Device, stop: &dyn Fn() -> bool) -> Outcome<Fitted> {
         let Settings { chains, warmup, thin, seed, .. } = *self.settings;
         let published = self.program.published(self.problem.release());

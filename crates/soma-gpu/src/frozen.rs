@@ -1,5 +1,5 @@
-//! Frozen-state tests: from one state of the records, many single moves, whose places are compared
-//! with the enumerated probabilities of the move given its proposal.
+//! Frozen-state tests: many single moves from one state. The places that proposals take are compared with
+//! the enumerated probabilities of the move given the proposal.
 
 use soma::Outcome;
 use soma::chain::Problem;
@@ -8,7 +8,7 @@ use crate::chains::Chains;
 use crate::device::Device;
 use crate::program::Program;
 
-/// How often each place was taken.
+/// Counts of places taken, and their expectations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frozen {
     /// The number of moves.
@@ -26,13 +26,13 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// The largest number of standard deviations that a count is off by: of each place, of all rarely
-    /// taken places together, and of all places.
+    /// The largest deviation of a count in standard deviations: over places, all rare places pooled, and the
+    /// total.
     pub fn worst(&self) -> f64 {
         let mut rest = (0.0, 0.0, 0.0);
         let mut worst: f64 = 0.0;
         let score = |taken: f64, expected: f64, variance: f64| {
-            // A count of which little is uncertain may still be off by one.
+            // Plus 1: a count with little variance may be off by one.
             (taken - expected).abs() / (variance + 1.0).sqrt()
         };
         for (i, &taken) in self.taken.iter().enumerate() {
@@ -49,8 +49,8 @@ impl Frozen {
     }
 }
 
-/// Makes `moves` first moves of a sweep from `records` at `theta`. `block` is the number of records that the
-/// move chooses among, the first ones; `None` stands for one at random.
+/// Makes the first move of a sweep from `records` at `theta`, `moves` times. `block` is the number of records
+/// that the move chooses among (the first ones); `None` is one record at random.
 #[expect(clippy::too_many_arguments, reason = "each is one thing, named at the call")]
 pub fn frozen(
     device: &mut dyn Device,
@@ -94,7 +94,7 @@ pub fn frozen(
     Ok(found)
 }
 
-/// The probability that `proposal` takes each place: that of SOMA's definition, term by term.
+/// The probability that `proposal` takes each place, by the definition of SOMA.
 fn probabilities(
     problem: &Problem,
     records: &[f64],

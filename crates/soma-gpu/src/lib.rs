@@ -1,9 +1,9 @@
 //! Many chains on one GPU.
 //!
-//! A [`Program`] is CUDA text, generated from a problem: constants of the release, the query and the
-//! model, and the sampler behind them (`src/text`). A [`Device`] runs it: [`Cuda`] through the driver
-//! and NVRTC, both found at run time, or [`Emulated`], a C++ compiler and the CPU, for tests. [`Chains`]
-//! are the chains of one launch after another.
+//! A [`Program`] is CUDA text generated from a problem: the constants of release, query and model, followed by
+//! the sampler (`src/text`). A [`Device`] runs it: [`Cuda`] through the driver and NVRTC, both loaded at run
+//! time, or [`Emulated`], which compiles the text as C++ for the CPU (for tests). [`Chains`] runs chains in
+//! launches of 128 iterations.
 //!
 //! A chain's draws depend on the seed and on its number, not on the grid, the number of chains or
 //! the card.

@@ -1,5 +1,6 @@
 //! CUDA text for a problem.
 
+mod layout;
 mod model;
 mod statistics;
 
@@ -9,72 +10,73 @@ use soma::Invalid;
 use soma::chain::{MovesChoice, Problem};
 use soma::kernel::KernelChoice;
 
+use layout::Layout;
 use statistics::Statistics;
 
-/// What of the sampler can be chosen.
+/// Choices of the sampler, and overrides of the defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How records are imputed.
+    /// The kernel that imputes records.
     pub kernel: KernelChoice,
-    /// How theta is moved.
+    /// The theta updates.
     pub moves: MovesChoice,
-    /// One move from a given state, and a report on it, in the place of a chain: for tests.
+    /// Make one move from a given state and report it, instead of a chain (for tests).
     pub is_frozen: bool,
-    /// Threads of a chain, a power of two up to 32, in the place of what suits.
+    /// Threads per chain: a power of two up to 32.
     pub lanes: Option<usize>,
-    /// Blocks of threads that a multiprocessor should hold at once, in the place of what suits.
-    pub blocks_per_sm: Option<usize>,
-    /// Non-centred updates of theta in an iteration, in the place of what suits.
+    /// Threads per block.
+    pub threads: Option<usize>,
+    /// Limit of shared memory per block, in bytes. By default 99 KiB, which cards since 2020 have.
+    pub most_shared: usize,
+    /// Non-centred updates of theta per iteration.
     pub non_centred: Option<usize>,
 }
 
 impl Options {
-    /// A chain with this kernel and these moves of theta.
+    /// The defaults, with this kernel and these theta updates.
     pub fn new(kernel: KernelChoice, moves: MovesChoice) -> Self {
         Options {
             kernel,
             moves,
             is_frozen: false,
             lanes: None,
-            blocks_per_sm: None,
+            threads: None,
+            most_shared: 99 << 10,
             non_centred: None,
         }
     }
 }
 
-/// CUDA text, and what the host must know of it.
+/// CUDA text, and the constants that the host needs.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The text.
     pub text: String,
-    /// n.
+    /// The number of records, n.
     pub records: usize,
-    /// D, the length of a record.
+    /// The length of a record, D.
     pub dim: usize,
     /// The number of parameters.
     pub parameters: usize,
-    /// Threads of a chain.
+    /// Threads per chain.
     pub lanes: usize,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: usize,
-    /// Non-centred updates of theta in an iteration.
+    /// Shared memory per block, in bytes.
+    pub shared: usize,
+    /// Non-centred updates of theta per iteration.
     pub non_centred: usize,
-    /// The name of the kernel, with the size of its blocks.
+    /// The name of the kernel, with its block size.
     pub kernel: String,
     statistics: Statistics,
 }
 
-/// Records that a thread can hold.
-const MOST_PER_LANE: usize = 32;
-/// Records that a thread is given, if they can be spread over more threads.
-const PER_LANE: usize = 26;
-
-/// Non-centred updates of theta in an iteration. Each costs nearly as much as a sweep of sys-imwg; with
-/// three, effective draws per second at epsilon 3 are most (docs/gpu.md).
-const NON_CENTRED: usize = 3;
+/// Non-centred updates of theta in an iteration. Each costs 0.16 of a sweep of sys-imwg; effective draws per
+/// second at epsilon 30 are most with eight (docs/gpu.md).
+const NON_CENTRED: usize = 8;
 
 impl Program {
-    /// The program of a problem; or what a GPU cannot do with it.
+    /// Generates the program of a problem. The error names what the GPU does not support.
     pub fn new(problem: &Problem, options: Options) -> Result<Self, Invalid> {
         let release = problem.release();
         let n = release.n();
@@ -93,26 +95,15 @@ impl Program {
         }
         let statistics = Statistics::of(release)?;
         let (block, is_random) = block_of(options.kernel, n)?;
-        let lanes = options.lanes.unwrap_or_else(|| lanes_for(block));
-        let per_lane = block.div_ceil(lanes);
-        if per_lane > MOST_PER_LANE || !lanes.is_power_of_two() || lanes > 32 {
-            return Err(unfit(
-                "sampler.kernel",
-                format!("{} on {block} records at a time", options.kernel.name()),
-                format!("up to {} records at a time: soma-blocks, or sys-imwg", 32 * MOST_PER_LANE),
-            ));
-        }
         let non_centred = match options.moves {
             MovesChoice::Centred => 0,
             _ => options.non_centred.unwrap_or(NON_CENTRED),
         };
         let parameters = model.parameters().len();
         let dim = release.query().record_dim();
-        let threads = 128;
-        // Registers: those of the records, of their weights, and of the rest.
-        let registers = per_lane * (dim + 1) + 3 * statistics.len() + 60;
-        let suits = (512 / registers.clamp(64, 255).next_multiple_of(8)).clamp(2, 8);
-        let blocks_per_sm = options.blocks_per_sm.unwrap_or(suits);
+        let sums = statistics.len() + model::sums(&recipe);
+        let layout = Layout::new(n, dim, block, sums, statistics.len(), non_centred, options)?;
+        let Layout { lanes, threads, is_resident, is_padded, shared } = layout;
         let kernel = match options.kernel {
             KernelChoice::SomaBlocks { .. } => format!("soma-blocks of {block}"),
             KernelChoice::Auto => "sys-imwg".into(),
@@ -125,7 +116,11 @@ impl Program {
              // Made by `soma gpu show`.\n\n\
              constexpr int RECORDS = {n}, DIM = {dim}, STATS = {}, PARAMETERS = {parameters};\n\
              // SOMA chooses among BLOCK records at a time; LANES threads share a chain.\n\
-             constexpr int BLOCK = {block}, LANES = {lanes}, THREADS = {threads}, BLOCKS_PER_SM = {blocks_per_sm};\n\
+             constexpr int BLOCK = {block}, LANES = {lanes}, THREADS = {threads};\n\
+             // Whether the records of a chain are in shared memory during a launch.\n\
+             constexpr bool RESIDENT = {is_resident};\n\
+             // Whether the slots of a thread are filled up to a multiple of four.\n\
+             constexpr bool PADDED = {is_padded};\n\
              constexpr bool RANDOM_PLACE = {is_random}, FROZEN = {};\n\
              // Non-centred updates of theta in an iteration.\n\
              constexpr int NON_CENTRED = {};\n\n",
@@ -141,7 +136,16 @@ impl Program {
         text += "\n";
         text += &statistics.text();
         text += "\n";
-        text += include_str!("text/moves.cu");
+        text += include_str!("text/records.cu");
+        text += "\n";
+        text += include_str!("text/proposals.cu");
+        text += "\n";
+        text += match block {
+            1 => include_str!("text/single.cu"),
+            _ => include_str!("text/blocks.cu"),
+        };
+        text += "\n";
+        text += include_str!("text/theta.cu");
         text += "\n";
         text += include_str!("text/chain.cu");
         Ok(Program {
@@ -151,34 +155,35 @@ impl Program {
             parameters,
             lanes,
             threads,
+            shared,
             non_centred,
             kernel,
             statistics,
         })
     }
 
-    /// K, the number of statistics.
+    /// The number of statistics, K.
     pub fn statistics(&self) -> usize {
         self.statistics.len()
     }
 
-    /// What the program is given of a release with the laws that it was made for.
+    /// The published values in the program's units, for a release with the same laws.
     pub fn published(&self, release: &soma::release::Release) -> Vec<f64> {
         self.statistics.published(release)
     }
 
-    /// The numbers of a chain that the non-centred update learns: `TUNING` of the text.
+    /// Tuning values per chain: `TUNING` of the text.
     pub(crate) fn tuning(&self) -> usize {
         let p = self.parameters;
         2 + 2 * p + p * (p + 1)
     }
 }
 
-/// How many records are chosen among, and whether it is a random one.
+/// The block size, and whether the place is random.
 fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, bool), Invalid> {
     match kernel {
         KernelChoice::Soma => Ok((n, false)),
-        // Blocks that a thread holds, where it is for us to choose: no shuffles.
+        // The fastest in effective draws per second (docs/gpu.md).
         KernelChoice::Auto => Ok((1, false)),
         KernelChoice::SomaBlocks { size } => Ok((size.unwrap_or(10).clamp(1, n), false)),
         KernelChoice::SysImwg => Ok((1, false)),
@@ -190,12 +195,6 @@ fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, bool), Invalid> {
     }
 }
 
-/// Threads of a chain that chooses among so many records.
-fn lanes_for(block: usize) -> usize {
-    let few = block.div_ceil(PER_LANE).next_power_of_two();
-    few.min(32)
-}
-
 fn unfit(field: &str, given: impl ToString, allowed: impl Into<String>) -> Invalid {
-    Invalid::new(field, "the GPU cannot do this yet", given.to_string(), allowed.into())
+    Invalid::new(field, "is not supported on the GPU", given.to_string(), allowed.into())
 }

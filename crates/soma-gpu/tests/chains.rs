@@ -8,7 +8,7 @@ use common::{emulated, exponential, normal, program, regression};
 use soma::calibration::{Calibration, Plan};
 use soma::chain::{MovesChoice, Problem, Settings};
 use soma::kernel::KernelChoice;
-use soma_gpu::{Chains, Fit, rank, starts};
+use soma_gpu::{Chains, Fit, Options, Program, rank, starts};
 
 /// The published vectors of Philox 4x32-10 (Random123's kat_vectors).
 #[test]
@@ -32,7 +32,18 @@ fn philox_has_its_known_answers() {
 
 /// Draws `[draw][value]` of chain `chain` in a run of `count` chains from number `first` on.
 fn draws(problem: &Problem, first: u64, count: usize, chain: usize) -> Option<Vec<f64>> {
-    let program = program(problem, KernelChoice::Soma, MovesChoice::Interwoven);
+    let options = Options::new(KernelChoice::Soma, MovesChoice::Interwoven);
+    draws_with(problem, options, first, count, chain)
+}
+
+fn draws_with(
+    problem: &Problem,
+    options: Options,
+    first: u64,
+    count: usize,
+    chain: usize,
+) -> Option<Vec<f64>> {
+    let program = Program::new(problem, options).unwrap();
     let mut device = emulated(&program)?;
     let published = program.published(problem.release());
     let theta = starts(problem, 5, first, count).unwrap();
@@ -58,6 +69,25 @@ fn a_chain_depends_on_its_number_and_nothing_else() {
     assert_eq!(Some(&alone), draws(&problem, 17, 5, 0).as_ref());
     assert_eq!(Some(&alone), draws(&problem, 14, 40, 3).as_ref());
     assert_ne!(Some(&alone), draws(&problem, 18, 1, 0).as_ref());
+}
+
+/// A card with less shared memory has other threads, and records in another memory.
+#[test]
+fn a_chain_does_not_depend_on_the_card() {
+    let problem = regression(9, "{ kind = \"laplace\", epsilon = 3.0 }");
+    for kernel in [
+        KernelChoice::Soma,
+        KernelChoice::SomaBlocks { size: Some(4) },
+        KernelChoice::SysImwg,
+        KernelChoice::RanImwg,
+    ] {
+        for moves in [MovesChoice::Centred, MovesChoice::Interwoven] {
+            let mut options = Options::new(kernel, moves);
+            let Some(here) = draws_with(&problem, options, 3, 2, 1) else { return };
+            options.most_shared = 8 << 10;
+            assert_eq!(Some(here), draws_with(&problem, options, 3, 2, 1), "{kernel:?}, {moves:?}");
+        }
+    }
 }
 
 fn p_value(problem: &Problem, kernel: KernelChoice, moves: MovesChoice, thin: u64) -> Option<f64> {
@@ -134,13 +164,12 @@ fn posteriors_are_those_of_the_cpu() {
 
 #[test]
 fn what_a_gpu_cannot_do_is_said() {
-    use soma_gpu::{Options, Program};
     let told = |problem: &Problem, kernel| {
         Program::new(problem, Options::new(kernel, MovesChoice::Auto)).unwrap_err().to_string()
     };
     let subset = KernelChoice::SomaSubset { size: 3, subset: soma::kernel::Subset::Cyclic };
     assert!(told(&normal(5), subset).contains("soma-blocks"));
-    assert!(told(&normal(5_000), KernelChoice::Soma).contains("up to 1024 records"));
+    assert!(told(&normal(5_000), KernelChoice::Soma).contains("up to 3328 records"));
     let counts = common::problem(
         "n = 20\nstatistic = \"sum\"\nvalues = [12.0, 8.0]\nquery = { kind = \"categories\", labels = [\"a\", \"b\"] }\n\
          mechanism = { kind = \"laplace\", scale = 1.0 }",

@@ -12,9 +12,17 @@ use soma_gpu::{Options, Program};
 
 const MOVES: usize = 4_000;
 
+/// With the records in shared memory, where they fit, and in global memory.
 fn check(problem: &Problem, kernel: KernelChoice, lanes: usize, block: Option<usize>, shift: f64) {
-    let mut options = Options::new(kernel, MovesChoice::Centred);
-    (options.is_frozen, options.lanes) = (true, Some(lanes));
+    for most_shared in [99 << 10, 16 << 10] {
+        let mut options = Options::new(kernel, MovesChoice::Centred);
+        (options.is_frozen, options.lanes, options.most_shared) = (true, Some(lanes), most_shared);
+        check_with(problem, options, block, shift);
+    }
+}
+
+fn check_with(problem: &Problem, options: Options, block: Option<usize>, shift: f64) {
+    let (kernel, lanes) = (options.kernel, options.lanes);
     let program = Program::new(problem, options).unwrap();
     let Some(mut device) = emulated(&program) else { return };
     let model = problem.model();
@@ -27,7 +35,7 @@ fn check(problem: &Problem, kernel: KernelChoice, lanes: usize, block: Option<us
     let found = frozen(&mut device, &program, problem, &theta, &records, block, MOVES, 3).unwrap();
     let worst = found.worst();
     let (taken, expected) = (found.taken.iter().sum::<u64>(), found.expected.iter().sum::<f64>());
-    assert!(worst < 4.5, "{kernel:?} on {lanes} lanes: {worst}, {taken} against {expected}");
+    assert!(worst < 4.5, "{kernel:?} on {lanes:?} lanes: {worst}, {taken} against {expected}");
     // Proposals follow the model: standard normal noise, here by its mean and variance.
     let gap = |y: &Vec<f64>| match model.transport() {
         Some(transport) => {

@@ -3,9 +3,10 @@
 use soma::chain::{MovesChoice, Problem};
 use soma::kernel::KernelChoice;
 use soma::spec::Spec;
-use soma_gpu::{Chains, Cuda, Device, Drawn, Options, Program, starts};
+use soma_gpu::{Chains, Cuda, Device, Drawn, Options, starts};
 
 use super::BenchArgs;
+use super::work::program;
 use crate::exit::{self, Failed, Outcome};
 use crate::table;
 
@@ -13,8 +14,8 @@ const N100_EPS30: &str = include_str!("../../../../examples/regression-n100-eps3
 const N100_EPS3: &str = include_str!("../../../../examples/regression-n100-eps3.toml");
 const N10_EPS30: &str = include_str!("../../../../examples/regression-n10-eps30.toml");
 
-/// Sweeps per second of the paper's PyTorch code on the same card, regression with n = 100, as the
-/// project's measurements have it.
+/// Sweeps per second of the paper's PyTorch code on the same card (regression, n = 100), measured by the
+/// project.
 const PYTORCH_SWEEPS: f64 = 16.5;
 
 /// One row.
@@ -24,7 +25,7 @@ struct Item {
     n: Option<u64>,
     kernel: KernelChoice,
     moves: MovesChoice,
-    /// Iterations of warm-up; then so many draws, of which effective ones are counted.
+    /// Iterations of warm-up, and of draws after it.
     warmup: u64,
     draws: u64,
 }
@@ -101,10 +102,9 @@ fn measure(item: &Item, args: &BenchArgs, name: &mut String) -> Result<Vec<Strin
     let spec = Spec::parse(&text).map_err(|error| Failed::Run(error.to_string()))?;
     let problem: &Problem = &spec.problem;
     let mut options = Options::new(item.kernel, item.moves);
-    (options.lanes, options.blocks_per_sm) = (args.lanes, args.blocks);
+    (options.lanes, options.threads) = (args.lanes, args.threads);
     options.non_centred = args.non_centred;
-    let program =
-        Program::new(problem, options).map_err(|invalid| Failed::Run(invalid.to_string()))?;
+    let program = program(problem, options)?;
     let mut device = Cuda::new(&program)?;
     *name = device.name();
     let (registers, spilled, threads) = device.resources()?;
@@ -169,8 +169,8 @@ impl ChainSums {
         }
     }
 
-    /// Effective draws of the parameter that has the fewest: the variance of a draw over that of the mean of a
-    /// chain, times the number of chains.
+    /// Effective draws, the least over parameters: the number of chains times the variance of a draw over the
+    /// variance of a chain mean.
     fn effective(&self) -> Option<f64> {
         let chains = self.sums.len() / self.parameters;
         let draws = (self.draws > 0).then_some(self.draws as f64)?;

@@ -17,7 +17,7 @@ use crate::exit::{Failed, Outcome};
 /// Where chains run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Device {
-    /// On the GPU where there is one and the counted work is worth its start.
+    /// On the GPU, if there is one and the number of moves is worth its start-up time.
     #[default]
     Auto,
     /// On the CPU.
@@ -43,7 +43,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Print the CUDA text that a spec is turned into.
+    /// Print the CUDA text that is generated from a spec.
     Show(ShowArgs),
     /// Compare single moves on the GPU with their enumerated probabilities.
     Check(ShowArgs),
@@ -69,26 +69,26 @@ pub struct ShowArgs {
 pub struct BenchArgs {
     /// Only the rows whose name contains this.
     pub filter: Option<String>,
-    /// Threads of a chain, in the place of what suits.
+    /// Threads per chain, instead of the default.
     #[arg(long)]
     pub lanes: Option<usize>,
-    /// Blocks of threads of a multiprocessor, in the place of what suits.
+    /// Threads per block, instead of the default.
     #[arg(long)]
-    pub blocks: Option<usize>,
-    /// Non-centred updates of theta in an iteration, in the place of what suits.
+    pub threads: Option<usize>,
+    /// Non-centred updates of theta per iteration, instead of the default.
     #[arg(long)]
     pub non_centred: Option<usize>,
-    /// Times as many chains as run at once.
+    /// Run this many times as many chains as fit on the GPU at once.
     #[arg(long, default_value = "1")]
     pub waves: usize,
 }
 
-/// Chains and moves from which on `auto` takes the GPU.
+/// Least chains and moves for which `auto` takes the GPU.
 const WORTH_CHAINS: u64 = 1_000;
 const WORTH_MOVES: f64 = 1e10;
 
 impl Device {
-    /// Whether to run on the GPU; an error where that was asked for and cannot be.
+    /// Whether to run on the GPU. Fails if the GPU was asked for and cannot be used.
     pub fn is_gpu(self, problem: &Problem, settings: &Settings) -> Result<bool, Failed> {
         let moves = settings.iterations() as f64 * problem.release().n() as f64;
         let is_worth =
@@ -104,7 +104,7 @@ impl Device {
     }
 }
 
-/// What is missing for a GPU to be used.
+/// What is missing to use a GPU.
 #[cfg(feature = "gpu")]
 fn missing() -> Option<String> {
     soma_gpu::Cuda::missing()
@@ -129,11 +129,11 @@ pub fn run(args: Args) -> Outcome {
     }
 }
 
-/// Why there is no GPU in this program.
+/// The message of a program without GPU support.
 #[cfg(not(feature = "gpu"))]
-const WITHOUT: &str = "this program was built without it. In a clone of the repository \
-     `cargo install --path crates/soma-cli --features gpu` builds one with it; or go on without: \
-     --device cpu.";
+const WITHOUT: &str = "this program was built without GPU support. To build it in: \
+     `cargo install --path crates/soma-cli --features gpu` in a clone of the repository. To run without \
+     a GPU: --device cpu.";
 
 #[cfg(not(feature = "gpu"))]
 fn missing() -> Option<String> {
@@ -145,7 +145,7 @@ fn fits(_: &Problem, _: &Settings) -> bool {
     false
 }
 
-/// The subcommand, in a program that was built without it.
+/// The subcommand, in a program without GPU support.
 #[cfg(not(feature = "gpu"))]
 pub fn run(args: Args) -> Outcome {
     let name = match args.what {

@@ -1,4 +1,4 @@
-//! What is reported of a run of many chains.
+//! The report of a run of many chains.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ struct Row {
     nested_rhat: f64,
 }
 
-/// A run of many chains in figures: the object that `--json` prints.
+/// The summary of a run: the object that `--json` prints.
 #[derive(Serialize)]
 pub struct Report {
     parameters: Vec<Row>,
@@ -40,11 +40,11 @@ pub struct Report {
     seconds: f64,
 }
 
-/// Nested R-hat from which on chains are said not to agree.
+/// Chains agree if nested R-hat is below this.
 const MOST_RHAT: f64 = 1.01;
 
 impl Report {
-    /// Of what was fitted.
+    /// The report of a fit.
     pub fn new(
         fitted: Fitted,
         program: &Program,
@@ -102,7 +102,7 @@ impl Report {
             true => "The chains agree.",
             false => {
                 "The chains do not agree: nested R-hat is 1.01 or more, or there are fewer than 32 chains. \
-                 More warm-up, or --device cpu, which has more theta updates."
+                 Run a longer warm-up, or use --device cpu, which has more kinds of theta updates."
             }
         };
         format!(

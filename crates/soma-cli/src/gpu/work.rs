@@ -14,10 +14,11 @@ use super::report::Report;
 use crate::exit::{self, Failed, Outcome};
 use crate::{interrupt, spec_file};
 
-/// The program of a problem, or what a GPU cannot do with it.
-fn program(problem: &Problem, options: Options) -> Result<Program, Failed> {
+/// The program of a problem. The error says what the GPU does not support.
+pub(super) fn program(problem: &Problem, mut options: Options) -> Result<Program, Failed> {
+    options.most_shared = Cuda::most_shared().unwrap_or(options.most_shared);
     Program::new(problem, options).map_err(|invalid| {
-        Failed::Input(format!("--device gpu: {invalid} Or go on without: --device cpu."))
+        Failed::Input(format!("--device gpu: {invalid} To run without a GPU: --device cpu."))
     })
 }
 
@@ -83,10 +84,10 @@ pub fn show(args: &ShowArgs) -> Outcome {
 /// Moves of `soma gpu check`.
 const MOVES: usize = 100_000;
 
-/// Standard deviations from which on a move is called wrong.
+/// Largest deviation, in standard deviations, that passes.
 const LEVEL: f64 = 4.5;
 
-/// `soma gpu check`: exits with 1 where the moves do not have their probabilities.
+/// `soma gpu check`: exits with 1 if the moves deviate from their probabilities.
 pub fn check(args: &ShowArgs) -> Outcome {
     let (spec, settings) = spec_of(args)?;
     let problem = &spec.problem;

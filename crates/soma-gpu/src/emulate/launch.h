@@ -1,5 +1,6 @@
 // ---- What the host calls: entry 0 is soma_start, 1 is soma_chains.
 static Params emulated_params;
+float4 shared_memory[(SLOT_FLOATS + RECORD_FLOATS + 2 * SUMMED * THREADS) / 4 + 1];
 
 extern "C" void soma_launch(int entry, const Params* params) {
   emulated_params = *params;
@@ -10,7 +11,7 @@ extern "C" void soma_launch(int entry, const Params* params) {
   }
 }
 
-extern "C" void soma_philox(const u32* counter, const u32* key, u32* words) {
-  Words drawn = philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1]);
+extern "C" void soma_philox(const u32* counter, const u32* keys, u32* words) {
+  Words drawn = philox(counter[0], counter[1], counter[2], counter[3], keys);
   for (int k = 0; k < 4; k++) words[k] = drawn.x[k];
 }

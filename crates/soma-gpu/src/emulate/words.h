@@ -9,7 +9,12 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
+#define __shared__
 #define __launch_bounds__(threads, blocks)
+
+struct float2 { float x, y; };
+struct float4 { float x, y, z, w; };
+static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 
 static struct { unsigned x; } threadIdx, blockIdx, blockDim;
 

@@ -2,7 +2,8 @@
 
 use soma::model::Recipe;
 
-/// The text of a model. All have one number of noise for each coordinate, of which theta changes the last.
+/// The text of a model. A record has one noise value per coordinate; a change of theta with the noise held
+/// fixed changes the last coordinate only.
 pub(super) fn text(recipe: &Recipe) -> String {
     match recipe {
         Recipe::Regression { centre, factor, prior_mean, prior_precision, shape, rate } => [
@@ -22,19 +23,30 @@ pub(super) fn text(recipe: &Recipe) -> String {
     }
 }
 
+/// The sums over the records that the theta update needs: `SUMS` of the text.
+pub(super) fn sums(recipe: &Recipe) -> usize {
+    match recipe {
+        Recipe::Regression { centre, .. } => {
+            let coefficients = centre.len() + 1;
+            coefficients * (coefficients + 1) / 2 + coefficients
+        }
+        Recipe::Exponential { .. } => 1,
+    }
+}
+
 fn constants(noise: usize, is_normal: bool, shape: f64, rate: f64) -> String {
     format!(
         "// NOISE numbers make a record: standard normal, or uniform on (0, 1].\n\
          constexpr int NOISE = {noise};\n\
          constexpr bool NORMAL_NOISE = {is_normal};\n\
-         // A change of theta carries the coordinates from this one on.\n\
+         // A change of theta with the noise held fixed changes the coordinates from this one on.\n\
          constexpr int FIRST_CARRIED = {};\n\
          constexpr double PRIOR_SHAPE = {shape:?}, PRIOR_RATE = {rate:?};\n",
         noise - 1
     )
 }
 
-/// A function that looks a constant up, so that unrolled loops fold it.
+/// A table as a constexpr function, so that unrolled loops fold its values.
 fn table(kind: &str, name: &str, values: &[f64]) -> String {
     let suffix = if kind == "float" { "f" } else { "" };
     let shown: Vec<String> = match values {

@@ -1,4 +1,4 @@
-//! The text of a query and of its potential.
+//! The text of a query and its potential.
 //!
 //! Statistics are offset + factor u_i u_j of clamped variables u. The kernel works with
 //! v_j = g_j u_j, where g_j is chosen so that most factors, in units of the noise, are 1; with
@@ -15,15 +15,15 @@ use soma::release::query::{ClampedMoments, MomentTerm};
 use super::model::number;
 use super::unfit;
 
-/// One statistic as the kernel sees it.
+/// One statistic in the units of the kernel.
 #[derive(Debug, Clone)]
 struct Term {
     label: String,
     variables: [usize; 2],
-    /// Of v_i v_j, in units of the noise.
+    /// Coefficient of v_i v_j, in units of the noise.
     coefficient: f64,
     is_l1: bool,
-    /// What a residual in the unit of the release's sums is multiplied by.
+    /// Converts a residual from the unit of the sums to that of the noise.
     per_unit: f64,
     offset: f64,
 }
@@ -32,14 +32,14 @@ struct Term {
 #[derive(Debug, Clone)]
 pub(super) struct Statistics {
     moments: ClampedMoments,
-    /// g.
+    /// The scales g of the variables.
     scale: Vec<f64>,
     terms: Vec<Term>,
     n: usize,
 }
 
 impl Statistics {
-    /// Of a release; or why a GPU cannot compute them.
+    /// The statistics of a release. The error says which are not supported.
     pub(super) fn of(release: &Release) -> Result<Self, Invalid> {
         let query = release.query();
         let moments = query.clamped_moments().ok_or_else(|| {
@@ -114,19 +114,46 @@ impl Statistics {
         let last: Vec<String> = self.terms.iter().map(|term| last(term).to_string()).collect();
         let _ = writeln!(text, "  constexpr int last[] = {{{}}};", last.join(", "));
         text += "  return last[k] >= FIRST_CARRIED;\n";
-        text += "}\n\n// `cost` and that of the residual apart + t(v), in bits.\n";
-        text += "__device__ __forceinline__ float cost_after(const float* apart, const float* v, float cost) {\n";
-        text += "  float r;\n";
-        for (k, term) in self.terms.iter().enumerate() {
-            let _ = writeln!(text, "  r = {}; {}", self.added(term, k), add(term, "r"));
-        }
-        text += "  return cost;\n}\n\n// The cost of a residual, in bits.\n";
+        text += "}\n\n// The cost of the residual apart + t(v), in bits.\n";
         text +=
-            "__device__ __forceinline__ float cost_of(const float* r) {\n  float cost = 0.0f;\n";
+            "__device__ __forceinline__ float cost_after(const float* apart, const float* v) {\n";
+        text += "  float r, cost;\n";
         for (k, term) in self.terms.iter().enumerate() {
-            let _ = writeln!(text, "  {}", add(term, &format!("r[{k}]")));
+            let add = match (k, term.is_l1) {
+                (0, true) => "cost = fabsf(r);",
+                (0, false) => "cost = r * r;",
+                (_, true) => "cost += fabsf(r);",
+                (_, false) => "cost = fmaf(r, r, cost);",
+            };
+            let _ = writeln!(text, "  r = {}; {add}", self.added(term, k));
         }
-        text += "  return cost;\n}\n";
+        text += "  return cost;\n}\n\n// The residual apart + t(v).\n";
+        text += "__device__ __forceinline__ void add_statistic(const float* apart, const float* v, float* r) {\n";
+        for (k, term) in self.terms.iter().enumerate() {
+            let _ = writeln!(text, "  r[{k}] = {};", self.added(term, k));
+        }
+        text += "}\n\n// The residual after a record with variables v was replaced by one with variables w.\n";
+        text += "__device__ __forceinline__ void replace_statistic(\n    \
+                 const float* before, const float* v, const float* w, float* r) {\n";
+        for (k, term) in self.terms.iter().enumerate() {
+            let _ = writeln!(text, "  r[{k}] = {};", self.replaced(term, k));
+        }
+        text += "}\n\n// The cost of a residual, in bits.\n";
+        text += "__device__ __forceinline__ float cost_of(const float* r) {\n";
+        // Two independent sums halve the latency.
+        let sum = |odd: usize| {
+            let each = self.terms.iter().enumerate().skip(odd).step_by(2);
+            let each = each.map(|(k, term)| match term.is_l1 {
+                true => format!("fabsf(r[{k}])"),
+                false => format!("r[{k}] * r[{k}]"),
+            });
+            each.collect::<Vec<String>>().join(" + ")
+        };
+        let _ = match self.terms.len() {
+            1 => writeln!(text, "  return {};", sum(0)),
+            _ => writeln!(text, "  return ({})\n    + ({});", sum(0), sum(1)),
+        };
+        text += "}\n";
         text
     }
 
@@ -150,16 +177,22 @@ impl Statistics {
             (c, false) => format!("fmaf({c}f * v[{i}], v[{j}], apart[{k}])"),
         }
     }
-}
 
-fn add(term: &Term, residual: &str) -> String {
-    match term.is_l1 {
-        true => format!("cost += fabsf({residual});"),
-        false => format!("cost = fmaf({residual}, {residual}, cost);"),
+    fn replaced(&self, term: &Term, k: usize) -> String {
+        let [i, j] = term.variables;
+        let d = self.scale.len();
+        match (single(term.coefficient).as_str(), j == d) {
+            ("1.0", true) => format!("before[{k}] + (v[{i}] - w[{i}])"),
+            ("1.0", false) => format!("fmaf(-w[{i}], w[{j}], fmaf(v[{i}], v[{j}], before[{k}]))"),
+            (c, true) => format!("fmaf({c}f, v[{i}] - w[{i}], before[{k}])"),
+            (c, false) => {
+                format!("fmaf({c}f * v[{i}], v[{j}], fmaf(-{c}f * w[{i}], w[{j}], before[{k}]))")
+            }
+        }
     }
 }
 
-/// g: by the square of a variable where there is one, and by the variable itself otherwise.
+/// The scales g: from the coefficient of the variable's square, or of the variable if it has no square.
 fn scale_of(d: usize, terms: &[Term]) -> Vec<f64> {
     let find = |j: usize, with: usize| {
         terms.iter().find(|term| term.variables == [j, with]).map(|term| term.coefficient.abs())

@@ -15,17 +15,23 @@ __device__ __forceinline__ void make_record(const Drawer& d, const float* noise,
   record[0] = -0.6931472f * d.scale * __log2f(noise[0]);
 }
 
-// The record that its noise gives at another theta.
-__device__ __forceinline__ void carry(const Drawer& from, const Drawer& to, float* record) {
-  record[0] *= to.scale / from.scale;
+// What a change of theta does to a record with the same noise.
+struct Carrier { float scale; };
+
+__device__ __forceinline__ Carrier no_carrier() { return Carrier{1.0f}; }
+
+__device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to) {
+  return Carrier{to.scale / from.scale};
 }
+
+__device__ __forceinline__ void carry(const Carrier& c, float* record) { record[0] *= c.scale; }
 
 __device__ __forceinline__ void add_sums(const float* record, float* sums) { sums[0] += record[0]; }
 
 // The log prior density of free, up to a constant.
-__device__ double log_prior(const double* free) { return PRIOR_SHAPE * free[0] - PRIOR_RATE * exp(free[0]); }
+__device__ __forceinline__ double log_prior(const double* free) { return PRIOR_SHAPE * free[0] - PRIOR_RATE * exp(free[0]); }
 
 // The centred update: an exact draw of theta given the records.
-__device__ void update_theta(const double* sums, double* free, Dice& dice) {
+__device__ __forceinline__ void update_theta(const double* sums, double* free, Dice& dice) {
   free[0] = log(gamma_draw(PRIOR_SHAPE + RECORDS, dice) / (PRIOR_RATE + sums[0]));
 }

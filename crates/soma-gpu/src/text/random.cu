@@ -1,30 +1,31 @@
-// ---- Random numbers: Philox 4x32-10 (Salmon et al. 2011). A number depends on the seed, the chain,
-// the iteration and its place in the iteration: not on the grid, the number of chains or the card.
+// ---- Random numbers: Philox 4x32-10 (Salmon et al. 2011). The counter is (call, iteration, chain) and
+// the key is the seed, so that a number does not depend on the grid, the number of chains or the card.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
 struct Words { u32 x[4]; };
 
-__device__ __forceinline__ Words philox(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1) {
+constexpr int ROUNDS = 10;
+
+// `keys`: two for each round. They are arguments of the kernel, which instructions read directly.
+__device__ __forceinline__ Words philox(u32 c0, u32 c1, u32 c2, u32 c3, const u32* keys) {
 #pragma unroll
-  for (int round = 0; round < 10; round++) {
+  for (int round = 0; round < ROUNDS; round++) {
     u64 first = (u64)0xD2511F53u * c0, second = (u64)0xCD9E8D57u * c2;
-    c0 = (u32)(second >> 32) ^ c1 ^ k0;
+    c0 = (u32)(second >> 32) ^ c1 ^ keys[2 * round];
     c1 = (u32)second;
-    c2 = (u32)(first >> 32) ^ c3 ^ k1;
+    c2 = (u32)(first >> 32) ^ c3 ^ keys[2 * round + 1];
     c3 = (u32)first;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
   }
   return Words{{c0, c1, c2, c3}};
 }
 
-// One iteration of one chain.
-struct Stream { u32 key[2], chain[2], iteration; };
+// The random numbers of one iteration of one chain.
+struct Stream { const u32* keys; u32 chain[2], iteration; };
 
 __device__ __forceinline__ Words draw_words(const Stream& stream, u32 call) {
-  return philox(call, stream.iteration, stream.chain[0], stream.chain[1], stream.key[0], stream.key[1]);
+  return philox(call, stream.iteration, stream.chain[0], stream.chain[1], stream.keys);
 }
 
 // Uniform on (0, 1].
@@ -41,32 +42,56 @@ __device__ __forceinline__ void two_normals(u32 a, u32 b, float& first, float& s
   second = radius * sine;
 }
 
-// The random numbers of the updates of theta, one after the other.
+// Calls of the theta updates, one after the other, behind those of the sweep.
 struct Dice { Stream stream; u32 call; };
 
-__device__ __forceinline__ double normal(Dice& dice) {
-  Words words = draw_words(dice.stream, dice.call++);
-  float first, second;
-  two_normals(words.x[0], words.x[1], first, second);
-  return first;
+template <int COUNT>
+__device__ __forceinline__ void draw_normals(Dice& dice, float (&normals)[COUNT]) {
+#pragma unroll
+  for (int k = 0; k < COUNT; k += 4) {
+    Words words = draw_words(dice.stream, dice.call++);
+    float four[4];
+    two_normals(words.x[0], words.x[1], four[0], four[1]);
+    two_normals(words.x[2], words.x[3], four[2], four[3]);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      if (k + j < COUNT) normals[k + j] = four[j];
+  }
 }
 
-__device__ __forceinline__ double uniform(Dice& dice) {
+__device__ __forceinline__ float draw_uniform(Dice& dice) {
   return uniform(draw_words(dice.stream, dice.call++).x[0]);
 }
 
-// Gamma with this shape and rate 1 (Marsaglia and Tsang 2000).
-__device__ double gamma_draw(double shape, Dice& dice) {
-  double boost = shape < 1.0 ? pow(uniform(dice), 1.0 / shape) : 1.0;
+// 1 / sqrt(x) in double precision: two Newton steps from single precision, which is a third of the
+// instructions of sqrt and a division. x must be in the range of single precision.
+__device__ __forceinline__ double inverse_root(double x) {
+  double r = rsqrtf((float)x), half = 0.5 * x;
+  r = r * (1.5 - half * r * r);
+  return r * (1.5 - half * r * r);
+}
+
+__device__ __forceinline__ double inverse(double x) {
+  double r = 1.0f / (float)x;
+  r = r * (2.0 - x * r);
+  return r * (2.0 - x * r);
+}
+
+// Gamma with this shape and rate 1 (Marsaglia and Tsang 2000). Their squeeze needs no logarithm and
+// accepts 98% of the trials.
+__device__ __forceinline__ double gamma_draw(double shape, Dice& dice) {
+  double boost = shape < 1.0 ? pow((double)draw_uniform(dice), 1.0 / shape) : 1.0;
   double d = (shape < 1.0 ? shape + 1.0 : shape) - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
+#pragma unroll 1
   for (int trial = 0; trial < 1000; trial++) {
     Words words = draw_words(dice.stream, dice.call++);
-    float x, unused;
+    float x, unused, u = uniform(words.x[2]);
     two_normals(words.x[0], words.x[1], x, unused);
     double v = 1.0 + c * x;
     v = v * v * v;
-    if (v > 0.0 && log((double)uniform(words.x[2])) < 0.5 * (double)x * x + d * (1.0 - v + log(v)))
-      return boost * d * v;
+    if (!(v > 0.0)) continue;
+    if (u < 1.0f - 0.0331f * (x * x) * (x * x)) return boost * d * v;
+    if (log((double)u) < 0.5 * (double)x * x + d * (1.0 - v + log(v))) return boost * d * v;
   }
   return 0.0 / 0.0;
 }

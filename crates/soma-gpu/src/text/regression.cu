@@ -23,14 +23,14 @@ __device__ __forceinline__ void from_free(const double* free, double* theta) {
     theta[0] -= free[1 + j] * centre(j);
     theta[1 + j] = free[1 + j];
   }
-  theta[COEFFICIENTS] = exp(free[COEFFICIENTS]);
+  theta[COEFFICIENTS] = exp2f((float)(1.4426950408889634 * free[COEFFICIENTS]));
 }
 
 __device__ __forceinline__ Drawer drawer(const double* free) {
   Drawer d;
 #pragma unroll
   for (int j = 0; j < COEFFICIENTS; j++) d.beta[j] = (float)free[j];
-  d.sigma = (float)exp(0.5 * free[COEFFICIENTS]);
+  d.sigma = exp2f((float)(0.72134752044448170 * free[COEFFICIENTS]));
   return d;
 }
 
@@ -47,16 +47,29 @@ __device__ __forceinline__ void make_record(const Drawer& d, const float* noise,
   record[PREDICTORS] = y;
 }
 
-// The record that its noise gives at another theta: the predictors stay.
-__device__ __forceinline__ void carry(const Drawer& from, const Drawer& to, float* record) {
-  float old_fit = from.beta[0], new_fit = to.beta[0];
+// What a change of theta does to a record with the same noise: the predictors stay, and
+// y' = scale y + shift'(1, x - CENTRE).
+struct Carrier { float scale, shift[COEFFICIENTS]; };
+
+__device__ __forceinline__ Carrier no_carrier() {
+  Carrier c = {};
+  c.scale = 1.0f;
+  return c;
+}
+
+__device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to) {
+  Carrier c;
+  c.scale = to.sigma / from.sigma;
 #pragma unroll
-  for (int j = 0; j < PREDICTORS; j++) {
-    float gap = record[j] - centre(j);
-    old_fit = fmaf(from.beta[1 + j], gap, old_fit);
-    new_fit = fmaf(to.beta[1 + j], gap, new_fit);
-  }
-  record[PREDICTORS] = fmaf(to.sigma / from.sigma, record[PREDICTORS] - old_fit, new_fit);
+  for (int j = 0; j < COEFFICIENTS; j++) c.shift[j] = fmaf(-c.scale, from.beta[j], to.beta[j]);
+  return c;
+}
+
+__device__ __forceinline__ void carry(const Carrier& c, float* record) {
+  float y = fmaf(c.scale, record[PREDICTORS], c.shift[0]);
+#pragma unroll
+  for (int j = 0; j < PREDICTORS; j++) y = fmaf(c.shift[1 + j], record[j] - centre(j), y);
+  record[PREDICTORS] = y;
 }
 
 // Sufficient statistics: x, x x', y, x y, y^2 of predictors less their centre.
@@ -82,7 +95,7 @@ __device__ __forceinline__ void add_sums(const float* record, float* sums) {
 }
 
 // The log prior density of free, up to a constant.
-__device__ double log_prior(const double* free) {
+__device__ __forceinline__ double log_prior(const double* free) {
   double quadratic = 0.0;
 #pragma unroll
   for (int i = 0; i < COEFFICIENTS; i++) {
@@ -96,7 +109,7 @@ __device__ double log_prior(const double* free) {
 }
 
 // The centred update: an exact draw of theta given the records.
-__device__ void update_theta(const double* sums, double* free, Dice& dice) {
+__device__ __forceinline__ void update_theta(const double* sums, double* free, Dice& dice) {
   double lower[COEFFICIENTS][COEFFICIENTS], cross[COEFFICIENTS];
   int at = 0;
   lower[0][0] = RECORDS + prior_precision(0);
@@ -114,29 +127,33 @@ __device__ void update_theta(const double* sums, double* free, Dice& dice) {
     cross[i] = sums[at + i] + shift;
     squares += prior_mean(i) * shift;
   }
-  // Cholesky factor, and half of the solution: squares loses |L^-1 cross|^2.
+  // Cholesky factor with the inverse of its diagonal, and half of the solution: squares loses
+  // |L^-1 cross|^2.
+  double inverse[COEFFICIENTS];
 #pragma unroll
   for (int i = 0; i < COEFFICIENTS; i++) {
 #pragma unroll
     for (int j = 0; j < i; j++) {
 #pragma unroll
       for (int l = 0; l < j; l++) lower[i][j] -= lower[i][l] * lower[j][l];
-      lower[i][j] /= lower[j][j];
+      lower[i][j] *= inverse[j];
       lower[i][i] -= lower[i][j] * lower[i][j];
       cross[i] -= lower[i][j] * cross[j];
     }
-    lower[i][i] = sqrt(lower[i][i]);
-    cross[i] /= lower[i][i];
+    inverse[i] = inverse_root(lower[i][i]);
+    cross[i] *= inverse[i];
     squares -= cross[i] * cross[i];
   }
-  double precision = gamma_draw(PRIOR_SHAPE + 0.5 * RECORDS, dice) / (PRIOR_RATE + 0.5 * squares);
-  double sigma = 1.0 / sqrt(precision);
+  double root = inverse_root(gamma_draw(PRIOR_SHAPE + 0.5 * RECORDS, dice));
+  double sigma2 = (PRIOR_RATE + 0.5 * squares) * root * root, sigma = sigma2 * inverse_root(sigma2);
+  float normals[COEFFICIENTS];
+  draw_normals(dice, normals);
 #pragma unroll
   for (int i = COEFFICIENTS - 1; i >= 0; i--) {
-    double value = cross[i] + sigma * normal(dice);
+    double value = cross[i] + sigma * normals[i];
 #pragma unroll
     for (int j = i + 1; j < COEFFICIENTS; j++) value -= lower[j][i] * free[j];
-    free[i] = value / lower[i][i];
+    free[i] = value * inverse[i];
   }
-  free[COEFFICIENTS] = -log(precision);
+  free[COEFFICIENTS] = 0.69314718f * __log2f((float)sigma2);
 }
