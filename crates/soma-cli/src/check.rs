@@ -1,5 +1,8 @@
 //! `soma check`: validates a spec and describes it.
 
+mod alone;
+mod draft;
+
 use std::path::PathBuf;
 
 use soma::chain::Problem;
@@ -34,6 +37,12 @@ pub fn run(args: Args) -> Outcome {
                 "release  {}\nmodel    none: this is a release alone; `soma fit` needs a model",
                 alone.describe()
             )
+        }
+        Err(error) if error.invalid.field.ends_with("statistics") && alone::is_of_text(&text) => {
+            alone::describe(&text)
+        }
+        Err(_) if draft::is_draft(&text) => {
+            draft::describe(&text).map_err(|(error, text)| spec_file::bad(path, &text, error))?
         }
         Err(error) => return Err(spec_file::bad(path, &text, error)),
     };

@@ -174,7 +174,7 @@ columns = ["effect"]
     assert!(errors.contains("--again"), "{errors}");
     let (code, _, errors) = folder.release(&["--again"]);
     assert_eq!(code, Some(0), "{errors}");
-    assert!(errors.contains("1 times before") && errors.contains("epsilon 1.5"), "{errors}");
+    assert!(errors.contains("once before") && errors.contains("epsilon 1.5"), "{errors}");
     assert_eq!(read(&folder.at("data.csv.ledger.jsonl")).lines().count(), 2);
 }
 

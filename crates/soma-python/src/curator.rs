@@ -1,16 +1,30 @@
 //! The curator's side, all but the noise, which Python's OpenDP adds.
 
-use pyo3::exceptions::PyValueError;
+use std::path::{Path, PathBuf};
+
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use soma_cli::release::data::{Cell, Data};
+use soma_cli::release::ledger::{self, Entry};
+use soma_cli::release::out;
 use soma_cli::release::prepare::{self, Refused};
-use soma_cli::release::publish::Guarantee;
+use soma_cli::release::publish::{Guarantee, Total};
 
 /// A cell of a frame.
 #[derive(FromPyObject)]
 enum Given {
     Number(f64),
     Text(String),
+}
+
+/// How a user asks for a second release.
+const AGAIN: &str = "again=True";
+
+/// Refuses a file that must not be written over.
+#[pyfunction]
+pub fn check_published(path: PathBuf, inputs: Vec<PathBuf>, again: bool) -> PyResult<()> {
+    let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+    out::check(&path, &inputs, again, AGAIN).map_err(PyFileExistsError::new_err)
 }
 
 /// A release that lacks its noise.
@@ -53,6 +67,41 @@ impl Preparation {
             (name, noise, part.scale, part.granularity, part.sensitivity, answers)
         };
         self.0.parts.iter().map(part).collect()
+    }
+
+    /// The variables of a record, where the model names them, and the column of each.
+    fn places(&self) -> Vec<(Option<String>, Option<String>)> {
+        let places = self.0.places.iter();
+        places.map(|place| (place.variable.clone(), place.column.clone())).collect()
+    }
+
+    /// Refuses a second release of these data, unless it is asked for.
+    fn check_first(&self, path: PathBuf, again: bool) -> PyResult<()> {
+        let before = ledger::before(&path, &self.0.digest).map_err(PyValueError::new_err)?;
+        ledger::check_first(&before, again, AGAIN).map_err(PyValueError::new_err)
+    }
+
+    /// Notes in a ledger what is spent, unless it is above the budget; says what was spent before.
+    fn spend(
+        &self,
+        path: PathBuf,
+        published: PathBuf,
+        epsilon: f64,
+        rho: f64,
+    ) -> PyResult<Option<String>> {
+        let total = Total { epsilon, rho };
+        let before = ledger::before(&path, &self.0.digest).map_err(PyValueError::new_err)?;
+        let refused = ledger::check_budget(&before, total, self.0.budget);
+        refused.map_err(PyValueError::new_err)?;
+        let entry = Entry::now(&published, self.0.neighbours.name(), total, &self.0.digest);
+        ledger::add(&path, &entry).map_err(PyOSError::new_err)?;
+        Ok(ledger::warning(&before, total))
+    }
+
+    /// Refuses a release above the budget of the data, where no ledger counts those before it.
+    fn check_budget(&self, epsilon: f64, rho: f64) -> PyResult<()> {
+        let checked = ledger::check_budget(&[], Total { epsilon, rho }, self.0.budget);
+        checked.map_err(PyValueError::new_err)
     }
 
     /// Which data sets are neighbours.

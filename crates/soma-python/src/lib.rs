@@ -41,7 +41,7 @@ mod _soma {
     #[pymodule_export]
     use super::coupling::{Meetings, Pair, Window, posterior_means};
     #[pymodule_export]
-    use super::curator::Preparation;
+    use super::curator::{Preparation, check_published};
     #[pymodule_export]
     use super::draws::{arrow_stream, judge, summarise};
     #[pymodule_export]

@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,12 @@ replications = 4
 warmup = 50
 draws = 100
 """
+
+
+@pytest.fixture(autouse=True)
+def counted():
+    """The warning that nothing is counted is tested apart."""
+    soma.curator._warned.append("ledger")
 
 
 @pytest.fixture
@@ -81,7 +88,8 @@ def test_frames_of_all_kinds_give_a_release(dp, frame):
 
 def test_the_guarantee_is_that_of_opendp(dp, frame):
     released = soma.release(SPEC, frame)
-    assert released.epsilon == pytest.approx(2.0, abs=1e-9) and released.rho == 0.0
+    # The scale is rounded up to nine digits.
+    assert released.epsilon == pytest.approx(2.0, abs=1e-7) and released.rho == 0.0
     scale = released.release.mechanism.scale
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
     dp.enable_features("contrib")
@@ -97,13 +105,71 @@ def test_the_file_and_the_ledger(dp, frame, tmp_path):
     for value in frame.to_numpy().ravel():
         assert repr(value) not in text
     assert "age" not in text and "score" not in text
-    with pytest.raises(FileExistsError, match="again"):
+    with pytest.raises(FileExistsError, match="again=True"):
         soma.release(SPEC, frame, out=out, ledger=ledger)
-    with pytest.warns(UserWarning, match="released 1 times before.*epsilon 4"):
+    with pytest.raises(ValueError, match="released once before.*epsilon 2.*again=True"):
+        soma.release(SPEC, frame, out=tmp_path / "other.toml", ledger=ledger)
+    (tmp_path / "letter.txt").write_text("Dear all")
+    for name in ["letter.txt", "ledger.jsonl"]:
+        with pytest.raises(FileExistsError, match="no release written by soma"):
+            soma.release(SPEC, frame, out=tmp_path / name, ledger=ledger, again=True)
+    with pytest.warns(UserWarning, match="released once before.*epsilon 4"):
         soma.release(SPEC, frame, out=out, ledger=ledger, again=True)
     spent = [json.loads(line)["epsilon"] for line in ledger.read_text().splitlines()]
     assert spent == pytest.approx([2.0, 2.0])
     assert soma.read_spec(out).release.n == 50
+
+
+def test_a_budget_holds_for_all_releases(dp, frame, tmp_path):
+    spec = SPEC + "budget = 3.0\n"
+    ledger = tmp_path / "ledger.jsonl"
+    soma.release(spec, frame, ledger=ledger)
+    with pytest.raises(ValueError, match="would spend epsilon 4: epsilon 2 so far, in 1 release"):
+        soma.release(spec, frame, ledger=ledger, again=True)
+    with pytest.raises(ValueError, match="would spend epsilon 2"):
+        soma.release(SPEC + "budget = 1.0\n", frame)
+
+
+def test_without_a_ledger_nothing_is_counted_which_is_said_once(dp, frame):
+    soma.curator._warned.clear()
+    with pytest.warns(UserWarning, match="without ledger= counts nothing"):
+        soma.release(SPEC, frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        soma.release(SPEC, frame)
+
+
+TEXT = """
+[release]
+statistic = "sum"
+statistics = ["clamp(hours, 0, 80)", "region == 1", "member"]
+mechanism = { kind = "laplace", epsilon = 500.0 }
+[model]
+parameters = "m ~ normal(40, 10)"
+record = \"\"\"
+hours ~ normal(m, 10)
+region ~ categorical([1, 1, 1])
+member ~ bernoulli(0.5)
+\"\"\"
+"""
+
+
+def test_every_column_of_a_text_is_needed_and_checked(dp):
+    data = {"hours": [38.5, 41.0], "region": [1, 3], "member": [True, False]}
+    released = soma.release(TEXT, data)
+    assert released.record == {name: name for name in data}
+    assert np.allclose(released.release.values, [79.5, 1, 1], atol=8)
+    for name in data:
+        rest = {key: column for key, column in data.items() if key != name}
+        with pytest.raises(ValueError, match=f'the data have no column "{name}"'):
+            soma.release(TEXT, rest)
+    with pytest.raises(ValueError, match='no column "hours" and no column "member"'):
+        soma.release(TEXT, {"region": [1, 3]})
+    with pytest.raises(ValueError, match='"region": a value is none of these. Allowed: 1, 2, 3'):
+        soma.release(TEXT, {**data, "region": [0, 1]})
+    swapped = TEXT + '[data]\ncolumns = ["region", "hours", "member"]\n'
+    with pytest.raises(ValueError, match='column "region" stands for the variable "hours"'):
+        soma.release(swapped, data)
 
 
 def test_counts_are_whole(dp):

@@ -69,6 +69,16 @@ pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
     shown.join(", ") + &rest
 }
 
+/// A number for people: six significant digits, without zeros at the end.
+///
+/// ```
+/// assert_eq!(soma::error::rounded(0.1 + 0.2), "0.3");
+/// assert_eq!(soma::error::rounded(0.0026666679382342006), "0.00266667");
+/// ```
+pub fn rounded(x: f64) -> String {
+    format!("{x:.5e}").parse().map_or_else(|_| x.to_string(), |short: f64| short.to_string())
+}
+
 /// The beginning of a text, with an ellipsis if it is truncated.
 pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {

@@ -1,125 +1,6 @@
-//! The records that columns make, and the exact sums of their statistics.
+//! The exact sums of the statistics of records.
 
-use soma::release::Release;
-use soma::release::query::{Cells, CoordinateMap, Query};
-use soma::spec::Columns;
-
-use super::data::{Cell, Data};
-
-/// What is to be released, and the variables of a record where a model as text names them.
-pub struct Source {
-    /// The release, whose values do not matter.
-    pub release: Release,
-    /// The variables.
-    pub variables: Option<Vec<String>>,
-}
-
-impl Source {
-    /// The columns of the record, as the spec names them or the model's text does.
-    pub fn names(&self, columns: &Columns) -> Result<Vec<String>, String> {
-        columns.names.clone().or_else(|| self.variables.clone()).ok_or_else(|| {
-            format!(
-                "data.columns: the spec does not say which columns make a record (given: none). \
-                 Allowed: [data] with columns = [...], {} of them.",
-                self.record_dim()
-            )
-        })
-    }
-
-    fn record_dim(&self) -> usize {
-        self.release.record_query().record_dim()
-    }
-
-    /// Whether the statistics do not look at a variable: they stay numbers where it is none.
-    fn is_unused(&self, names: &[String], name: &str) -> bool {
-        let record: Vec<f64> =
-            names.iter().map(|own| if own == name { f64::NAN } else { 0.5 }).collect();
-        self.release.published_parts().iter().all(|part| {
-            let mut out = vec![0.0; part.query().dim()];
-            let done = part.query().statistics(&record, &mut out).is_ok();
-            done && out.iter().all(|value| !value.is_nan())
-        })
-    }
-}
-
-/// The records, row after row.
-pub fn records(
-    data: &Data,
-    names: &[String],
-    source: &Source,
-    diagnostics: bool,
-) -> Result<Vec<f64>, String> {
-    let (n, d) = (data.rows(), source.record_dim());
-    let levels = source.release.record_query().cells().filter(Cells::is_of_levels);
-    let axes = levels.map(|cells| cells.axes.into_iter().map(|axis| axis.labels));
-    let axes: Option<Vec<Vec<String>>> = axes.map(Iterator::collect);
-    let expected = axes.as_ref().map_or(d, Vec::len);
-    if names.len() != expected {
-        return Err(format!(
-            "data.columns: the number of columns does not fit a record (given: {}). Allowed: \
-             {expected} columns.",
-            names.len()
-        ));
-    }
-    let is_latent = |name: &str| {
-        let may_be = source.variables.is_some() && data.column(name).is_none();
-        may_be && source.is_unused(names, name)
-    };
-    let mut records = vec![0.0; n * d];
-    for (c, name) in names.iter().enumerate() {
-        if is_latent(name) {
-            continue;
-        }
-        let column = data.column(name).ok_or_else(|| {
-            format!(
-                "the data have no column {name:?}. Allowed: a file with columns {}; it has {}.",
-                soma::error::listed(names),
-                soma::error::listed(data.names()),
-            )
-        })?;
-        let missing = column.iter().filter(|cell| **cell == Cell::Missing).count();
-        if missing > 0 {
-            let how_many = match diagnostics {
-                true => format!("{missing} values are missing"),
-                false => "values are missing".to_string(),
-            };
-            return Err(format!(
-                "column {name:?}: {how_many}. Allowed: complete data; leave such rows out, or make \
-                 what is missing a category or part of the model."
-            ));
-        }
-        let labels = axes.as_ref().map(|axes| axes[c].as_slice());
-        for (i, cell) in column.iter().enumerate() {
-            let value = coded(cell, labels).ok_or_else(|| {
-                let allowed = labels.map_or("numbers".to_string(), soma::error::listed);
-                format!("column {name:?}: a value is none of these. Allowed: {allowed}.")
-            })?;
-            match &axes {
-                // The number of a cell of a table, the last axis running fastest.
-                Some(axes) => records[i] = records[i] * axes[c].len() as f64 + value,
-                None => records[i * d + c] = value,
-            }
-        }
-    }
-    Ok(records)
-}
-
-/// A cell as a number: as it is, or the number of its label.
-fn coded(cell: &Cell, labels: Option<&[String]>) -> Option<f64> {
-    match (cell, labels) {
-        (Cell::Number(x), None) => Some(*x),
-        (Cell::Text(text), Some(labels)) => {
-            labels.iter().position(|label| label == text).map(|at| at as f64)
-        }
-        (Cell::Number(x), Some(labels)) => {
-            let text = x.to_string();
-            let at = labels.iter().position(|label| *label == text).map(|at| at as f64);
-            let is_code = x.fract() == 0.0 && *x >= 0.0 && (*x as usize) < labels.len();
-            at.or(is_code.then_some(*x))
-        }
-        _ => None,
-    }
-}
+use soma::release::query::{CoordinateMap, Query};
 
 /// Bits between the largest sum of 2^30 statistics and their lattice, so that sums are exact.
 const MANTISSA: i32 = 52;
@@ -158,7 +39,7 @@ pub fn sums(query: &dyn Query, records: &[f64]) -> Result<Sums, String> {
         for (((sum, t), width), (low, high)) in sums.iter_mut().zip(&out).zip(&widths).zip(&bounds)
         {
             if !(t.is_finite() && *low - width <= *t && *t <= high + width) {
-                return Err("a statistic of the data lies outside its bounds".into());
+                return Err(outside(query, &out));
             }
             *sum += (t / width).round() as i64;
         }
@@ -167,8 +48,22 @@ pub fn sums(query: &dyn Query, records: &[f64]) -> Result<Sums, String> {
     Ok(Sums { sums, widths })
 }
 
-/// How many values of each coordinate lie outside the clamp, where the query says what that is.
-pub fn clamped(query: &dyn Query, records: &[f64]) -> Option<Vec<usize>> {
+/// The message for a record with these statistics. Their values are confidential.
+fn outside(query: &dyn Query, statistics: &[f64]) -> String {
+    let bounds = query.bounds();
+    let named = query.labels().into_iter().zip(&bounds).zip(statistics);
+    let wrong = named.filter(|((_, (low, high)), t)| !(*low <= **t && **t <= *high));
+    let said = wrong.map(|((label, (low, high)), _)| format!("{label:?} ({low} to {high})"));
+    let said: Vec<String> = said.collect();
+    format!(
+        "a statistic of a record lies outside its bounds: {}. Allowed: data within them, or a clamp \
+         in the statistic.",
+        soma::error::listed(&said)
+    )
+}
+
+/// How many values of each coordinate lie outside the clamp, where the query has one for it.
+pub fn clamped(query: &dyn Query, records: &[f64]) -> Option<Vec<Option<usize>>> {
     let ranges: Vec<(f64, f64)> = match (query.clamped_moments(), query.coordinate_map()) {
         (Some(moments), _) => {
             let ranges = moments.centre.iter().zip(&moments.half_width);
@@ -183,5 +78,5 @@ pub fn clamped(query: &dyn Query, records: &[f64]) -> Option<Vec<usize>> {
         let column = records.iter().skip(c).step_by(ranges.len());
         column.filter(|x| !(ranges[c].0 <= **x && **x <= ranges[c].1)).count()
     };
-    Some((0..ranges.len()).map(outside).collect())
+    Some((0..ranges.len()).map(|c| query.reads(c).then(|| outside(c))).collect())
 }

@@ -57,7 +57,7 @@ impl Data {
 fn of_field(field: &Field) -> Cell {
     let number = |x: f64| if x.is_finite() { Cell::Number(x) } else { Cell::Missing };
     match field {
-        Field::Bool(is) => Cell::Number(f64::from(*is)),
+        Field::Bool(is) => Cell::Text(is.to_string()),
         Field::Byte(x) => Cell::Number(f64::from(*x)),
         Field::Short(x) => Cell::Number(f64::from(*x)),
         Field::Int(x) => Cell::Number(f64::from(*x)),

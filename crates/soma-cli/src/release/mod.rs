@@ -17,7 +17,8 @@ pub struct Args {
     /// The file to publish. It holds nothing of the data but what the noise protects.
     #[arg(long, value_name = "FILE.toml")]
     pub out: PathBuf,
-    /// Release once more over a file that is there. Each release spends its budget again.
+    /// Release these data once more, over a release that is there or to another file. Each release
+    /// spends its budget again.
     #[arg(long)]
     pub again: bool,
     /// Say how many values were clamped. The numbers are confidential: do not publish them.
@@ -39,15 +40,17 @@ pub fn run(args: Args) -> crate::exit::Outcome {
     ))
 }
 
+pub mod columns;
 pub mod data;
 mod evaluate;
+pub mod ledger;
+pub mod out;
 pub mod prepare;
 pub mod publish;
+mod stated;
 
 #[cfg(feature = "curator")]
 mod file;
-#[cfg(feature = "curator")]
-mod ledger;
 #[cfg(feature = "curator")]
 mod make;
 #[cfg(feature = "curator")]
@@ -55,3 +58,6 @@ pub mod noise;
 
 #[cfg(feature = "curator")]
 pub use make::run;
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,15 @@
 
 use soma::release::mechanism::{Mechanism, Neighbours, Noise};
 use soma::release::potential::Norm;
-use soma::release::{Aggregate, Part, PartLaw, Release, Total as Size};
-use soma::spec::{Columns, Spec, SpecError};
-use toml::{Table, Value};
+use soma::release::{Aggregate, Part, PartLaw, Release};
+use soma::spec::{Columns, Limit, Spec, SpecError};
+use toml::Table;
 
-use super::data::{Cell, Data};
-use super::evaluate::{self, Source};
+use super::columns::{self, Place, Source, Variable};
+use super::data::Data;
+use super::evaluate;
 use super::publish::{self, Guarantee, Published, Total};
+use super::stated::{check_size, contributions, mechanisms, neighbours, number, with_n};
 
 /// Why there can be no release.
 #[derive(Debug)]
@@ -52,8 +54,15 @@ pub struct Preparation {
     pub parts: Vec<Prepared>,
     /// Which data sets are neighbours.
     pub neighbours: Neighbours,
+    /// Where each coordinate of a record stands in the data.
+    pub places: Vec<Place>,
+    /// The most that all releases of the data may spend.
+    pub budget: Option<Limit>,
+    /// By which a ledger knows the data.
+    pub digest: String,
     /// How many values of each column were clamped, which is confidential; empty, if not asked for.
     pub clamped: Vec<(String, usize)>,
+    labels: Vec<(String, Vec<String>)>,
     text: String,
     n: Option<usize>,
 }
@@ -71,26 +80,40 @@ pub fn prepare(text: &str, data: &Data, diagnostics: bool) -> Result<Preparation
     let source = source(&with_n, count).map_err(bad(&with_n))?;
     let neighbours = neighbours(&with_n, &source.release);
     check_size(text, &source.release, neighbours, data.rows())?;
-    let names = source.names(&columns)?;
-    let records = evaluate::records(data, &names, &source, diagnostics)?;
+    let places = source.places(&columns, data)?;
+    let records = columns::records(data, &places, &source, &columns, diagnostics)?;
     let curator = Curator { neighbours, contributions, n: data.rows() };
     let parts = source.release.published_parts();
     let made = parts.iter().zip(mechanisms(&with_n));
     let made = made.map(|(part, table)| curator.part(part, table, &records));
     let clamped = match diagnostics {
-        true => clamped(parts, &names, &records),
+        true => clamped(&source, &places, &records),
         false => Vec::new(),
     };
     Ok(Preparation {
         parts: made.collect::<Result<_, _>>()?,
         neighbours,
+        places,
+        budget: columns.budget,
+        digest: data.digest(),
         clamped,
+        labels: columns.labels,
         text: text.to_string(),
         n: (neighbours == Neighbours::Replace).then_some(data.rows()),
     })
 }
 
 impl Preparation {
+    /// Which column each variable of a record was taken from, in words.
+    pub fn record(&self) -> String {
+        let said = |place: &Place| match (&place.variable, &place.column) {
+            (Some(variable), Some(column)) => format!("{variable} <- column {column:?}"),
+            (Some(variable), None) => format!("{variable} <- none, since no statistic uses it"),
+            (None, column) => format!("column {:?}", column.as_deref().unwrap_or_default()),
+        };
+        self.places.iter().map(said).collect::<Vec<_>>().join(", ")
+    }
+
     /// The text to publish and the total budget, from the noisy answers of each part and what is
     /// guaranteed for them.
     pub fn publish(&self, noisy: Vec<(Vec<f64>, Guarantee)>) -> Result<(String, Total), String> {
@@ -102,16 +125,30 @@ impl Preparation {
         });
         let all: Vec<Published> = all.collect();
         let total = Total::of(all.iter().map(|part| part.guarantee));
-        let text = publish::text(&self.text, self.n, self.neighbours.name(), &all);
+        let (neighbours, labels) = (self.neighbours.name(), self.labels.as_slice());
+        let text = publish::text(&self.text, self.n, neighbours, labels, &all);
         let text = text.ok_or("the release cannot be written as TOML")?;
         Ok((text, total))
     }
 }
 
-/// How many values of each column were clamped.
-fn clamped(parts: &[Part], names: &[String], records: &[f64]) -> Vec<(String, usize)> {
-    let counts = parts.iter().filter_map(|part| evaluate::clamped(part.query().as_ref(), records));
-    counts.flat_map(|counts| names.iter().cloned().zip(counts)).collect()
+/// How many values of each column were clamped, once for each clamp.
+fn clamped(source: &Source, places: &[Place], records: &[f64]) -> Vec<(String, usize)> {
+    let mut said = Vec::new();
+    for part in source.release.published_parts() {
+        let counts = evaluate::clamped(part.query().as_ref(), records).into_iter().flatten();
+        for (c, (place, count)) in places.iter().zip(counts).enumerate() {
+            // Categories have no clamp: all their values are checked.
+            let variable = source.variables.as_ref().map(|all| &all[c].values);
+            let is_code = variable.is_some_and(|values| values.codes().is_some());
+            if let (Some(name), Some(count), false) = (&place.column, count, is_code) {
+                said.push((name.clone(), count));
+            }
+        }
+    }
+    said.sort();
+    said.dedup();
+    said
 }
 
 /// What a spec says is to be released. It needs a model only for statistics as text.
@@ -122,96 +159,12 @@ fn source(text: &str, columns: usize) -> Result<Source, SpecError> {
         return Ok(Source { release, variables: None });
     }
     let problem = Spec::parse_unpublished(text, columns)?.problem;
-    let variables = problem.record_model().record_names();
+    let model = problem.record_model();
+    let variables = model.record_names().zip(model.record_values()).map(|(names, values)| {
+        let both = names.into_iter().zip(values);
+        both.map(|(name, values)| Variable { name, values }).collect()
+    });
     Ok(Source { release: problem.release().clone(), variables })
-}
-
-/// The most records of one person, from the spec; refused where the data have more.
-fn contributions(columns: &Columns, data: &Data) -> Result<f64, String> {
-    let most = columns.contributions.unwrap_or(1);
-    let Some(person) = &columns.person else { return Ok(most as f64) };
-    let column = data.column(person).ok_or_else(|| {
-        format!(
-            "data.person: the data have no such column (given: {person:?}). Allowed: {}.",
-            soma::error::listed(data.names())
-        )
-    })?;
-    let mut keys: Vec<String> = column.iter().map(|cell: &Cell| format!("{cell:?}")).collect();
-    keys.sort_unstable();
-    let largest = keys.chunk_by(|a, b| a == b).map(<[String]>::len).max().unwrap_or(0) as u64;
-    if largest > most {
-        return Err(format!(
-            "data.contributions: a person has more records than the bound (given: {most}). \
-             Allowed: contributions = ..., a bound that all persons keep, which the noise grows \
-             with; or data with at most {most} for each person."
-        ));
-    }
-    Ok(most as f64)
-}
-
-/// The spec with the number of rows as n, where it names none.
-fn with_n(text: &str, rows: usize) -> String {
-    let Ok(mut root) = text.parse::<Table>() else { return text.to_string() };
-    let Some(Value::Table(release)) = root.get_mut("release") else { return text.to_string() };
-    if release.contains_key("n") {
-        return text.to_string();
-    }
-    let is_replace = release.get("neighbours").and_then(Value::as_str) != Some("add-remove");
-    let n = if is_replace { Value::Integer(rows as i64) } else { Value::String("unknown".into()) };
-    release.insert("n".into(), n);
-    toml::to_string(&root).unwrap_or_else(|_| text.to_string())
-}
-
-fn neighbours(text: &str, of: &Release) -> Neighbours {
-    let root = text.parse::<Table>().unwrap_or_default();
-    let release = root.get("release").and_then(Value::as_table);
-    let said = release.and_then(|release| release.get("neighbours")).and_then(Value::as_str);
-    match (said, of.total()) {
-        (Some("add-remove"), _) | (None, Size::Unknown(_)) => Neighbours::AddRemove,
-        _ => Neighbours::Replace,
-    }
-}
-
-/// n is public if and only if records are replaced, and then it is that of the data.
-fn check_size(
-    text: &str,
-    release: &Release,
-    neighbours: Neighbours,
-    rows: usize,
-) -> Result<(), String> {
-    let stated = text
-        .parse::<Table>()
-        .ok()
-        .and_then(|root| root.get("release")?.as_table()?.get("n")?.as_integer());
-    match (release.total(), neighbours) {
-        (Size::Known(_), Neighbours::AddRemove) => Err(
-            "release.n: where records are added or removed, their number is confidential (given: a \
-             number). Allowed: n = \"unknown\", and a part with a noisy count; or neighbours = \
-             \"replace\"."
-                .into(),
-        ),
-        (Size::Unknown(_), Neighbours::Replace) => Err(
-            "release.n: where records are replaced, their number is public (given: unknown). \
-             Allowed: no n, which takes it from the data; or neighbours = \"add-remove\"."
-                .into(),
-        ),
-        (Size::Known(_), _) if stated.is_some_and(|n| n != rows as i64) => Err(format!(
-            "release.n: the data have another number of rows (given: {}). Allowed: {rows}, or no n.",
-            stated.unwrap_or_default()
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// The mechanism of each part, as the spec has it.
-fn mechanisms(text: &str) -> Vec<Table> {
-    let root = text.parse::<Table>().unwrap_or_default();
-    let Some(release) = root.get("release").and_then(Value::as_table) else { return Vec::new() };
-    let of = |part: &Table| part.get("mechanism").and_then(Value::as_table).cloned();
-    match release.get("parts").and_then(Value::as_array) {
-        Some(parts) => parts.iter().filter_map(|part| of(part.as_table()?)).collect(),
-        None => of(release).into_iter().collect(),
-    }
 }
 
 /// What all parts have in common.
@@ -249,7 +202,10 @@ impl Curator {
             );
         }
         let query = part.query();
-        let evaluate::Sums { sums, widths } = evaluate::sums(query.as_ref(), records)?;
+        let evaluate::Sums { sums, widths } =
+            evaluate::sums(query.as_ref(), records).map_err(|why| {
+                if part.name().is_empty() { why } else { format!("part {:?}: {why}", part.name()) }
+            })?;
         let is_mean = part.aggregate() == Aggregate::Mean;
         let unit = if is_mean { self.n as f64 } else { 1.0 };
         let answers: Vec<f64> = sums.iter().map(|sum| sum / unit).collect();
@@ -266,11 +222,13 @@ impl Curator {
             ));
         }
         let sensitivity = stated.unwrap_or(derived).max(derived);
-        // A scale from a budget is widened for the lattice and for several records of a person; a
-        // stated one is used as it is, and the guarantee says what it gives.
+        // A scale from a budget is widened for the lattice and for several records of a person, and
+        // rounded up to a short number; a stated one is used as it is, and the guarantee says what
+        // it gives.
         let is_stated = table.contains_key("scale") || table.contains_key("variance");
         let assumed = stated.unwrap_or(self.neighbours_only(part, norm) / unit);
-        let scale = if is_stated { scale } else { scale * (sensitivity / assumed).max(1.0) };
+        let widened = || publish::up(scale * (sensitivity / assumed).max(1.0), 9);
+        let scale = if is_stated { scale } else { widened() };
         Ok(Prepared {
             name: part.name().to_string(),
             noise: mechanism.noise(),
@@ -318,11 +276,6 @@ impl Curator {
         };
         Ok((ideal + slack) * (1.0 + 4.0 * f64::EPSILON))
     }
-}
-
-fn number(table: &Table, key: &str) -> Option<f64> {
-    let value = table.get(key)?;
-    value.as_float().or(value.as_integer().map(|whole| whole as f64))
 }
 
 /// A noisy value as it is shown: rounded, clamped or not at all.

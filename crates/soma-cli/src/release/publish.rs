@@ -1,6 +1,7 @@
 //! The file to publish: what was computed, the law of the noise and the guarantee, and nothing of the
 //! data but the noisy values.
 
+use soma::error::rounded;
 use toml::{Table, Value};
 
 /// What is guaranteed between neighbours.
@@ -53,24 +54,62 @@ impl Total {
         match (self.epsilon > 0.0, self.rho > 0.0) {
             (true, true) => format!(
                 "rho {} (zCDP): epsilon {} and rho {}",
-                self.rho_of_all(),
-                self.epsilon,
-                self.rho
+                guaranteed(self.rho_of_all()),
+                guaranteed(self.epsilon),
+                guaranteed(self.rho)
             ),
-            (false, true) => format!("rho {} (zCDP)", self.rho),
-            _ => format!("epsilon {}", self.epsilon),
+            (false, true) => format!("rho {} (zCDP)", guaranteed(self.rho)),
+            _ => format!("epsilon {}", guaranteed(self.epsilon)),
         }
     }
 
     fn table(self) -> Table {
         let mut table = Table::new();
         match (self.epsilon > 0.0, self.rho > 0.0) {
-            (_, true) => table.insert("rho".into(), Value::Float(self.rho_of_all())),
-            _ => table.insert("epsilon".into(), Value::Float(self.epsilon)),
+            (_, true) => table.insert("rho".into(), Value::Float(guaranteed(self.rho_of_all()))),
+            _ => table.insert("epsilon".into(), Value::Float(guaranteed(self.epsilon))),
         };
         table.insert("by".into(), Value::String("OpenDP".into()));
         table
     }
+}
+
+/// A guarantee for people and files: rounded up, and not below it by more than one in 10^9.
+fn guaranteed(x: f64) -> f64 {
+    let near = rounded(x).parse().unwrap_or(x);
+    if near >= x * (1.0 - 1e-9) { near } else { up(x, 6) }
+}
+
+/// The least number of so many significant digits that is not below x.
+pub fn up(x: f64, digits: i32) -> f64 {
+    let power = digits - 1 - x.abs().log10().floor() as i32;
+    let unit = format!("{}e{}", (x * 10f64.powi(power)).ceil(), -power);
+    unit.parse().ok().filter(|found| *found >= x).unwrap_or(x)
+}
+
+/// Whether a text is a release that was written here.
+pub fn is_ours(text: &str) -> bool {
+    let root: Table = text.parse().unwrap_or_default();
+    let guarantee = root.get("release").and_then(|release| release.get("guarantee"));
+    guarantee.is_some_and(|own| own.get("by").is_some()) && soma::spec::is_release(text)
+}
+
+/// The lines of the model that say what the variables of a record are, as comments: statistics as
+/// text are about them.
+fn declared(spec: &Table, labels: &[(String, Vec<String>)]) -> String {
+    let record = spec.get("model").and_then(|model| model.get("record")).and_then(Value::as_str);
+    let lines = record.unwrap_or_default().lines();
+    let lines = lines.map(|line| line.split('#').next().unwrap_or_default().trim());
+    let lines: Vec<String> =
+        lines.filter(|line| !line.is_empty()).map(|line| format!("#   {line}\n")).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let named = labels.iter().map(|(name, labels)| {
+        format!("# The labels of {name}, in the order of its codes: {}\n", labels.join(", "))
+    });
+    let head = "# The statistics are about the variables of this record of a model:\n".to_string();
+    std::iter::once(head).chain(lines).chain(named).collect()
 }
 
 /// Keys of a mechanism that say where its scale came from.
@@ -78,7 +117,14 @@ const SOURCES: [&str; 7] = ["epsilon", "rho", "variance", "scale", "sensitivity"
 
 /// The text of the file: the table `[release]` of the spec with values, scales and guarantee in it.
 /// `n` is the number of records where it is public.
-pub fn text(spec: &str, n: Option<usize>, neighbours: &str, parts: &[Published]) -> Option<String> {
+/// `labels` are those of the columns of categories.
+pub fn text(
+    spec: &str,
+    n: Option<usize>,
+    neighbours: &str,
+    labels: &[(String, Vec<String>)],
+    parts: &[Published],
+) -> Option<String> {
     let whole: Table = spec.parse().ok()?;
     let mut release = whole.get("release")?.as_table()?.clone();
     let n = n.map_or_else(|| Value::String("unknown".into()), |n| Value::Integer(n as i64));
@@ -100,8 +146,9 @@ pub fn text(spec: &str, n: Option<usize>, neighbours: &str, parts: &[Published])
     let body = toml::to_string(&root).ok()?;
     Some(format!(
         "# A private release: the noise was added by OpenDP with its secure generator.\n\
-         # {} between neighbours ({neighbours}).\nformat = {}\n\n{body}",
+         # {} between neighbours ({neighbours}).\n{}format = {}\n\n{body}",
         total.said(),
+        declared(&whole, labels),
         soma::spec::FORMAT,
     ))
 }
@@ -116,5 +163,22 @@ fn fill(table: &mut Table, part: &Published) {
     if let Some(Value::Table(mechanism)) = table.get_mut("mechanism") {
         SOURCES.iter().for_each(|key| drop(mechanism.remove(*key)));
         mechanism.insert("scale".into(), Value::Float(part.scale));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_a_guarantee_is_not_understated() {
+        assert_eq!(Total { epsilon: 0.1 + 0.2, rho: 0.0 }.said(), "epsilon 0.3");
+        assert_eq!(rounded(0.0026666679382342006), "0.00266667");
+        assert_eq!((guaranteed(0.9999999987), guaranteed(1.5000004)), (1.0, 1.50001));
+        for x in [0.0026666679382342006, 1.0, 6.666666666666667, 1234567.891, 3e-9, 8e12] {
+            let found = up(x, 9);
+            assert!(found >= x && found <= x * (1.0 + 1e-8), "{x}: {found}");
+            assert!(found.to_string().trim_matches(['0', '.']).len() <= 10, "{found}");
+        }
     }
 }

@@ -11,6 +11,10 @@ impl Univariate for Exponential {
         const { &[scalar("rate", Domain::Positive)] }
     }
 
+    fn holds_ends(&self) -> bool {
+        true
+    }
+
     fn support<'g>(&self, args: &[Term<'g>]) -> Support<'g> {
         Support { low: Some(args[0].constant(0.0)), high: None }
     }

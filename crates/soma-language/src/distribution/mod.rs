@@ -116,6 +116,11 @@ pub trait Univariate: Sync {
         false
     }
 
+    /// Whether the ends of its support are values with a positive density, if it is continuous.
+    fn holds_ends(&self) -> bool {
+        false
+    }
+
     /// The error for arguments that are invalid together, and how to fix it.
     fn problem(&self, args: &[Fact]) -> Option<(String, String)> {
         let _ = args;

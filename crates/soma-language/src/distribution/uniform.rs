@@ -21,6 +21,10 @@ impl Univariate for Uniform {
         })
     }
 
+    fn holds_ends(&self) -> bool {
+        true
+    }
+
     fn support<'g>(&self, args: &[Term<'g>]) -> Support<'g> {
         Support { low: Some(args[0]), high: Some(args[1]) }
     }

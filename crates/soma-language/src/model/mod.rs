@@ -7,8 +7,11 @@ mod evaluate;
 mod formulas;
 mod posterior;
 mod transform;
+mod values;
 
 pub(crate) use describe::support_words;
+pub use values::Values;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -68,6 +68,12 @@ impl Cells {
     }
 }
 
+/// Which of the `columns` the nodes depend on.
+pub(super) fn read(graph: &Graph, nodes: &[Node], columns: &[Node]) -> Vec<bool> {
+    let uses = Uses::of(graph, nodes);
+    columns.iter().map(|column| uses.read.contains(column)).collect()
+}
+
 /// How some nodes depend on coordinates.
 struct Uses {
     read: BTreeSet<Node>,

@@ -35,7 +35,8 @@ use cells::Cells;
 pub struct Statistics {
     labels: Vec<String>,
     facts: Vec<Fact>,
-    record_dim: usize,
+    /// Which coordinates of a record the statistics depend on.
+    reads: Vec<bool>,
     values: Program,
     slopes: Program,
     cells: Option<Cells>,
@@ -136,7 +137,7 @@ impl Statistics {
         Statistics {
             labels,
             facts,
-            record_dim,
+            reads: cells::read(&graph, &nodes, &columns),
             values,
             slopes,
             cells,
@@ -161,7 +162,12 @@ impl Statistics {
 
     /// D, the length of a record.
     pub fn record_dim(&self) -> usize {
-        self.record_dim
+        self.reads.len()
+    }
+
+    /// Whether a statistic depends on coordinate `c` of a record.
+    pub fn reads(&self, c: usize) -> bool {
+        self.reads[c]
     }
 
     /// The text of each statistic.
@@ -195,7 +201,7 @@ impl Statistics {
         workspace: &mut Workspace,
     ) {
         let inputs = Inputs { records, beside: weights, ..Inputs::default() };
-        self.slopes.run(inputs, out.len() / self.record_dim, workspace, &mut [], out);
+        self.slopes.run(inputs, out.len() / self.record_dim(), workspace, &mut [], out);
     }
 
     /// The largest change of the sum of the statistics between neighbouring data sets.

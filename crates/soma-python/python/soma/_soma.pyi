@@ -1,5 +1,6 @@
 """The compiled half of the package `soma`."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
@@ -23,6 +24,7 @@ __all__ = [
     "Window",
     "__version__",
     "arrow_stream",
+    "check_published",
     "import_release",
     "judge",
     "posterior_means",
@@ -31,6 +33,8 @@ __all__ = [
     "run_program",
     "summarise",
 ]
+
+_Path: TypeAlias = str | os.PathLike[str]
 
 KERNELS: list[str]
 __version__: str
@@ -504,3 +508,14 @@ class Preparation:
         """Which data sets are neighbours."""
     def publish(self, noisy: list[tuple[list[float], str, float]]) -> tuple[str, float, float]:
         """The text to publish, and the total of epsilon and of rho."""
+    def places(self) -> list[tuple[str | None, str | None]]:
+        """The variables of a record, where the model names them, and the column of each."""
+    def check_first(self, path: _Path, again: bool) -> None:
+        """Refuses a second release of these data, unless it is asked for."""
+    def check_budget(self, epsilon: float, rho: float) -> None:
+        """Refuses a release above the budget of the data."""
+    def spend(self, path: _Path, published: _Path, epsilon: float, rho: float) -> str | None:
+        """Notes in a ledger what is spent; says what was spent before."""
+
+def check_published(path: _Path, inputs: Sequence[_Path], again: bool) -> None:
+    """Refuses a file that must not be written over."""

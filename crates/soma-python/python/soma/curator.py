@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
-import time
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from . import _soma
@@ -30,6 +27,9 @@ class Released:
     """The total of the parts with pure differential privacy, as OpenDP's privacy map proves it."""
     rho: float
     """The total of the parts with zero-concentrated differential privacy."""
+    record: dict[str, str | None] = dataclasses.field(default_factory=dict)
+    """The column that each variable of a record was taken from; None for a variable that no
+    statistic uses. Columns stand for themselves where the model has no names for variables."""
 
     @property
     def release(self) -> Release:
@@ -63,29 +63,52 @@ def release(
             columns of a record.
         frame: the confidential data: a pandas or Polars frame, an Arrow table, or a mapping from
             names to columns.
-        out: a file to write; it must not be there, unless `again` is given.
-        ledger: a file that counts what has been spent on these data: a line for each release.
-        again: release once more over `out`. Each release spends its budget again.
+        out: a file to write. A file that is there is written over only if it is a release and
+            `again` is given.
+        ledger: a file that counts what has been spent on these data: a line for each release. A
+            second release is refused without `again`, and one above `budget` of `[data]` always.
+            **Without a ledger nothing is counted**: you have to know what was released before.
+        again: release these data once more. Each release spends its budget again.
 
     >>> released = soma.release("survey.toml", frame, out="published.toml")  # doctest: +SKIP
     """
     text = text_of(spec)
+    if out is not None:
+        _soma.check_published(out, [] if text is spec else [spec], again)
     preparation = _soma.Preparation(text, _columns(text, frame))
+    if ledger is None:
+        _warn_uncounted()
+    else:
+        preparation.check_first(ledger, again)
     dp = _opendp()
-    if out is not None and Path(out).exists() and not again:
-        raise FileExistsError(
-            f"{out}: there is a release already, and another one spends its budget again. "
-            "Allowed: another file, or again=True."
-        )
     noisy = [_noisy(dp, *part[1:]) for part in preparation.parts()]
     published, epsilon, rho = preparation.publish(noisy)
-    released = Released(published, preparation.neighbours, epsilon, rho)
-    if ledger is not None:
-        _spend(Path(ledger), out, released)
+    record = {variable or column or "": column for variable, column in preparation.places()}
+    released = Released(published, preparation.neighbours, epsilon, rho, record)
+    if ledger is None:
+        preparation.check_budget(epsilon, rho)
+    else:
+        warning = preparation.spend(ledger, "" if out is None else out, epsilon, rho)
+        if warning is not None:
+            warnings.warn(warning, stacklevel=2)
     if out is not None:
         with open(out, "w" if again else "x", encoding="utf-8") as file:
             file.write(published)
     return released
+
+
+_warned: list[str] = []
+
+
+def _warn_uncounted() -> None:
+    """Says once that nothing is counted without a ledger."""
+    if not _warned:
+        _warned.append("ledger")
+        warnings.warn(
+            "soma.release without ledger= counts nothing: what these data were released for before "
+            "is not known, and a budget holds for this release alone",
+            stacklevel=3,
+        )
 
 
 def _opendp() -> Any:
@@ -156,33 +179,10 @@ def _cells(column: Any) -> list[Any]:
 def _cell(value: Any) -> float | str | None:
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, bool):
+        return str(value)
     try:
         number = float(value)
     except (TypeError, ValueError):  # pandas.NA, dates and the like are no numbers
         return None
     return number if math.isfinite(number) else None
-
-
-def _spend(ledger: Path, out: str | os.PathLike[str] | None, released: Released) -> None:
-    """Notes a release, and warns of those before it."""
-    lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
-    before = [json.loads(line) for line in lines if line.strip()]
-    entry = {
-        "time": int(time.time()),
-        "published": "" if out is None else os.fspath(out),
-        "neighbours": released.neighbours,
-        "epsilon": released.epsilon,
-        "rho": released.rho,
-    }
-    with ledger.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(entry) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    if before:
-        epsilon = sum(one["epsilon"] for one in before) + released.epsilon
-        rho = sum(one["rho"] for one in before) + released.rho
-        warnings.warn(
-            f"these data were released {len(before)} times before; all releases together spend "
-            f"epsilon {epsilon:.6g} and rho {rho:.6g}",
-            stacklevel=3,
-        )

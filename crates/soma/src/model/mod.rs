@@ -42,6 +42,8 @@ pub use regression::Regression;
 pub use text::Text;
 pub use uniform::Uniform;
 
+pub use soma_language::Values;
+
 use crate::counts::Shares;
 use crate::error::{Invalid, Outcome, finite};
 use crate::release::Release;
@@ -64,6 +66,11 @@ pub trait Model: Debug + Send + Sync {
 
     /// The names of the variables of a record, where the model has names for them.
     fn record_names(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The values that each variable of a record may have, where the model has names for them.
+    fn record_values(&self) -> Option<Vec<Values>> {
         None
     }
 

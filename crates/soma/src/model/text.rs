@@ -9,7 +9,7 @@ use soma_language::{Data, Mistakes, Noise};
 
 use self::newton::Point;
 use super::slice::slice_move;
-use super::{Model, Price, Transport};
+use super::{Model, Price, Transport, Values};
 use crate::error::{Invalid, Outcome};
 use crate::interrupt;
 use crate::numeric::workspace::run;
@@ -134,6 +134,10 @@ impl Model for Text {
 
     fn record_names(&self) -> Option<Vec<String>> {
         Some(self.text.record_names())
+    }
+
+    fn record_values(&self) -> Option<Vec<Values>> {
+        Some(self.text.record_values())
     }
 
     fn parameters(&self) -> Vec<String> {

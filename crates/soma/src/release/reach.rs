@@ -2,7 +2,7 @@
 
 use super::Release;
 use super::query::CoordinateMap;
-use crate::error::{Invalid, listed};
+use crate::error::{Invalid, listed, rounded};
 
 /// A probability below this, 1e-12, counts as impossible.
 const LEAST: f64 = 1e-12;
@@ -71,9 +71,12 @@ impl Release {
                         format!("is {outside:.0} noise scales outside {problem}"),
                         value,
                         format!(
-                            "about {low} to {high} for n = {}, give or take some noise of scale \
-                             {scale}; {}",
+                            "about {} to {} for n = {}, give or take some noise of scale \
+                             {}; {}",
+                            rounded(low),
+                            rounded(high),
                             self.n,
+                            rounded(scale),
                             remedy()
                         ),
                     ));

@@ -3,7 +3,7 @@
 use super::mechanism::{Neighbours, Publishing};
 use super::potential::Norm;
 use super::{Aggregate, Mechanism, Part, PartLaw, Release, SizePrior, Total};
-use crate::error::listed;
+use crate::error::{listed, rounded};
 
 impl Release {
     /// What was published and its law, in words: a sentence, or a line for each of several parts.
@@ -95,9 +95,9 @@ fn guarantee(part: &Part, mechanism: &Mechanism, release: &Release) -> String {
 fn noise(mechanism: &Mechanism) -> String {
     let (noise, scales) = (mechanism.noise().name(), mechanism.scales());
     let scale = if scales.windows(2).all(|pair| pair[0] == pair[1]) {
-        format!("scale {}", scales[0])
+        format!("scale {}", rounded(scales[0]))
     } else {
-        format!("scales {}", listed(&scales.iter().map(f64::to_string).collect::<Vec<_>>()))
+        format!("scales {}", listed(&scales.iter().copied().map(rounded).collect::<Vec<_>>()))
     };
     let Publishing { granularity, within, rounding, low, high } = mechanism.publishing();
     let mut said = format!("{noise} noise of {scale}");

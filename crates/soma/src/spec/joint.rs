@@ -141,8 +141,10 @@ fn variance(
         return Err(Invalid::new(
             budget.path(),
             "the scale of a noisy variance is not computed here",
-            budget.number()?,
-            "scale = ..., as the publisher says it",
+            "a budget",
+            "scale = ..., as the publisher says it; to plan or make a release, sums of x and x^2, \
+             from which analysts have the variance: query = { kind = \"moments\", degree = 2, clamp \
+             = [...] }",
         ));
     }
     let one = Count::new(1);

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::DeTable;
 
-pub use data::Columns;
+pub use data::{Columns, Limit};
 pub use error::SpecError;
 pub use format::FORMAT;
 pub use output::Output;

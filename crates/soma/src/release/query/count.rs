@@ -45,6 +45,10 @@ impl Query for Count {
         Sensitivity { l1: 0.0, l2: 0.0 }
     }
 
+    fn reads(&self, _: usize) -> bool {
+        false
+    }
+
     fn labels(&self) -> Vec<String> {
         vec!["n".into()]
     }

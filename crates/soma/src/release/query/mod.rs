@@ -81,6 +81,12 @@ pub trait Query: Debug + Send + Sync {
         }
     }
 
+    /// Whether the statistic depends on coordinate `c` of a record.
+    fn reads(&self, c: usize) -> bool {
+        let _ = c;
+        true
+    }
+
     /// A name for each coordinate of the statistic.
     fn labels(&self) -> Vec<String>;
 

@@ -54,6 +54,15 @@ impl Query for Text {
         Sensitivity { l1, l2 }
     }
 
+    fn sensitivity_to_presence(&self) -> Sensitivity {
+        let soma_language::Sensitivity { l1, l2 } = self.text.sensitivity(Neighbours::AddRemove);
+        Sensitivity { l1, l2 }
+    }
+
+    fn reads(&self, c: usize) -> bool {
+        self.text.reads(c)
+    }
+
     fn labels(&self) -> Vec<String> {
         self.text.labels().to_vec()
     }
@@ -82,5 +91,22 @@ impl Query for Text {
             half_width: moments.half_width.clone(),
             terms: moments.terms.iter().map(term).collect(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use soma_language::{Data, Model};
+
+    /// Indicators of one variable are 1 at most once, whichever way neighbours differ.
+    #[test]
+    fn presence_moves_one_indicator() {
+        let record = "k ~ categorical([1, 1, 1, 1])\nx ~ normal(m, 1)";
+        let model = Model::new("m ~ normal(0, 1)", record, &Data::new()).unwrap();
+        let query = Text::new(&["one_hot(k, 4)".to_string()], &model).unwrap();
+        assert_eq!(query.sensitivity(), Sensitivity { l1: 2.0, l2: 2f64.sqrt() });
+        assert_eq!(query.sensitivity_to_presence(), Sensitivity { l1: 1.0, l2: 1.0 });
+        assert!(query.reads(0) && !query.reads(1));
     }
 }

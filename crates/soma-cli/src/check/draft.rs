@@ -1,0 +1,110 @@
+//! A release that has not been made yet, in words.
+
+use soma::chain::Problem;
+use soma::error::rounded;
+use soma::plan::Plan;
+use soma::release::Release;
+use soma::spec::{Columns, PlanOptions, Spec, SpecError};
+use toml::{Table, Value};
+
+/// The number of records that a draft without one is described for.
+const RECORDS: i64 = 1000;
+
+/// The parts of `[release]`, or the release itself.
+pub(super) fn parts(root: &Table) -> Vec<&Table> {
+    let Some(release) = root.get("release").and_then(Value::as_table) else { return Vec::new() };
+    match release.get("parts").and_then(Value::as_array) {
+        Some(parts) => parts.iter().filter_map(Value::as_table).collect(),
+        None => vec![release],
+    }
+}
+
+/// Whether a text is a curator's: a part has no values, and `[data]` or `[plan]` says why.
+pub(super) fn is_draft(text: &str) -> bool {
+    let root: Table = text.parse().unwrap_or_default();
+    let is_curators = root.contains_key("data") || root.contains_key("plan");
+    is_curators && parts(&root).iter().any(|part| !part.contains_key("values"))
+}
+
+/// What a draft says; or its error, with the text that it stands in.
+pub(super) fn describe(text: &str) -> Result<String, (SpecError, String)> {
+    let (whole, note) = with_n(text);
+    match said(&whole) {
+        Ok(said) => Ok(said + &note),
+        Err(error) => Err((error, whole)),
+    }
+}
+
+fn said(whole: &str) -> Result<String, SpecError> {
+    let columns = Columns::parse(whole)?.names.map_or(1, |names| names.len());
+    let root: Table = whole.parse().unwrap_or_default();
+    if root.contains_key("plan") {
+        let plan = Plan::parse(whole, PlanOptions::default())?;
+        let first = &plan.settings[0];
+        let budget = first
+            .budget
+            .map_or(String::new(), |amount| format!(", {} {}", plan.budget, rounded(amount)));
+        let shown = format!(
+            "plan     {} settings; this is the first, \"{}\"{budget}",
+            plan.settings.len(),
+            first.design
+        );
+        return Ok(format!("{}\n{shown}", of_problem(&first.problem)));
+    }
+    Ok(match root.contains_key("model") {
+        true => of_problem(&Spec::parse_unpublished(whole, columns)?.problem),
+        false => of_release(&Release::parse_unpublished(whole, columns)?),
+    })
+}
+
+/// The text with a number of records where it has none, as `soma release` takes it from the data.
+fn with_n(text: &str) -> (String, String) {
+    let mut root: Table = text.parse().unwrap_or_default();
+    let is_planned = root.get("plan").is_some_and(|plan| plan.get("n").is_some());
+    let Some(Value::Table(release)) = root.get_mut("release") else {
+        return (text.to_string(), String::new());
+    };
+    let is_replace = release.get("neighbours").and_then(Value::as_str) != Some("add-remove");
+    if release.contains_key("n") || is_planned {
+        return (text.to_string(), String::new());
+    }
+    let (n, note) = match is_replace {
+        true => {
+            (Value::Integer(RECORDS), format!("\nn        that of the data; shown for {RECORDS}"))
+        }
+        false => (Value::String("unknown".into()), String::new()),
+    };
+    release.insert("n".into(), n);
+    (toml::to_string(&root).unwrap_or_else(|_| text.to_string()), note)
+}
+
+fn of_problem(problem: &Problem) -> String {
+    let model = problem.model().kind();
+    let texts = [problem.model().describe(), problem.release().query().describe()];
+    let texts: String =
+        texts.iter().flatten().map(|text| format!("\n\n{}", text.trim_end())).collect();
+    format!("{}\nmodel    {model}{texts}", of_release(problem.release()))
+}
+
+fn of_release(release: &Release) -> String {
+    let moves = release.published_parts().iter().filter(|part| part.mechanism().is_some());
+    let moves = moves.map(|part| {
+        let name =
+            if part.name().is_empty() { String::new() } else { format!("{}: ", part.name()) };
+        let (replaced, added) =
+            (part.query().sensitivity(), part.query().sensitivity_to_presence());
+        format!(
+            "\nmoves    {name}a record replaced moves the sum by l1 {}, l2 {}; added or removed by \
+             l1 {}, l2 {}",
+            rounded(replaced.l1),
+            rounded(replaced.l2),
+            rounded(added.l1),
+            rounded(added.l2)
+        )
+    });
+    format!(
+        "release  {}{}\nvalues   none yet: `soma release` makes them from the data",
+        release.describe(),
+        moves.collect::<String>()
+    )
+}
