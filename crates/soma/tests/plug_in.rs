@@ -164,3 +164,48 @@ fn derived_quantities_and_fixed_parameters() {
     let fixed = Spec::parse(include_str!("../../../examples/private-mean-n2.toml")).unwrap();
     assert_eq!(plug_in(&fixed.problem, 0.9), None);
 }
+
+/// Several parts of different kinds: the answer reproduces what was published.
+#[test]
+fn the_answer_reproduces_a_release_of_several_parts() {
+    let part = |statistics: &str, values: &str, law: &str, scale: f64| {
+        format!(
+            "[[release.parts]]\nstatistic = \"sum\"\nstatistics = [{statistics}]\nvalues = {values}\n\
+             mechanism = {{ kind = \"{law}\", scale = {scale} }}\n"
+        )
+    };
+    let parts = [
+        part("\"clamp(hours, 0, 80)\"", "[57012.7]", "laplace", 266.7),
+        part("\"clamp(hours, 0, 80) ^ 2\"", "[2311087.1]", "laplace", 21333.0),
+        part("\"one_hot(region, 3)\"", "[612, 433, 461]", "discrete-laplace", 6.67),
+        part("\"member\"", "[1476]", "discrete-laplace", 3.33),
+    ];
+    let spec = Spec::parse(&format!(
+        "[release]\nn = 1500\n{}[model]\nparameters = \"\"\"\nm ~ normal(40, 10)\ns ~ \
+         half_normal(10)\nw[1..3] ~ dirichlet([1, 1, 1])\nq ~ beta(1, 1)\n\"\"\"\nrecord = \"\"\"\n\
+         hours ~ normal(m, s)\nregion ~ categorical(w)\nmember ~ bernoulli(q)\n\"\"\"\n",
+        parts.concat()
+    ))
+    .unwrap();
+    let said = plug_in(&spec.problem, 0.9).expect("an answer");
+    let of = |name: &str| said.iter().find(|one| one.name == name).unwrap().estimate;
+    assert!((of("q") - 0.984).abs() < 0.005, "{said:?}");
+    assert!((of("m") - 38.0).abs() < 0.3 && (of("s") - 9.8).abs() < 0.5, "{said:?}");
+    assert!((of("w[1]") - 0.407).abs() < 0.01, "{said:?}");
+}
+
+/// Values that no theta reproduces have no answer.
+#[test]
+fn values_that_no_theta_reproduces_have_no_answer() {
+    let with = |square: f64| {
+        let spec = quiet(
+            "statistics = [\"clamp(x, -9, 9)\", \"clamp(x, -9, 9) ^ 2\"]",
+            "parameters = \"m ~ normal(0, 3)\"\nrecord = \"x ~ normal(m, 1)\"",
+            "mean",
+            &format!("[2.0, {square}]"),
+        );
+        plug_in(&spec.problem, 0.9)
+    };
+    assert!((with(5.0).unwrap()[0].estimate - 2.0).abs() < 0.05);
+    assert_eq!(with(9.0), None);
+}

@@ -1,7 +1,9 @@
 //! The method of simulated moments (McFadden 1989), for models without a textbook estimate.
 //!
-//! theta is moved until simulated records have the released means of the statistics, as near as the
-//! covariance of the statistics weighs it: min (m(theta) - s)' V^-1 (m(theta) - s). The records are
+//! theta is moved until simulated records have the released means of the statistics, as near as their
+//! sampling error and the noise weigh it: min (m(theta) - s)' W^-1 (m(theta) - s), where W is the
+//! covariance of the statistics plus n times the variance of the noise of their means. Where no theta
+//! comes near the released means there is no answer. The records are
 //! functions of theta and of noise that stays the same, so that m is a function of theta, and the
 //! same release gives the same estimate. Clamping is part of the statistics, so that it is not
 //! ignored here; the privacy noise is.
@@ -29,6 +31,9 @@ const DIFFERENCE: f64 = 0.05;
 
 /// The longest step along an unconstrained parameter.
 const LONGEST: f64 = 1.0;
+
+/// How many standard errors of sampling, simulation and noise a fitted mean may be off.
+const FARTHEST: f64 = 6.0;
 
 pub(super) fn fit(model: &dyn Model, release: &Release) -> PlugInFit {
     let Some(transport) = model.transport() else { return PlugInFit::Unknown };
@@ -58,10 +63,12 @@ fn solve(model: &dyn Transport, release: &Release) -> Outcome<PlugInFit> {
         *x = column[DRAWS / 2];
     }
     let simulate = |free: &[f64]| simulate(model, release, free, &noise);
+    let noisy = DMatrix::from_diagonal(&DVector::from_vec(release.mean_variances()));
     let mut best = (f64::INFINITY, free.clone());
     for _ in 0..STEPS {
         let (mean, spread) = simulate(&free)?;
-        let Some(weight) = spread.cholesky() else { return Ok(PlugInFit::NoAnswer) };
+        let weight = (spread + &noisy * release.n() as f64).cholesky();
+        let Some(weight) = weight else { return Ok(PlugInFit::NoAnswer) };
         let gap = &stated - &mean;
         let distance = gap.dot(&weight.solve(&gap));
         if distance < best.0 {
@@ -78,7 +85,15 @@ fn solve(model: &dyn Transport, release: &Release) -> Outcome<PlugInFit> {
         }
     }
     let free = best.1;
-    let (_, spread) = simulate(&free)?;
+    let (mean, spread) = simulate(&free)?;
+    let sampled = 1.0 / release.n() as f64 + 1.0 / RECORDS as f64;
+    let is_far = |k: usize| {
+        let variance = spread[(k, k)] * sampled + noisy[(k, k)];
+        !((stated[k] - mean[k]).abs() <= FARTHEST * variance.sqrt())
+    };
+    if (0..mean.len()).any(is_far) {
+        return Ok(PlugInFit::NoAnswer);
+    }
     let jacobian = jacobian(&free, &simulate)?;
     let information = spread.cholesky().map(|v| jacobian.transpose() * v.solve(&jacobian));
     let Some(inverse) = information.and_then(|matrix| matrix.cholesky()).map(|f| f.inverse())

@@ -196,6 +196,16 @@ impl Release {
         means.map(|(value, unit)| value * unit / n).collect()
     }
 
+    /// The approximate variance of the noise of each of these means.
+    pub(crate) fn mean_variances(&self) -> Vec<f64> {
+        let own = |part: &Part| {
+            let unit = part.unit(self.n) / self.n as f64;
+            let variances = part.variances(self.n).into_iter();
+            variances.map(|variance| variance * unit * unit).collect::<Vec<f64>>()
+        };
+        self.parts.iter().flat_map(own).collect()
+    }
+
     /// The released means, clamped to the range of a mean without noise.
     pub fn plausible_means(&self) -> Vec<f64> {
         let units = self.sum_units();
