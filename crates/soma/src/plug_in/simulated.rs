@@ -87,11 +87,11 @@ fn solve(model: &dyn Transport, release: &Release) -> Outcome<PlugInFit> {
     let free = best.1;
     let (mean, spread) = simulate(&free)?;
     let sampled = 1.0 / release.n() as f64 + 1.0 / RECORDS as f64;
-    let is_far = |k: usize| {
+    let is_near = |k: usize| {
         let variance = spread[(k, k)] * sampled + noisy[(k, k)];
-        !((stated[k] - mean[k]).abs() <= FARTHEST * variance.sqrt())
+        (stated[k] - mean[k]).abs() <= FARTHEST * variance.sqrt()
     };
-    if (0..mean.len()).any(is_far) {
+    if !(0..mean.len()).all(is_near) {
         return Ok(PlugInFit::NoAnswer);
     }
     let jacobian = jacobian(&free, &simulate)?;
