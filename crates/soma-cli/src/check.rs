@@ -41,9 +41,7 @@ pub fn run(args: Args) -> Outcome {
         Err(error) if error.invalid.field.ends_with("statistics") && alone::is_of_text(&text) => {
             alone::describe(&text)
         }
-        Err(_) if draft::is_draft(&text) => {
-            draft::describe(&text).map_err(|(error, text)| spec_file::bad(path, &text, error))?
-        }
+        Err(_) if draft::is_draft(&text) => draft::describe(path, &text)?,
         Err(error) => return Err(spec_file::bad(path, &text, error)),
     };
     exit::print(&format!("{}: no problems found\n{said}", path.display()))

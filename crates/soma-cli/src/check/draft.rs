@@ -1,11 +1,16 @@
 //! A release that has not been made yet, in words.
 
+use std::path::Path;
+
 use soma::chain::Problem;
 use soma::error::rounded;
 use soma::plan::Plan;
 use soma::release::Release;
 use soma::spec::{Columns, PlanOptions, Spec, SpecError};
 use toml::{Table, Value};
+
+use crate::exit::Failed;
+use crate::spec_file;
 
 /// The number of records that a draft without one is described for.
 const RECORDS: i64 = 1000;
@@ -26,13 +31,10 @@ pub(super) fn is_draft(text: &str) -> bool {
     is_curators && parts(&root).iter().any(|part| !part.contains_key("values"))
 }
 
-/// What a draft says; or its error, with the text that it stands in.
-pub(super) fn describe(text: &str) -> Result<String, (SpecError, String)> {
+/// What the draft at `path` says.
+pub(super) fn describe(path: &Path, text: &str) -> Result<String, Failed> {
     let (whole, note) = with_n(text);
-    match said(&whole) {
-        Ok(said) => Ok(said + &note),
-        Err(error) => Err((error, whole)),
-    }
+    said(&whole).map(|said| said + &note).map_err(|error| spec_file::bad(path, &whole, error))
 }
 
 fn said(whole: &str) -> Result<String, SpecError> {
