@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pathlib
 import signal
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -184,14 +185,24 @@ def test_a_result_that_comes_twice_counts_once(release, model):
     assert np.array_equal(soma.fit(release, model, **SHORT).draws, there.draws)
 
 
-def test_worker_processes_stop_at_ctrl_c_and_keep_their_draws(release, tmp_path):
+def processor_seconds(pid):
+    """The processor time that a process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_worker_processes_stop_at_ctrl_c_and_keep_their_draws(release):
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         pid = pool.submit(os.getpid).result()
         with ThreadPoolExecutor(1) as aside:
             options = dict(chains=1, warmup=0, draws=10_000_000, progress=False)
             model = soma.Normal(prior=soma.NormalInverseGamma(mean=0.0, lambda_=0.1, shape=2.0, rate=2.0))
             run = aside.submit(soma.fit, release, model, executor=pool, **options)
-            time.sleep(2.0)
+            # Two seconds of its own time: enough to import, and to begin, on a busy machine too.
+            began = processor_seconds(pid)
+            while processor_seconds(pid) < began + 2.0 and not run.done():
+                time.sleep(0.05)
             os.kill(pid, signal.SIGINT)
             posterior = run.result(timeout=60)
     assert posterior.interrupted and 0 < posterior.draws.shape[1] < 10_000_000
