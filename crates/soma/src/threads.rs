@@ -133,9 +133,11 @@ mod tests {
             let endless = AtomicBool::new(false);
             let stop = || endless.load(Ordering::Relaxed);
             let made = over_threads(9, threads(size), &stop, &untold, |number, _| {
-                while number == 4 {
+                if number == 4 {
                     endless.store(true, Ordering::Relaxed);
-                    interrupt::check()?;
+                    loop {
+                        interrupt::check()?;
+                    }
                 }
                 Ok(number)
             });
