@@ -2,6 +2,7 @@
 
 - Notebooks of examples/ become the pages notebooks/NAME.md, with their stored outputs.
 - CONTRIBUTING.md and CHANGELOG.md become pages.
+- Marks for the test of the book are left out.
 - A link of a page to another file of the repository, such as ../examples/atus-female.toml, leads
   to a copy of that file; a link to a file that does not exist is an error, as any other.
 """
@@ -15,6 +16,8 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 OF_THE_ROOT = ["CONTRIBUTING.md", "CHANGELOG.md"]
+# Marks for the test of the book (scripts/book.py), which no reader needs.
+MARK = re.compile(r"^<!--\s*(?:not run|output|exit|before|with)\b(?:(?!-->).)*-->\n+", re.DOTALL | re.MULTILINE)
 OUTSIDE = re.compile(r"\]\(\.\./(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
@@ -34,7 +37,8 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Leads links to where the files are on the site."""
+    """Leads links to where the files are on the site, and leaves out marks for the test of the book."""
+    markdown = MARK.sub("", markdown)
     if page.file.src_uri in OF_THE_ROOT:
         return re.sub(r"\]\(docs/", "](", markdown)
     if page.file.src_uri.startswith("notebooks/"):

@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Outcome {
 
 fn rest(spec: &Spec) -> String {
     let problem = &spec.problem;
-    let outputs = listed(&problem.outputs());
+    let outputs = outputs(problem);
     let fixed = if problem.fixed().is_some() { " with fixed parameters" } else { "" };
     // Parsing has checked the settings.
     let run = spec.settings().map_or_else(
@@ -73,6 +73,16 @@ fn rest(spec: &Spec) -> String {
         texts.iter().flatten().map(|text| format!("\n\n{}", text.trim_end())).collect();
     let kind = problem.model().kind();
     format!("model    {kind}{fixed}; draws of {outputs}\nsampler  {run}{searched}{texts}")
+}
+
+/// The quantities of a draw: the first ones, and all that are derived.
+fn outputs(problem: &Problem) -> String {
+    let (all, derived) = (problem.outputs(), problem.derived_names());
+    let plain = listed(&all[..all.len() - derived.len()]);
+    match derived {
+        [] => plain,
+        derived => format!("{plain}, {}", derived.join(", ")),
+    }
 }
 
 /// For statistics as text, the sensitivity that interval arithmetic proves beside what a search for

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use soma::chain::{Draw, Problem, Settings};
+use soma::error::listed;
 use soma::spec::Spec;
 use soma_report::{Content, Source, Trust, gather};
 use soma_store::{Manifest, Run, Status, write_whole};
@@ -23,6 +24,13 @@ pub struct Args {
     /// The page.
     #[arg(long, value_name = "FILE.html", default_value = "report.html")]
     out: PathBuf,
+    /// The title; the first comment of the spec, or the name of the file or folder, if not given.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Show these quantities alone, in this order: names with commas between them; may be given
+    /// several times.
+    #[arg(long, value_name = "NAME,...")]
+    only: Vec<String>,
     #[command(flatten)]
     sampler: SamplerArgs,
     #[command(flatten)]
@@ -34,8 +42,41 @@ pub struct Args {
 
 /// The subcommand.
 pub fn run(args: Args) -> Outcome {
-    let content = if args.source.is_dir() { of_run(&args.source, true)? } else { of_spec(&args)? };
+    let mut content = match args.source.is_dir() {
+        true => of_run(&args.source, true)?,
+        false => of_spec(&args)?,
+    };
+    if let Some(title) = args.title {
+        content.title = title;
+    }
+    if !args.only.is_empty() {
+        let names: Vec<String> =
+            content.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+        content.keep(&chosen(&args.only, &names)).map_err(|unknown| {
+            Failed::Input(format!(
+                "--only: there is no such quantity (given: {unknown:?}). Allowed: {}.",
+                listed(&names)
+            ))
+        })?;
+    }
     write(&args.out, soma_report::page(&content).as_bytes())
+}
+
+/// The names in `given`: each a name, or several with commas between them. Commas in brackets are
+/// part of a name, as in `count[men,65+]`.
+fn chosen(given: &[String], names: &[String]) -> Vec<String> {
+    let split = |text: &String| {
+        if names.contains(text) {
+            return vec![text.clone()];
+        }
+        let mut depth = 0;
+        let parts = text.split(|c: char| {
+            depth += i32::from(c == '[') - i32::from(c == ']');
+            c == ',' && depth == 0
+        });
+        parts.map(|name| name.trim().to_string()).collect()
+    };
+    given.iter().flat_map(split).collect()
 }
 
 /// Writes a file that is there as a whole or not at all, and says so.
@@ -91,6 +132,15 @@ fn notes(manifest: &Manifest, is_alone: bool) -> Vec<String> {
 
 /// What a report shows of a spec that is fitted for it.
 fn of_spec(args: &Args) -> Result<Content, Failed> {
+    let end = args.source.extension().map(|end| end.to_string_lossy().to_lowercase());
+    if let Some("csv" | "parquet") = end.as_deref() {
+        return Err(Failed::Input(format!(
+            "{}: this is a table of results; reports are of runs and specs. Allowed: the folder that \
+             `soma fit SPEC.toml --out DIR` wrote, or a spec. The table itself can be read by any \
+             program that reads CSV or Parquet.",
+            args.source.display()
+        )));
+    }
     let text = spec_file::text(&args.source)?;
     let spec = spec_file::parse(&args.source, &text)?;
     if args.sampler.is_certified() {
@@ -152,12 +202,13 @@ fn made(
     let source = Source { problem, rows, column, log_density, seed, replicates };
     let mut content = gather(source)?;
     content.trust = Trust::of(&report.verdict);
+    content.settled = report.verdict.settled.clone();
     content.verdict = trust::sentence(report);
-    content.settings = listed(report, settings);
+    content.settings = settings_of(report, settings);
     Ok(content)
 }
 
-fn listed(report: &Report, settings: &Settings) -> Vec<(String, String)> {
+fn settings_of(report: &Report, settings: &Settings) -> Vec<(String, String)> {
     let n = report.n.map_or("unknown: one of the quantities".into(), |n| n.to_string());
     let mut kernels: Vec<&str> = report.chosen.iter().map(|one| one.kernel.as_str()).collect();
     kernels.sort_unstable();

@@ -4,6 +4,7 @@ use serde::Serialize;
 use soma::chain::{Chosen, Draw, MoveReport, Problem, Settings, crossing};
 use soma::diagnostics::{Advice, Column, RunFigures, Summary, Verdict, rhat};
 use soma::kernel::{Counts, KernelChoice};
+use soma::spec::comparisons;
 use soma_store::Run;
 
 use crate::exit::Failed;
@@ -18,6 +19,16 @@ pub struct Row {
     /// The summary of its draws.
     #[serde(flatten)]
     pub summary: Summary,
+    /// Whether it is a comparison, whose mean is a probability.
+    #[serde(skip)]
+    pub is_comparison: bool,
+}
+
+/// The quantities of a draw.
+struct Names {
+    all: Vec<String>,
+    /// Those that are 0 or 1 in every draw.
+    comparisons: Vec<String>,
 }
 
 /// A run in figures: the object printed by `--json`.
@@ -84,6 +95,7 @@ impl Report {
             ends.into_iter().map(|end| (end.chosen, end.theta_moves)).unzip();
         let figures = figures(acceptance, &moves, log_density.collect());
         let swept = (counts, figures);
+        let names = Names { all: names, comparisons: problem.comparisons() };
         let report = Report::new(settings, n, names, &lengths, swept, seconds, |k, _| {
             let column = |chain: &Vec<Draw>| chain.iter().map(|draw| draw.values[k]).collect();
             Ok(draws.iter().map(column).collect())
@@ -105,7 +117,8 @@ impl Report {
         let figures = figures(acceptance, &manifest.theta_moves, run.column("log_density")?);
         let swept = (counts, figures);
         let seconds = (manifest.seconds_warmup, manifest.seconds_sampling);
-        let names = manifest.parameters.clone();
+        let all = manifest.parameters.clone();
+        let names = Names { comparisons: comparisons(&manifest.spec, &all), all };
         let (settings, n) = (&manifest.settings, manifest.n);
         let report =
             Report::new(settings, n, names, &manifest.draws, swept, seconds, |_, name| {
@@ -121,7 +134,7 @@ impl Report {
     fn new(
         settings: &Settings,
         n: usize,
-        names: Vec<String>,
+        names: Names,
         lengths: &[u64],
         (counts, figures): (Counts, RunFigures),
         (seconds_warmup, seconds_sampling): (f64, f64),
@@ -131,17 +144,20 @@ impl Report {
         let Some(&draws) = begun.iter().min() else {
             return Err(Failed::Run("there are no draws yet".into()));
         };
+        let Names { all: names, comparisons } = names;
         let is_drawn = names.iter().any(|name| name == "n");
         let n = (!is_drawn).then_some(n);
         let column_of = |(k, name): (usize, String)| {
             let mut chains = column(k, &name)?;
             chains.retain(|chain| !chain.is_empty());
-            Ok(Column::of(&name, &chains))
+            let is_comparison = comparisons.contains(&name);
+            Ok(Column::of(&name, &chains).comparison(is_comparison))
         };
         let columns: Vec<Column> =
             names.into_iter().enumerate().map(column_of).collect::<Result<_, Failed>>()?;
         let verdict = Verdict::of(&columns, &figures);
-        let row = |Column { name, summary, .. }| Row { name, summary };
+        let row =
+            |Column { name, summary, is_comparison, .. }| Row { name, summary, is_comparison };
         Ok(Report {
             parameters: columns.into_iter().map(row).collect(),
             advice: Advice::of(&verdict, begun.len(), settings.warmup, draws),

@@ -2,6 +2,8 @@
 
 use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 
+use soma::diagnostics::Summary;
+
 use crate::report::Row;
 
 /// Lines above, below, and under the header.
@@ -16,7 +18,10 @@ const STYLE: TableStyle = {
 pub fn of(rows: &[Row]) -> String {
     let header =
         ["parameter", "mean", "sd", "5%", "50%", "95%", "mcse", "R-hat", "ESS bulk", "ESS tail"];
-    let cells = rows.iter().map(|Row { name, summary }| {
+    let cells = rows.iter().map(|Row { name, summary, is_comparison }| {
+        if *is_comparison {
+            return probability(name, summary);
+        }
         // As many decimals as the standard deviation makes meaningful, the same in the whole row.
         let decimals = decimals(summary.sd);
         let value = |x: f64| figure(x, decimals);
@@ -34,6 +39,22 @@ pub fn of(rows: &[Row]) -> String {
         ]
     });
     framed(&header, cells)
+}
+
+/// The row of a comparison: its mean is its probability, and its quantiles say nothing.
+fn probability(name: &str, summary: &Summary) -> Vec<String> {
+    let decimals = probability_decimals(summary.mcse_mean);
+    let mut cells = vec![format!("{name} (probability)"), figure(summary.mean, decimals)];
+    cells.resize(6, String::new());
+    cells.push(figure(summary.mcse_mean, decimals + 1));
+    cells.extend([figure(summary.rhat, 3), figure(summary.ess_bulk, 0), String::new()]);
+    cells
+}
+
+/// As many decimals of a probability as its Monte Carlo error makes meaningful; three, if that is not
+/// known.
+fn probability_decimals(mcse: f64) -> usize {
+    if mcse > 0.0 { (-mcse.log10()).ceil().clamp(2.0, 6.0) as usize } else { 3 }
 }
 
 /// The table of a batch: name, verdict, chains, draws, largest R-hat, fewest effective draws and

@@ -52,6 +52,8 @@ fn groups_one_by_one() {
         .success();
     let said = String::from_utf8(ran.get_output().stdout.clone()).unwrap();
     assert!(said.contains("2 of 2 groups are trusted"), "{said}");
+    // The answers: a column for each share, with its interval.
+    assert!(said.contains("p[a]") && said.contains("0.7") && said.contains(" to 0."), "{said}");
     let rows = cells(&csv);
     let find = |group: &str, parameter: &str| {
         rows.iter().find(|row| row[0] == group && row[1] == parameter)
@@ -142,4 +144,24 @@ fn bad_tables_are_refused() {
         let said = refused(text, args);
         assert!(said.contains(words), "{words}: {said}");
     }
+}
+
+/// A total among the cells would count everybody twice: it is said, once.
+#[test]
+fn a_cell_that_looks_like_a_total_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = written(&folder, "group,cell,value\nx,a,10\nx,b,20\nx,Total,31\n");
+    let args = ["--noise", "discrete-laplace", "--scale", "1", "--draws", "20", "--warmup", "20"];
+    let ran = soma().arg("groups").arg(&table).args(args).assert().success();
+    let noted = String::from_utf8(ran.get_output().stderr.clone()).unwrap();
+    assert!(noted.contains("\"Total\"") && noted.contains("not margins"), "{noted}");
+    let plain = written(&folder, "group,cell,value\nx,a,10\nx,b,20\n");
+    let ran = soma().arg("groups").arg(&plain).args(args).assert().success();
+    assert!(!String::from_utf8(ran.get_output().stderr.clone()).unwrap().contains("margins"));
+}
+
+#[test]
+fn other_names_of_noise_lead_to_ours() {
+    let said = refused(TABLE, &["--noise", "geometric"]);
+    assert!(said.contains("did you mean discrete-laplace?"), "{said}");
 }

@@ -11,15 +11,16 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use soma::chain::MoveReport;
+use soma::chain::{Derived, MoveReport};
 use soma::diagnostics::{Advice, Column, Crossing, RunFigures, Summary, Verdict, rhat};
 
 /// Whether draws can be trusted, the verdict in words, the reasons, and the settings to try
 /// otherwise. The arguments are arrays of shape (chain, draw), one for each name, the acceptance
 /// rates and the log densities; how each chain crosses between separate modes, see [`crossing`];
-/// and the iterations of warm-up, if known: without them there is no advice.
+/// the iterations of warm-up, if known: without them there is no advice; and the derived quantities
+/// among the names, with their expressions.
 #[pyfunction]
-#[pyo3(signature = (names, columns, acceptance, log_density, crossings, warmup=None))]
+#[pyo3(signature = (names, columns, acceptance, log_density, crossings, warmup=None, derived=Vec::new()))]
 pub fn judge(
     names: Vec<String>,
     columns: Vec<PyReadonlyArray2<f64>>,
@@ -27,25 +28,31 @@ pub fn judge(
     log_density: PyReadonlyArray2<f64>,
     crossings: Vec<Option<f64>>,
     warmup: Option<u64>,
+    derived: Vec<(String, String)>,
 ) -> (bool, String, Vec<String>, Vec<(&'static str, u64)>) {
     let [count, draws] = columns.first().map_or([0, 0], |all| [all.shape()[0], all.shape()[1]]);
-    let verdict = verdict(&names, &columns, &acceptance, &log_density, &crossings);
+    let comparisons = Derived::comparisons_among(&derived, &names);
+    let verdict = verdict((&names, &comparisons), &columns, &acceptance, &log_density, &crossings);
     let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
     let advice =
         warmup.map_or_else(Advice::default, |w| Advice::of(&verdict, count, w, draws as u64));
     (verdict.is_trusted(), verdict.to_string(), reasons, advice.given().collect())
 }
 
-/// The verdict on draws: arrays as [`judge`] takes them.
+/// The verdict on draws: the names, and those of comparisons among them; arrays as [`judge`] takes
+/// them.
 pub fn verdict(
-    names: &[String],
+    (names, comparisons): (&[String], &[String]),
     columns: &[PyReadonlyArray2<f64>],
     acceptance: &PyReadonlyArray2<f64>,
     log_density: &PyReadonlyArray2<f64>,
     crossings: &[Option<f64>],
 ) -> Verdict {
     let named = names.iter().zip(columns);
-    let columns: Vec<Column> = named.map(|(name, all)| Column::of(name, &chains(all))).collect();
+    let column = |(name, all): (&String, &PyReadonlyArray2<f64>)| {
+        Column::of(name, &chains(all)).comparison(comparisons.contains(name))
+    };
+    let columns: Vec<Column> = named.map(column).collect();
     let mean = |chain: Vec<f64>| chain.iter().sum::<f64>() / chain.len() as f64;
     let crossed = |swaps: &Option<f64>| match swaps {
         None => Crossing::NotNeeded,

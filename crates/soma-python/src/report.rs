@@ -5,6 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use soma::Failure;
 use soma::diagnostics::Summary;
+use soma::error::listed;
 use soma_report::{Content, Group, Kind, Source, Trust, gather};
 
 use crate::draws;
@@ -50,7 +51,9 @@ impl Report {
         about: About,
         replicates: bool,
     ) -> PyResult<Report> {
-        let said = draws::verdict(&names, &columns, &acceptance, &log_density, &crossings);
+        let comparisons = problem.map_or_else(Vec::new, |problem| problem.0.comparisons());
+        let named = (&names[..], &comparisons[..]);
+        let said = draws::verdict(named, &columns, &acceptance, &log_density, &crossings);
         let columns: Vec<Vec<Vec<f64>>> = columns.iter().map(draws::chains).collect();
         let log_density = draws::chains(&log_density);
         let About { title, verdict, settings, spec, notes, seed } = about;
@@ -62,13 +65,23 @@ impl Report {
             gather(Source { problem, rows, column: &column, log_density, seed, replicates })
         });
         let content = content.map_err(failed)?;
-        let trust = Trust::of(&said);
-        Ok(Report(Content { title, trust, verdict, settings, spec, notes, ..content }))
+        let (trust, settled) = (Trust::of(&said), said.settled);
+        Ok(Report(Content { title, trust, verdict, settled, settings, spec, notes, ..content }))
     }
 
-    /// The page.
-    fn page(&self, py: Python<'_>) -> String {
-        py.detach(|| soma_report::page(&self.0))
+    /// The page; of these quantities alone, where they are given.
+    #[pyo3(signature = (only=None))]
+    fn page(&self, py: Python<'_>, only: Option<Vec<String>>) -> PyResult<String> {
+        let Some(only) = only else { return Ok(py.detach(|| soma_report::page(&self.0))) };
+        let mut content = self.0.clone();
+        content.keep(&only).map_err(|unknown| {
+            let names: Vec<&str> = self.0.parameters.iter().map(|p| p.name.as_str()).collect();
+            let names = listed(&names);
+            PyValueError::new_err(format!(
+                "only: there is no such quantity (given: {unknown:?}). Allowed: {names}."
+            ))
+        })?;
+        Ok(py.detach(|| soma_report::page(&content)))
     }
 
     /// A short report for a notebook; `id` sets it apart from others.

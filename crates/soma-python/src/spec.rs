@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use soma::release::Release;
-use soma::spec::Spec;
+use soma::spec::{Spec, derived_names};
 use toml::{Table, Value};
 
 /// The tables of a valid spec: a whole one, or a release alone.
@@ -20,7 +20,16 @@ pub fn read_spec<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict
         false => Spec::parse(text).map(|_| ()),
     };
     read.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    dict(py, table.unwrap_or_default())
+    let tables = dict(py, table.unwrap_or_default())?;
+    // A table of TOML is sorted by its keys; derived quantities are in the order of the text.
+    if let Some(derived) = tables.get_item("derived")? {
+        let ordered = PyDict::new(py);
+        for name in derived_names(text) {
+            ordered.set_item(&name, derived.get_item(&name)?)?;
+        }
+        tables.set_item("derived", ordered)?;
+    }
+    Ok(tables)
 }
 
 /// Whether a part of the release has statistics as text.

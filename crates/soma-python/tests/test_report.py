@@ -40,6 +40,33 @@ def test_report(counts, tmp_path):
     assert path.read_text(encoding="utf-8") == page
 
 
+def test_comparisons_are_probabilities(tmp_path):
+    """A comparison that is true in all draws does not count against them; a stored run knows it too."""
+    release = soma.Release(
+        query=soma.Categories(labels=["a", "b"]),
+        statistic="sum",
+        n=300,
+        mechanism=soma.DiscreteLaplace(epsilon=0.5),
+        values=[240, 60],
+    )
+    model = soma.Categorical(prior=soma.DirichletPrior(alpha=1.0))
+    derived = {"z": "p[a] > 0.8", "more": "count[a] > 2 * count[b]", "share": "count[a] / n"}
+    options = {"draws": 500, "warmup": 200, "seed": 1, "derived": derived}
+    posterior = soma.fit(release, model, **options)
+    assert posterior.parameters[-3:] == ("z", "more", "share")
+    found = soma.diagnose(posterior)
+    assert found.trusted and "more was 1 in all 2000 draws" in found.reason
+    page = posterior.report(only=["more", "p[a]"])
+    answer = page[page.index('id="answer"') : page.index('id="published"')]
+    assert "probability above 0.99" in answer and "p[a]" in answer and "p[b]" not in answer
+    with pytest.raises(ValueError, match="no such quantity"):
+        posterior.report(only=["nobody"])
+    soma.fit(release, model, out=tmp_path / "run", **options)
+    stored = soma.open(tmp_path / "run")
+    assert tuple(stored.derived) == ("z", "more", "share")
+    assert soma.diagnose(stored).trusted and stored.report(only=["more", "p[a]"]).count("probability above") > 0
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures_are_xml(counts, kind, tmp_path):
     figure = counts.figure(kind)

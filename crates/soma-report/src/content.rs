@@ -1,6 +1,6 @@
 //! What a report shows, in numbers.
 
-use soma::diagnostics::{Summary, Verdict, quantile};
+use soma::diagnostics::{Settled, Summary, Verdict, quantile};
 
 /// What kind of quantity a draw holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Parameter {
     pub prior: Vec<f64>,
     /// The answer that takes the published values for the truth.
     pub plug_in: Option<PlugIn>,
+    /// Whether it is a comparison: 0 or 1 in every draw, so that its mean is a probability.
+    pub is_comparison: bool,
 }
 
 /// An answer that ignores noise and clamping.
@@ -51,15 +53,24 @@ impl Parameter {
         all
     }
 
-    /// Whether the draws can be drawn as a figure.
+    /// Whether the draws can be drawn as a figure. Those of a comparison say no more than its
+    /// probability does.
     pub fn is_drawn(&self) -> bool {
-        self.chains.iter().any(|chain| !chain.is_empty()) && self.summary.mean.is_finite()
+        let has_draws = self.chains.iter().any(|chain| !chain.is_empty());
+        has_draws && self.summary.mean.is_finite() && !self.is_comparison
     }
 
-    /// The ends of the central 90% of the prior.
+    /// The probability that a comparison has before the release was seen.
+    pub fn prior_probability(&self) -> Option<f64> {
+        let size = self.prior.len();
+        let is_known = self.is_comparison && size >= FEWEST;
+        is_known.then(|| self.prior.iter().sum::<f64>() / size as f64)
+    }
+
+    /// The ends of the central 90% of the prior; a comparison has none.
     pub fn prior_interval(&self) -> Option<(f64, f64)> {
         let ends = [0.05, 0.95].map(|p| quantile(&self.prior, p));
-        (self.prior.len() >= FEWEST).then_some((ends[0], ends[1]))
+        (self.prior.len() >= FEWEST && !self.is_comparison).then_some((ends[0], ends[1]))
     }
 
     /// The share of the prior variance that the release removed, by the squared widths of the central
@@ -147,6 +158,8 @@ pub struct Content {
     pub trust: Trust,
     /// The same in words, with what to do where they cannot.
     pub verdict: String,
+    /// The comparisons that were the same in all draws, with what is known of their probability.
+    pub settled: Vec<Settled>,
     /// How the run was made: names and values, in order.
     pub settings: Vec<(String, String)>,
     /// The spec, where there is one.
@@ -158,13 +171,28 @@ pub struct Content {
 }
 
 impl Content {
+    /// Keeps the quantities of these names alone, in the order given. The error has the first name
+    /// that no quantity has.
+    pub fn keep(&mut self, names: &[String]) -> Result<(), String> {
+        let mut kept = Vec::with_capacity(names.len());
+        for name in names {
+            match self.parameters.iter().position(|parameter| parameter.name == *name) {
+                Some(at) => kept.push(self.parameters.remove(at)),
+                None if kept.iter().any(|other: &Parameter| other.name == *name) => {}
+                None => return Err(name.clone()),
+            }
+        }
+        self.parameters = kept;
+        Ok(())
+    }
+
     /// The quantities of a group.
     pub fn of(&self, group: Group) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(move |parameter| parameter.group == group)
     }
 
-    /// The label of a count, as the release has it, and the published value of that label; one that
-    /// several parts have is not told.
+    /// The label of a count, and the published value of that count; or else that of the published
+    /// value of the same label, such as the number of reports. What several parts have is not told.
     pub fn published_of<'a>(&self, count: &'a Parameter) -> (&'a str, Option<f64>) {
         let name = count.name.as_str();
         let label = name.strip_prefix("count[").and_then(|rest| rest.strip_suffix(']'));
@@ -174,7 +202,8 @@ impl Content {
         };
         let mut found = self.published.iter().filter(|published| is_it(&published.label));
         let first = found.next().map(|published| published.value);
-        (label, first.filter(|_| found.next().is_none()))
+        let same = first.filter(|_| found.next().is_none());
+        (label, count.plug_in.map(|published| published.estimate).or(same))
     }
 
     /// At most `most` quantities that figures are drawn of: derived ones first, then parameters, then
@@ -202,6 +231,23 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_has_a_probability_and_no_figure() {
+        let draws = vec![vec![1.0, 1.0, 0.0, 1.0]];
+        let parameter = Parameter {
+            name: "a".into(),
+            group: Group::Derived,
+            summary: Summary::of(&draws),
+            chains: draws,
+            prior: [vec![0.0; 150], vec![1.0; 50]].concat(),
+            plug_in: None,
+            is_comparison: true,
+        };
+        assert_eq!(parameter.prior_probability(), Some(0.25));
+        assert_eq!((parameter.prior_interval(), parameter.learned()), (None, None));
+        assert!(!parameter.is_drawn());
+    }
+
+    #[test]
     fn the_share_removed_is_that_of_the_variance() {
         let draws: Vec<f64> = (0..1001).map(f64::from).collect();
         let half: Vec<f64> = draws.iter().map(|x| 0.5 * x).collect();
@@ -212,6 +258,7 @@ mod tests {
             chains: Vec::new(),
             prior: draws,
             plug_in: None,
+            is_comparison: false,
         };
         assert!((parameter.learned().unwrap() - 0.75).abs() < 1e-9);
         assert_eq!(Parameter { prior: Vec::new(), ..parameter }.learned(), None);

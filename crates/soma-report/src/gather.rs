@@ -49,6 +49,7 @@ pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
     let Source { problem, rows, column, log_density, seed, replicates } = source;
     let size = rows.len();
     let derived = problem.map_or(&[][..], Problem::derived_names);
+    let comparisons = problem.map_or_else(Vec::new, Problem::comparisons);
     let mut prior = problem.map_or_else(|| Ok(Vec::new()), |problem| prior(problem, size, seed))?;
     let plug_ins = problem.and_then(|problem| plug_in(problem, LEVEL)).unwrap_or_default();
     let plan = problem.map(|problem| match replicates {
@@ -69,11 +70,14 @@ pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
         }
         let chains = if is_drawn { chains } else { Vec::new() };
         let prior = prior.get_mut(k).map(std::mem::take).unwrap_or_default();
+        // What was published of a count has no interval.
+        let interval = |it: &soma::plug_in::PlugIn| (it.low < it.high).then_some((it.low, it.high));
         let plug_in = plug_ins
             .iter()
             .find(|it| it.name == name)
-            .map(|it| PlugIn { estimate: it.estimate, interval: Some((it.low, it.high)) });
-        parameters.push(Parameter { name, group, summary, chains, prior, plug_in });
+            .map(|it| PlugIn { estimate: it.estimate, interval: interval(it) });
+        let is_comparison = comparisons.contains(&name);
+        parameters.push(Parameter { name, group, summary, chains, prior, plug_in, is_comparison });
     }
     let predicted = match (problem, plan) {
         (Some(problem), Some(Ok(_))) => Ok(predict(problem, &thetas, seed)?),
@@ -96,6 +100,7 @@ pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
         predicted,
         trust: Trust::Unknown,
         verdict: String::new(),
+        settled: Vec::new(),
         settings: Vec::new(),
         spec: None,
         version: env!("CARGO_PKG_VERSION").into(),

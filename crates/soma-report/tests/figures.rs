@@ -21,6 +21,7 @@ kind = "categorical"
 prior = { kind = "dirichlet", alpha = 1.0 }
 
 [derived]
+"more c" = "count[c & d] > count[a < b]"
 difference = "p[c & d] - p[a < b]"
 "#;
 
@@ -159,5 +160,12 @@ fn what_is_gathered_is_right() {
     let learned = share.learned().unwrap();
     assert!(learned > 0.8 && learned < 1.0, "{learned}");
     let names: Vec<&str> = content.parameters.iter().map(|p| p.name.as_str()).collect();
-    assert_eq!(names.last(), Some(&"difference"));
+    assert_eq!(names[names.len() - 2..], ["more c", "difference"]);
+    let more = &content.parameters[names.len() - 2];
+    assert!(more.is_comparison && !more.is_drawn() && more.summary.mean > 0.5);
+    // The prior of two cells of three that are alike: one is ahead in half of the draws, but for ties.
+    let before = more.prior_probability().unwrap();
+    assert!((before - 0.49).abs() < 0.05, "{before}");
+    assert_eq!(more.plug_in.unwrap().estimate, 1.0);
+    assert!(page(&content).contains("<td>probability 0."), "no probability on the page");
 }

@@ -209,3 +209,89 @@ fn values_that_no_theta_reproduces_have_no_answer() {
     assert!((with(5.0).unwrap()[0].estimate - 2.0).abs() < 0.05);
     assert_eq!(with(9.0), None);
 }
+
+/// A poll of two answers, with or without a noisy number of people asked.
+fn poll(total: &str, derived: &str) -> Spec {
+    Spec::parse(&format!(
+        r#"
+        [release]
+        n = "unknown"
+        [[release.parts]]
+        name = "answers"
+        query = {{ kind = "categories", labels = ["yes", "no"] }}
+        statistic = "sum"
+        values = [12, 3]
+        mechanism = {{ kind = "discrete-laplace", scale = 2.0 }}
+        {total}
+        [model]
+        kind = "categorical"
+        prior = {{ kind = "dirichlet", alpha = 1.0 }}
+        [derived]
+        {derived}
+        "#
+    ))
+    .unwrap()
+}
+
+const ASKED: &str = r#"
+        [[release.parts]]
+        name = "asked"
+        query = { kind = "count" }
+        statistic = "sum"
+        values = [18]
+        mechanism = { kind = "discrete-laplace", scale = 1.0 }
+"#;
+
+const DERIVED: &str = r#"
+        share = "count[yes] / n"
+        more = "count[yes] > 2 * count[no]"
+        most = "p[yes] > 0.9"
+        lead = "count[yes] - count[no]"
+        scaled = "n * p[yes]"
+"#;
+
+/// Published counts and totals stand for themselves; shares are those in the published total, or else
+/// in the sum of the cells.
+#[test]
+fn published_counts_are_the_answer() {
+    for (total, n) in [(ASKED, 18.0), ("", 15.0)] {
+        let spec = poll(total, DERIVED);
+        let said = plug_in(&spec.problem, 0.9).unwrap();
+        let of = |name: &str| {
+            said.iter().find(|one| one.name == name).unwrap_or_else(|| panic!("{name}"))
+        };
+        for (name, value) in [
+            ("n", n),
+            ("count[yes]", 12.0),
+            ("count[no]", 3.0),
+            ("share", 12.0 / n),
+            ("more", 1.0),
+            ("most", 0.0),
+            ("lead", 9.0),
+        ] {
+            let one = of(name);
+            let all = [one.estimate, one.low, one.high];
+            assert!(all.iter().all(|x| (x - value).abs() < 1e-12), "{name}: {one:?}");
+        }
+        let share = of("p[yes]");
+        assert!((share.estimate - 12.0 / n).abs() < 1e-12, "{share:?}");
+        let variance = 12.0 / n * (1.0 - 12.0 / n) / n;
+        assert!((share.high - share.estimate - 1.6448536 * variance.sqrt()).abs() < 1e-6);
+        let scaled = of("scaled");
+        assert!((scaled.estimate - 12.0).abs() < 1e-9);
+        assert!((scaled.high - 12.0 - 1.6448536 * n * variance.sqrt()).abs() < 1e-4);
+        assert_eq!(said.iter().any(|one| one.name == "count[total]"), !total.is_empty());
+    }
+}
+
+/// A number of records beside a mean, and counts where the model has no estimate.
+#[test]
+fn a_published_number_of_records_is_n() {
+    let text = include_str!("../../../examples/count-and-sum.toml");
+    let said = plug_in(&Spec::parse(text).unwrap().problem, 0.9).unwrap();
+    let n = said.iter().find(|one| one.name == "n").unwrap();
+    assert!(text.contains(&format!("values = [{}]", n.estimate)), "{n:?}");
+    let text = include_str!("../../../examples/cross-table.toml");
+    let said = plug_in(&Spec::parse(text).unwrap().problem, 0.9).unwrap();
+    assert!(said.iter().filter(|one| one.name.starts_with("count[")).count() > 3, "{said:?}");
+}

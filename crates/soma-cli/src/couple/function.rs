@@ -32,12 +32,10 @@ impl Functions {
 
     /// Their values at a draw of the outputs.
     pub fn values(&self, draw: &[f64]) -> Vec<f64> {
-        let mut values = draw.to_vec();
-        if let Some(expressions) = &self.expressions {
-            expressions.extend(&mut values);
-            values.drain(..draw.len());
+        match &self.expressions {
+            Some(expressions) => expressions.values(draw),
+            None => draw.to_vec(),
         }
-        values
     }
 }
 

@@ -19,6 +19,9 @@ use crate::interrupt;
 pub use read::{Noisy, Relation};
 pub use summary::rows;
 
+/// Names that people give to the sum of all cells.
+const TOTALS: [&str; 6] = ["total", "all", "n", "sum", "totals", "overall"];
+
 /// Fits a table of noisy counts of many groups, such as regions: columns group, cell and value, and
 /// scale (or variance) unless all have the same. A column n has the size of each group, where it is
 /// public; a count that is not shown is "suppressed", with --threshold or a column threshold.
@@ -88,6 +91,13 @@ pub fn run(args: Args) -> Outcome {
         seed: args.seed,
     };
     let table = args.noisy.table(&Frame::read(&args.table)?, args.alpha).map_err(Failed::Input)?;
+    if let (Some(cell), false) = (total_cell(&table), args.quiet) {
+        eprintln!(
+            "note: the cell {cell:?} is taken for a cell like the others. Totals are not margins here: \
+             leave such rows out; or, to use a noisy total, write a spec for each group, with a part \
+             of query = {{ kind = \"count\" }}."
+        );
+    }
     let prior = SharedPrior { median: args.concentration, sd: args.concentration_sd, shares: 1.0 };
     interrupt::watch();
     let progress = Progress::new(&table, &plan, args.pool);
@@ -113,6 +123,12 @@ pub fn run(args: Args) -> Outcome {
         )));
     }
     Ok(())
+}
+
+/// A cell whose name is that of a total.
+fn total_cell(table: &GroupTable) -> Option<&String> {
+    let labels = table.problems().first()?.table().labels();
+    labels.iter().find(|label| TOTALS.contains(&label.trim().to_lowercase().as_str()))
 }
 
 /// The groups of a table: of the CSV `text`, which errors call `name`, or of the file of that name.

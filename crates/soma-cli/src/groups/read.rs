@@ -1,10 +1,10 @@
 //! The table of groups: columns group, cell, value, and scale or variance.
 
 use clap::ValueEnum;
-use clap::builder::PossibleValuesParser;
 use soma::grouped::{Entry, GroupTable};
 use soma::release::mechanism::{Budget, Neighbours, Noise, Publishing, scale_of_variance};
 use soma::release::query::Categories;
+use soma::spec::choices;
 
 use crate::import::frame::Frame;
 
@@ -14,8 +14,9 @@ type ScaleOfRow<'a> = Box<dyn Fn(usize) -> Result<f64, String> + 'a>;
 /// The noise of the counts.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Noisy {
-    /// The kind of noise that was added.
-    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(Noise::ALL.map(Noise::name)))]
+    /// The kind of noise that was added: laplace, gaussian, discrete-laplace (two-sided geometric),
+    /// discrete-gaussian or rounded-laplace.
+    #[arg(long, value_name = "KIND", value_parser = noise_name)]
     pub noise: String,
     /// The scale of the noise of all counts, where the table has no column of it.
     #[arg(long, value_name = "B")]
@@ -63,9 +64,9 @@ impl Noisy {
         let noise = Noise::ALL.into_iter().find(|noise| noise.name() == self.noise);
         let noise = noise.ok_or_else(|| {
             format!(
-                "noise: there is no such kind (given: {:?}). Allowed: {}.",
+                "noise: there is no such kind (given: {:?}). Allowed: {}",
                 self.noise,
-                Noise::ALL.map(Noise::name).join(", ")
+                choices(&self.noise, &Noise::ALL.map(Noise::name))
             )
         })?;
         let [group, cell, value] = ["group", "cell", "value"].map(|name| column(frame, name));
@@ -186,6 +187,15 @@ impl Noisy {
         };
         let query = Categories::new(cells).map_err(said)?;
         budget.scale(noise, neighbours.sensitivity(&query)).map(Some).map_err(said)
+    }
+}
+
+/// The name of a kind of noise.
+fn noise_name(text: &str) -> Result<String, String> {
+    let names = Noise::ALL.map(Noise::name);
+    match names.contains(&text) {
+        true => Ok(text.to_string()),
+        false => Err(format!("there is no such noise. Allowed: {}", choices(text, &names))),
     }
 }
 

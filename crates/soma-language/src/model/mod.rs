@@ -105,6 +105,7 @@ pub struct Model {
     pub(crate) record: Defined,
     noise: Vec<Noise>,
     derived: Vec<String>,
+    derived_facts: Vec<Fact>,
     programs: Programs,
 }
 
@@ -166,6 +167,7 @@ impl Model {
         let noise = formulas.noise_kinds();
         let widths = Widths { record: record.coordinates, noise: noise.len(), beside_row: 0 };
         let (derived, derived_nodes) = formulas.derived();
+        let derived_facts = derived_nodes.iter().map(|&node| graph.borrow().fact(node)).collect();
         let program =
             |outputs: &[Node], rows: &[Node]| Program::new(&graph.borrow(), outputs, rows, widths);
         let theta_gradient = |node: Node| {
@@ -214,7 +216,16 @@ impl Model {
             posterior: posterior.map(|nodes| program(&nodes, &[])),
         };
         drop(formulas);
-        Model { graph: graph.into_inner(), names, parameters, record, noise, derived, programs }
+        Model {
+            graph: graph.into_inner(),
+            names,
+            parameters,
+            record,
+            noise,
+            derived,
+            derived_facts,
+            programs,
+        }
     }
 
     /// The names of the parameters, in the order of theta.
@@ -279,6 +290,12 @@ impl Model {
     /// The names of the quantities computed from theta.
     pub fn derived_names(&self) -> &[String] {
         &self.derived
+    }
+
+    /// An interval for each of them, valid for all theta, and whether it is an integer: a comparison
+    /// is an indicator.
+    pub fn derived_facts(&self) -> &[Fact] {
+        &self.derived_facts
     }
 }
 

@@ -211,6 +211,7 @@ def judge(
     log_density: NDArray[Any],
     crossings: Sequence[float | None],
     warmup: int | None = None,
+    derived: Sequence[tuple[str, str]] = ...,
 ) -> tuple[bool, str, list[str], list[tuple[str, int]]]:
     """Whether draws can be trusted, the verdict in words, the reasons, and settings to try."""
 
@@ -343,8 +344,8 @@ class Report:
     ) -> Report:
         """Of arrays of shape (chain, draw), one for each name; with replicated releases or without."""
 
-    def page(self) -> str:
-        """The page."""
+    def page(self, only: Sequence[str] | None = None) -> str:
+        """The page; of these quantities alone, where they are given."""
 
     def compact(self, id: str) -> str:
         """A short report for a notebook."""

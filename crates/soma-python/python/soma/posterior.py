@@ -322,7 +322,11 @@ class Posterior:
         return f"<soma.Posterior: {chains} chains of {draws} draws{stopped}>\n{table}\n\n{reason}"
 
     def report(
-        self, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        only: Sequence[str] | None = None,
     ) -> str | Path:
         """A report as one HTML page, to be read by somebody who did not run it.
 
@@ -333,12 +337,13 @@ class Posterior:
         Args:
             path: the file to write; without it the page is returned as text.
             title: the heading of the page.
+            only: show these quantities alone, in this order.
 
         >>> page = posterior.report(title="A private mean")
         >>> page.startswith("<!DOCTYPE html>") and "A private mean" in page
         True
         """
-        page = report_of(self, title, True).page()
+        page = report_of(self, title, True).page(None if only is None else list(only))
         if path is None:
             return page
         path = Path(path)
@@ -417,6 +422,7 @@ def verdict(posterior: Posterior) -> tuple[bool, str, tuple[str, ...], dict[str,
         posterior.log_density,
         posterior._crossings,
         warmup,
+        list((posterior.derived or {}).items()),
     )
     if advice:
         settings = ", ".join(f"{name}={value}" for name, value in advice)

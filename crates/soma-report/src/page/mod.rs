@@ -17,7 +17,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// #     title: "counts".into(), release: None, published: Vec::new(), model: None,
 /// #     parameters: Vec::new(), log_density: Vec::new(), predicted: Err("none".into()),
 /// #     replications: 0, trust: soma_report::Trust::Trusted, verdict: "The chains agree.".into(),
-/// #     settings: Vec::new(), spec: None, version: "0.1.0".into(), notes: Vec::new(),
+/// #     settled: Vec::new(), settings: Vec::new(), spec: None, version: "0.1.0".into(), notes: Vec::new(),
 /// # };
 /// let page = soma_report::page(&content);
 /// assert!(page.starts_with("<!DOCTYPE html>") && page.contains("The chains agree."));

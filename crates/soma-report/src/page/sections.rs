@@ -48,13 +48,31 @@ fn answer(content: &Content) -> String {
          what was done to the records before are accounted for. A central 90% interval holds the \
          quantity with probability 0.9, given the model, the prior and the release.",
     );
+    text += &meanings(content);
     if content.parameters.iter().any(|parameter| parameter.plug_in.is_some()) {
         text += &paragraph(
             "The plug-in answer takes the published values for the truth: what an analyst would \
-             say who ignores noise and clamping.",
+             say who ignores noise and clamping. Published counts have no interval then.",
         );
     }
     text + &tables::posterior(content, ROWS)
+}
+
+/// What the names of shares and counts stand for, where there are both.
+fn meanings(content: &Content) -> String {
+    let has = |head: &str| content.parameters.iter().any(|p| p.name.starts_with(head));
+    let is_n = |parameter: &crate::content::Parameter| parameter.name == "n";
+    if !(has("p[") || has("p0")) || !has("count[") {
+        return String::new();
+    }
+    let n = match content.parameters.iter().any(is_n) {
+        true => ", and n is their number",
+        false => "",
+    };
+    paragraph(&format!(
+        "p[...] is a share among people like these, of whom these records are a sample; count[...] is \
+         the true count among these records{n}. The share among these records is count[...] / n."
+    ))
 }
 
 fn published(content: &Content) -> Option<Section> {
@@ -87,7 +105,7 @@ fn posterior(content: &Content) -> Option<Section> {
 }
 
 fn derived(content: &Content) -> Option<Section> {
-    content.of(Group::Derived).next()?;
+    content.of(Group::Derived).find(|parameter| !parameter.is_comparison)?;
     let text = figure(density::of_group(content, Group::Derived), "derived");
     Some(("derived", "Derived quantities", text))
 }

@@ -39,13 +39,16 @@ pub fn posterior(content: &Content, most: usize) -> String {
     if shown.is_empty() {
         shown = content.parameters.iter().collect();
     }
-    let has_prior = shown.iter().any(|parameter| parameter.prior_interval().is_some());
+    let has_prior = shown.iter().any(|parameter| !parameter.prior.is_empty());
     let has_plug_in = shown.iter().any(|parameter| parameter.plug_in.is_some());
     let mut header = vec!["quantity", "mean", "median", "sd", "central 90%"];
     header.extend(has_prior.then_some("prior, central 90%"));
     header.extend(has_plug_in.then_some("plug-in answer"));
     header.extend(has_plug_in.then_some("plug-in, 90%"));
     let rows = shown.iter().take(most).map(|parameter| {
+        if parameter.is_comparison {
+            return comparison(content, parameter, has_prior, has_plug_in);
+        }
         let summary = &parameter.summary;
         let digits = decimals(summary.sd);
         let mut cells = vec![
@@ -57,13 +60,10 @@ pub fn posterior(content: &Content, most: usize) -> String {
         ];
         if has_prior {
             let said = parameter.prior_interval();
-            cells.push(
-                said.map_or("\u{2013}".into(), |(a, b)| format!("{} to {}", number(a), number(b))),
-            );
+            cells.push(said.map_or_else(dash, |(a, b)| format!("{} to {}", number(a), number(b))));
         }
         if has_plug_in {
             let plug_in = parameter.plug_in;
-            let dash = || "\u{2013}".to_string();
             cells.push(plug_in.map_or_else(dash, |it| fixed(it.estimate, digits)));
             let ends = plug_in.and_then(|it| it.interval);
             cells.push(ends.map_or_else(dash, |ends| interval(ends, digits)));
@@ -71,6 +71,43 @@ pub fn posterior(content: &Content, most: usize) -> String {
         cells
     });
     table(&header, rows) + &left_out(shown.len(), most)
+}
+
+fn dash() -> String {
+    "\u{2013}".into()
+}
+
+/// The row of a comparison: its probability, in the place of mean, median and sd.
+fn comparison(
+    content: &Content,
+    parameter: &Parameter,
+    has_prior: bool,
+    has_plug_in: bool,
+) -> Vec<String> {
+    let settled = content.settled.iter().find(|one| one.parameter == parameter.name);
+    let mean = parameter.summary.mean;
+    let said = match settled {
+        Some(settled) => settled.bound(),
+        None => fixed(mean, probability_decimals(parameter.summary.mcse_mean)),
+    };
+    let mut cells = vec![parameter.name.clone(), format!("probability {said}")];
+    cells.resize(5, dash());
+    if has_prior {
+        let said = parameter.prior_probability();
+        cells.push(said.map_or_else(dash, |share| format!("probability {}", fixed(share, 2))));
+    }
+    if has_plug_in {
+        let word = |it: crate::content::PlugIn| if it.estimate == 0.0 { "no" } else { "yes" };
+        cells.push(parameter.plug_in.map_or_else(dash, |it| word(it).into()));
+        cells.push(dash());
+    }
+    cells
+}
+
+/// As many decimals of a probability as its Monte Carlo error makes meaningful; three, if that is not
+/// known.
+fn probability_decimals(mcse: f64) -> usize {
+    if mcse > 0.0 { (-mcse.log10()).ceil().clamp(2.0, 6.0) as usize } else { 3 }
 }
 
 /// The published values.
@@ -96,7 +133,7 @@ pub fn counts(content: &Content, most: usize) -> String {
         let (summary, (label, published)) = (&count.summary, content.published_of(count));
         vec![
             label.to_string(),
-            published.map_or("\u{2013}".into(), number_in_full),
+            published.map_or_else(dash, number_in_full),
             fixed(summary.q50, 0),
             interval((summary.q5, summary.q95), 0),
         ]

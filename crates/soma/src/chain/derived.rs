@@ -1,6 +1,8 @@
 //! Derived quantities: expressions of the outputs, given by the user.
 
-use soma_language::{Data, Mistakes, Model};
+mod mistake;
+
+use soma_language::{Data, Model};
 
 use crate::error::Invalid;
 use crate::numeric::workspace::run;
@@ -14,13 +16,28 @@ use crate::numeric::workspace::run;
 pub struct Derived {
     names: Vec<String>,
     program: Model,
+    /// The places of the outputs that each expression names.
+    used: Vec<Vec<usize>>,
 }
 
+/// The number of records.
+const SIZE: &str = "n";
+
 impl Derived {
+    /// The names that an expression may use: the outputs, and `n`, which is public where it is no
+    /// output.
+    pub fn inputs(mut outputs: Vec<String>) -> Vec<String> {
+        if !outputs.iter().any(|name| name == SIZE) {
+            outputs.push(SIZE.into());
+        }
+        outputs
+    }
+
     /// The named `expressions` of `outputs`.
     pub fn new(expressions: &[(String, String)], outputs: &[String]) -> Result<Self, Invalid> {
         let mut parameters: String =
             (0..outputs.len()).map(|i| format!("{} ~ normal(0, 1)\n", placeholder(i))).collect();
+        let mut used = Vec::with_capacity(expressions.len());
         for (i, (name, text)) in expressions.iter().enumerate() {
             let is_taken = outputs.contains(name) || expressions[..i].iter().any(|e| e.0 == *name);
             if is_taken || name.trim().is_empty() {
@@ -32,12 +49,25 @@ impl Derived {
                     allowed,
                 ));
             }
-            parameters += &format!("d{i}_ = {}\n", with_placeholders(text, outputs));
+            let (text, places) = with_placeholders(text, outputs);
+            parameters += &format!("{} = {text}\n", own_name(i));
+            used.push(places);
         }
         let program = Model::new(&parameters, "x ~ normal(0, 1)", &Data::new())
-            .map_err(|mistakes| mistaken(&mistakes, expressions, outputs))?;
+            .map_err(|mistakes| mistake::said(&mistakes, expressions, outputs))?;
+        // The program leaves out what is constant, and lists the entries of a vector.
+        for (i, (name, text)) in expressions.iter().enumerate() {
+            if program.derived_names().get(i) != Some(&own_name(i)) {
+                return Err(Invalid::new(
+                    name,
+                    "the expression is not one number that depends on the outputs",
+                    format!("{text:?}"),
+                    "an expression such as \"p[b] - p[a]\"",
+                ));
+            }
+        }
         let names = expressions.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Derived { names, program })
+        Ok(Derived { names, program, used })
     }
 
     /// The names, in order.
@@ -45,11 +75,39 @@ impl Derived {
         &self.names
     }
 
-    /// Appends the derived quantities to `draw`, which holds the outputs.
-    pub fn extend(&self, draw: &mut Vec<f64>) {
+    /// The names of the comparisons, such as `p[a] > 0.5`: quantities that are 0 or 1 in every draw,
+    /// so that the mean is a probability.
+    pub fn comparisons(&self) -> impl Iterator<Item = &str> {
+        let facts = self.program.derived_facts();
+        let all = self.names.iter().zip(facts).filter(|(_, fact)| fact.is_indicator());
+        all.map(|(name, _)| name.as_str())
+    }
+
+    /// The comparisons among the quantities `names` of a draw, of which `expressions` are derived.
+    /// None, if these cannot be read.
+    pub fn comparisons_among(expressions: &[(String, String)], names: &[String]) -> Vec<String> {
+        if expressions.is_empty() {
+            return Vec::new();
+        }
+        let is_plain = |name: &&String| expressions.iter().all(|(derived, _)| derived != *name);
+        let plain = names.iter().filter(is_plain).cloned().collect();
+        match Derived::new(expressions, &Derived::inputs(plain)) {
+            Ok(derived) => derived.comparisons().map(String::from).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The derived quantities of a draw of the outputs. NaN where an output that the expression names
+    /// is NaN; a comparison of it would be 0 otherwise.
+    pub fn values(&self, draw: &[f64]) -> Vec<f64> {
         let mut values = vec![0.0; self.names.len()];
         run(|workspace| self.program.derived(draw, &mut values, workspace));
-        draw.append(&mut values);
+        for (value, used) in values.iter_mut().zip(&self.used) {
+            if used.iter().any(|&place| draw[place].is_nan()) {
+                *value = f64::NAN;
+            }
+        }
+        values
     }
 }
 
@@ -57,12 +115,18 @@ fn placeholder(i: usize) -> String {
     format!("o{i}_")
 }
 
-/// The text with each output's name replaced by a placeholder. The longest matching name wins.
-fn with_placeholders(text: &str, outputs: &[String]) -> String {
+/// The name of expression i in the compiled text.
+fn own_name(i: usize) -> String {
+    format!("d{i}_")
+}
+
+/// The text with each output's name replaced by a placeholder, and the places of these outputs. The
+/// longest matching name wins.
+fn with_placeholders(text: &str, outputs: &[String]) -> (String, Vec<usize>) {
     let mut order: Vec<usize> = (0..outputs.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(outputs[i].len()));
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut out, mut rest) = (String::new(), text);
+    let (mut out, mut places, mut rest) = (String::new(), Vec::new(), text);
     while let Some(next) = rest.chars().next() {
         let begins = !out.ends_with(is_word);
         let fits = |i: &usize| {
@@ -74,6 +138,7 @@ fn with_placeholders(text: &str, outputs: &[String]) -> String {
         match order.iter().copied().find(|i| fits(i)) {
             Some(i) => {
                 out += &placeholder(i);
+                places.push(i);
                 rest = &rest[outputs[i].len()..];
             }
             None => {
@@ -82,28 +147,7 @@ fn with_placeholders(text: &str, outputs: &[String]) -> String {
             }
         }
     }
-    out
-}
-
-/// The first error, in the user's names.
-fn mistaken(
-    Mistakes(mistakes): &Mistakes,
-    expressions: &[(String, String)],
-    outputs: &[String],
-) -> Invalid {
-    let own = |text: &str| {
-        let with = |text: String, i: usize| text.replace(&placeholder(i), &outputs[i]);
-        let text = (0..outputs.len()).rev().fold(text.to_string(), with);
-        (0..expressions.len()).fold(text, |text, i| text.replace(&format!("`d{i}_`, "), ""))
-    };
-    let first = mistakes.first();
-    let at = first.and_then(|mistake| mistake.line.checked_sub(outputs.len() + 1));
-    let (name, text) = at.and_then(|at| expressions.get(at)).unwrap_or(&expressions[0]);
-    let problem = first.map_or("cannot be read".into(), |mistake| own(&mistake.message));
-    let help = first.map(|mistake| own(&mistake.help)).filter(|help| !help.is_empty());
-    let names = crate::error::listed(outputs);
-    let allowed = help.unwrap_or_else(|| "an expression of the outputs".into());
-    Invalid::new(name, problem, format!("{text:?}"), format!("{allowed}; the outputs are {names}"))
+    (out, places)
 }
 
 #[cfg(test)]
@@ -116,9 +160,7 @@ mod tests {
 
     fn of(text: &str) -> Result<f64, Invalid> {
         let derived = Derived::new(&[("it".into(), text.into())], &outputs())?;
-        let mut draw = vec![0.25, 0.5, 3.0, 7.0, 100.0];
-        derived.extend(&mut draw);
-        Ok(draw[5])
+        Ok(derived.values(&[0.25, 0.5, 3.0, 7.0, 100.0])[0])
     }
 
     #[test]
@@ -129,13 +171,36 @@ mod tests {
         assert_eq!(of("n * (p[a] > 0.1)"), Ok(100.0));
     }
 
+    /// What is 0 or 1 by its expression, and not by chance.
     #[test]
-    fn mistakes_are_said_in_the_users_names() {
-        let error = of("p[a] - q").unwrap_err();
-        assert_eq!(error.field, "it");
-        assert!(error.to_string().contains('q') && !error.to_string().contains("o0_"), "{error}");
-        assert!(!error.to_string().contains("d0_"), "{error}");
-        let taken = Derived::new(&[("mu".into(), "n".into())], &outputs()).unwrap_err();
-        assert_eq!(taken.field, "mu");
+    fn comparisons_are_known() {
+        let texts = ["mu > 0", "mu > 0 and not (n < 3)", "n - mu", "n * (mu > 0)", "mu2 == mu"];
+        let named: Vec<(String, String)> =
+            texts.iter().map(|text| (format!("[{text}]"), text.to_string())).collect();
+        let derived = Derived::new(&named, &outputs()).unwrap();
+        let found: Vec<&str> = derived.comparisons().collect();
+        assert_eq!(found, ["[mu > 0]", "[mu > 0 and not (n < 3)]", "[mu2 == mu]"]);
+    }
+
+    /// A comparison with a missing value is missing, and not false.
+    #[test]
+    fn what_is_missing_stays_missing() {
+        let named = ["n > 5", "mu > 5", "not (n > mu)", "p[a] * 2"].map(|text| {
+            let own: (String, String) = (format!("[{text}]"), text.into());
+            own
+        });
+        let derived = Derived::new(&named, &outputs()).unwrap();
+        let values = derived.values(&[0.25, 0.5, 3.0, 7.0, f64::NAN]);
+        assert!(values[0].is_nan() && values[2].is_nan());
+        assert_eq!(values[1..=1], [0.0]);
+        assert_eq!(values[3], 0.5);
+    }
+
+    #[test]
+    fn constants_and_vectors_are_refused() {
+        for text in ["3", "[mu, n]", "1 > 0"] {
+            let error = of(text).unwrap_err();
+            assert!(error.to_string().contains("one number that depends"), "{text}: {error}");
+        }
     }
 }

@@ -167,13 +167,19 @@ impl Problem {
         self.counts.as_deref().map_err(String::clone)
     }
 
-    /// Adds derived quantities: named expressions of the outputs, in order.
+    /// The cells that the outputs are counts of, whether or not a chain imputes records.
+    pub(crate) fn cells(&self) -> Option<&CountProblem> {
+        self.counts.as_deref().ok()
+    }
+
+    /// Adds derived quantities: named expressions of the outputs, and of `n` where it is public, in
+    /// order.
     pub fn with_derived_quantities(
         mut self,
         expressions: &[(String, String)],
     ) -> Result<Self, Invalid> {
-        let outputs = self.plain_outputs();
-        self.derived = Some(Arc::new(Derived::new(expressions, &outputs)?));
+        let names = Derived::inputs(self.plain_outputs());
+        self.derived = Some(Arc::new(Derived::new(expressions, &names)?));
         Ok(self)
     }
 
@@ -221,8 +227,14 @@ impl Problem {
         self.derived.as_ref().map_or(&[], |derived| derived.names())
     }
 
+    /// The names of those derived quantities that are comparisons: 0 or 1 in every draw.
+    pub fn comparisons(&self) -> Vec<String> {
+        let names = self.derived.iter().flat_map(|derived| derived.comparisons());
+        names.map(String::from).collect()
+    }
+
     /// The same without derived quantities.
-    fn plain_outputs(&self) -> Vec<String> {
+    pub(crate) fn plain_outputs(&self) -> Vec<String> {
         if let Ok(counts) = &self.counts {
             return counts.outputs();
         }
@@ -265,7 +277,12 @@ impl Problem {
     /// Appends the derived quantities to the outputs.
     pub(crate) fn with_derived(&self, mut draw: Vec<f64>) -> Vec<f64> {
         if let Some(derived) = &self.derived {
-            derived.extend(&mut draw);
+            let plain = draw.len();
+            // A public n stands after the outputs; otherwise the last of them is n.
+            draw.push(self.release.n() as f64);
+            let values = derived.values(&draw);
+            draw.truncate(plain);
+            draw.extend(values);
         }
         draw
     }

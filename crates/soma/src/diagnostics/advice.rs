@@ -76,7 +76,10 @@ mod tests {
     #[test]
     fn the_numbers_follow_from_the_reasons() {
         let rough = |ess| Reason::Rough { parameter: "a".into(), ess, wanted: 400.0 };
-        let of = |reasons| Advice::of(&Verdict { reasons, rhat: 1.0, ess: 90.0 }, 1, 100, 1000);
+        let of = |reasons| {
+            let verdict = Verdict { reasons, rhat: 1.0, ess: 90.0, settled: Vec::new() };
+            Advice::of(&verdict, 1, 100, 1000)
+        };
         assert_eq!(of(vec![]), Advice::default());
         // 1000 draws have an effective size of 100, and 400 are required.
         assert_eq!(of(vec![rough(100.0)]), Advice { draws: Some(5000), ..Advice::default() });

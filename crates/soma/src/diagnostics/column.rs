@@ -18,9 +18,22 @@ pub struct Column {
     /// Whether it is a count of records: `count[...]` or `n`, and integer. A sharp release may
     /// determine it, so it may be constant.
     pub is_count: bool,
+    /// Whether it is a comparison: 0 or 1 in every draw. It may be true in all draws, or in nearly
+    /// all.
+    pub is_comparison: bool,
 }
 
 impl Column {
+    /// The same of a quantity that is a comparison, if `is_comparison`.
+    pub fn comparison(self, is_comparison: bool) -> Self {
+        Column { is_comparison, ..self }
+    }
+
+    /// Whether it may be constant though the chains are good.
+    pub(super) fn may_be_constant(&self) -> bool {
+        self.is_count || self.is_comparison
+    }
+
     /// The figures of the chains of a parameter.
     pub fn of<C: AsRef<[f64]>>(name: &str, chains: &[C]) -> Self {
         let changed =
@@ -35,6 +48,7 @@ impl Column {
             draws: chains.iter().map(|chain| chain.as_ref().len()).min().unwrap_or(0),
             changes: chains.iter().map(changed).collect(),
             is_count: is_count && chains.iter().all(is_whole),
+            is_comparison: false,
             is_constant: first.is_some_and(|first| all.all(|x| x == first)),
         }
     }

@@ -20,6 +20,7 @@ mod quantile;
 mod rank;
 mod reason;
 mod rhat;
+mod settled;
 mod summary;
 mod verdict;
 
@@ -32,5 +33,6 @@ pub use mcse::{mcse_mean, mcse_quantile};
 pub use quantile::quantile;
 pub use reason::Reason;
 pub use rhat::rhat;
+pub use settled::Settled;
 pub use summary::Summary;
 pub use verdict::{APART, ESS_PER_CHAIN, MIN_ACCEPTANCE, MIN_CHANGES, MIN_SWAPS, RHAT, Verdict};

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::{Serialize, Serializer};
 
-use super::{Column, Crossing, MIN_DRAWS, Reason, RunFigures};
+use super::{Column, Crossing, MIN_DRAWS, Reason, RunFigures, Settled};
 
 /// Chains disagree if R-hat is not below this.
 pub const RHAT: f64 = 1.01;
@@ -33,7 +33,8 @@ pub const APART: f64 = 1.1;
 ///
 /// R-hat and the effective sample size have the thresholds of Vehtari, Gelman, Simpson, Carpenter
 /// and Bürkner (2021). They do not detect chains that do not move, so these are checked first.
-/// Serialised it is `{"trusted", "unknown", "reasons": [{"kind", ..., "message"}]}`.
+/// Serialised it is `{"trusted", "unknown", "reasons": [{"kind", ..., "message"}]}`, and `"settled"`
+/// where there are such comparisons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// The reasons against the draws, the most serious first; at most one of each kind, for the
@@ -43,14 +44,18 @@ pub struct Verdict {
     pub rhat: f64,
     /// The smallest effective sample size of a parameter, in the bulk or in the tails.
     pub ess: f64,
+    /// The comparisons that were the same in all draws.
+    pub settled: Vec<Settled>,
 }
 
 impl Verdict {
     /// The verdict on the draws of some parameters, with further figures of the run.
     pub fn of(columns: &[Column], run: &RunFigures) -> Self {
-        // Counts that a sharp release determines are not informative about the chains.
-        let in_doubt = |column: &&Column| !(column.is_count && column.is_constant);
+        // Counts that a sharp release determines, and comparisons that hold in all draws, are not
+        // informative about the chains.
+        let in_doubt = |column: &&Column| !(column.may_be_constant() && column.is_constant);
         let in_doubt: Vec<Column> = columns.iter().filter(in_doubt).cloned().collect();
+        let all = columns;
         let columns = if in_doubt.is_empty() { columns } else { &in_doubt };
         let chains = columns.iter().map(|column| column.changes.len()).max().unwrap_or(0);
         let draws = columns.iter().map(|column| column.draws).min().unwrap_or(0);
@@ -58,10 +63,11 @@ impl Verdict {
         let (least_known, ess) =
             worst(columns, |column| -column.summary.ess_bulk.min(column.summary.ess_tail));
         let (ess, wanted) = (-ess, ESS_PER_CHAIN * chains as f64);
+        let settled = all.iter().filter_map(|column| Settled::of(column, ess)).collect();
         let mut reasons = Vec::new();
         if draws < MIN_DRAWS {
             reasons.push(Reason::TooFewDraws { draws });
-            return Verdict { reasons, rhat, ess };
+            return Verdict { reasons, rhat, ess, settled };
         }
         reasons.extend(not_a_number(columns));
         reasons.extend(unmoved(columns, draws));
@@ -81,7 +87,7 @@ impl Verdict {
         if chains > 1 && run.log_density_rhat >= APART {
             reasons.push(Reason::Apart { rhat: run.log_density_rhat });
         }
-        Verdict { reasons, rhat, ess }
+        Verdict { reasons, rhat, ess, settled }
     }
 
     /// Whether all reasons leave open whether the draws are good.
@@ -116,7 +122,7 @@ fn unmoved(columns: &[Column], draws: usize) -> Option<Reason> {
     if let Some(column) = columns.iter().find(constant) {
         return Some(Reason::Constant { parameter: column.name.clone() });
     }
-    let by_chain = columns.iter().filter(|column| !column.is_count).flat_map(|column| {
+    let by_chain = columns.iter().filter(|column| !column.may_be_constant()).flat_map(|column| {
         column.changes.iter().enumerate().map(move |(chain, &changes)| (changes, chain, column))
     });
     let (changes, chain, column) = by_chain.min_by_key(|(changes, ..)| *changes)?;
@@ -151,13 +157,14 @@ fn uncrossed(crossings: &[Crossing]) -> Option<Reason> {
 
 impl Display for Verdict {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        let Verdict { reasons, rhat, ess } = self;
+        let Verdict { reasons, rhat, ess, settled } = self;
         if self.is_trusted() {
-            return write!(
+            write!(
                 f,
                 "The chains agree (largest R-hat {rhat:.3}), and every parameter has at least \
                  {ess:.0} effective draws."
-            );
+            )?;
+            return settled.iter().try_for_each(|one| write!(f, " {one}"));
         }
         let all: Vec<String> = reasons.iter().map(Reason::to_string).collect();
         let head = match self.is_unknown() {
@@ -188,11 +195,13 @@ impl Serialize for Verdict {
             trusted: bool,
             unknown: bool,
             reasons: Vec<Stated<'a>>,
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            settled: &'a [Settled],
         }
         let stated = |reason| Stated { reason, message: reason.to_string() };
         let reasons = self.reasons.iter().map(stated).collect();
-        Told { trusted: self.is_trusted(), unknown: self.is_unknown(), reasons }
-            .serialize(serializer)
+        let (trusted, unknown) = (self.is_trusted(), self.is_unknown());
+        Told { trusted, unknown, reasons, settled: &self.settled }.serialize(serializer)
     }
 }
 
@@ -306,6 +315,33 @@ mod tests {
             !Verdict::of(&[good(), Column::of("count[a]", &apart)], &accepting(&[0.5; 4]))
                 .is_trusted()
         );
+    }
+
+    /// A comparison may hold in all draws, or in nearly all; but chains may not contradict each other.
+    #[test]
+    fn comparisons_may_be_settled() {
+        let good = || column("p[a]", 4, 1.0, 2000.0);
+        let compared = |chains: &[Vec<f64>]| Column::of("x", chains).comparison(true);
+        let of = |column: Column| Verdict::of(&[good(), column], &accepting(&[0.5; 4]));
+        for (value, bound) in [(1.0, "above 0.9985"), (0.0, "below 0.0015")] {
+            let verdict = of(compared(&vec![vec![value; 1000]; 4]));
+            assert!(verdict.is_trusted(), "{verdict}");
+            let said =
+                format!("x was {value} in all 4000 draws, so that its probability is {bound}");
+            assert!(verdict.to_string().contains(&said), "{verdict}");
+            let json = serde_json::to_value(&verdict).unwrap();
+            assert_eq!(json["settled"][0]["parameter"], "x");
+        }
+        let mut nearly = vec![vec![1.0; 1000]; 4];
+        nearly[2][500] = 0.0;
+        nearly[1][20] = 0.0;
+        assert!(of(compared(&nearly)).is_trusted());
+        let apart: Vec<Vec<f64>> = (0..4).map(|c| vec![f64::from(c % 2); 1000]).collect();
+        assert!(!of(compared(&apart)).is_trusted());
+        // By its values alone nothing is a comparison: a chain may be stuck at 0.
+        assert!(!of(Column::of("mu", &vec![vec![0.0; 1000]; 4])).is_trusted());
+        let alone = Verdict::of(&[compared(&vec![vec![1.0; 1000]; 4])], &accepting(&[]));
+        assert!(!alone.is_trusted() && alone.settled.is_empty());
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! others, theta is found at which simulated records have the released means. It is shown beside the
 //! posterior, to say what ignoring the noise would have cost.
 
+mod counted;
 mod simulated;
 
-use nalgebra::DVector;
+use nalgebra::{DMatrix, DVector};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::chain::Problem;
@@ -29,9 +30,13 @@ pub struct PlugIn {
 /// The plug-in estimates of `problem` with intervals of probability `level`, such as 0.9: estimate
 /// plus or minus normal quantiles of the sampling error, the noise and the clamping ignored.
 ///
-/// Outputs that the release does not tell are left out. `None`, if there is no estimate: the model
-/// has none for this release, theta is held fixed, or the released values are such that there is
-/// no answer (a variance below zero, say).
+/// Counts and the number of records are what was published of them, and have no interval: low and
+/// high are the estimate. Shares are those of the published counts, negative ones taken as none, in
+/// their sum; or in the published total, where n is not public and a part has it.
+///
+/// Outputs that the release does not tell are left out. `None`, if there is no estimate at all: the
+/// model has none for this release, theta is held fixed, or the released values are such that there
+/// is no answer (a variance below zero, say).
 ///
 /// ```
 /// let spec = soma::spec::Spec::parse(r#"
@@ -59,25 +64,46 @@ pub fn plug_in(problem: &Problem, level: f64) -> Option<Vec<PlugIn>> {
         PlugInFit::Unknown => simulated::fit(model, release),
         known => known,
     };
-    let PlugInFit::Found { theta, covariance } = fit else { return None };
+    let (names, plain) = (problem.outputs(), problem.plain_output_count());
+    let mut draw = vec![f64::NAN; plain];
+    let counted = counted::published(problem);
+    for (value, name) in draw.iter_mut().zip(&names) {
+        *value = counted.of(name).unwrap_or(f64::NAN);
+    }
+    let p = model.parameters().len();
+    let is_theta = p <= plain && names[..p] == model.parameters();
+    let (theta, covariance) = match fit {
+        PlugInFit::Found { theta, covariance } => counted.shares_of_total(theta, covariance),
+        _ => (vec![f64::NAN; p], DMatrix::zeros(p, p)),
+    };
     let z = Normal::standard().inverse_cdf(0.5 + 0.5 * level);
-    let names = model.parameters();
     let mut said = Vec::new();
     let mut say = |name: &str, estimate: f64, variance: f64| {
-        let reach = z * variance.sqrt();
-        if estimate.is_finite() && reach.is_finite() {
+        let reach = z * variance.max(0.0).sqrt();
+        if estimate.is_finite() && !variance.is_nan() && reach.is_finite() {
             let (low, high) = (estimate - reach, estimate + reach);
             said.push(PlugIn { name: name.to_string(), estimate, low, high });
         }
     };
-    for (k, name) in names.iter().enumerate() {
+    for (k, name) in model.parameters().iter().enumerate() {
         say(name, theta[k], covariance[(k, k)]);
     }
-    for (name, value, slope) in derived(problem, &theta) {
-        let slope = DVector::from_vec(slope);
-        say(&name, value, slope.dot(&(&covariance * &slope)));
+    let first = if is_theta { p } else { 0 };
+    for (name, value) in names.iter().zip(&draw).skip(first) {
+        say(name, *value, 0.0);
     }
-    Some(said)
+    if is_theta {
+        draw[..p].copy_from_slice(&theta);
+    }
+    for (name, value, slope) in derived(problem, draw, if is_theta { p } else { 0 }) {
+        // What does not depend on theta has no sampling error, whether or not theta has one.
+        let variance = match slope.amax() {
+            0.0 => 0.0,
+            _ => slope.dot(&(&covariance * &slope)),
+        };
+        say(&name, value, variance);
+    }
+    (!said.is_empty()).then_some(said)
 }
 
 /// The release about records; that of the likely number of them, where that is not public.
@@ -85,36 +111,30 @@ fn published(release: &Release) -> &Release {
     release.slotted().map_or(release, |slotted| slotted.likely())
 }
 
-/// The derived quantities at theta with their slopes, where all that they are derived from is theta.
-fn derived(problem: &Problem, theta: &[f64]) -> Vec<(String, f64, Vec<f64>)> {
-    let outputs = problem.outputs();
-    if problem.output_count() <= theta.len()
-        || outputs[..theta.len()] != problem.model().parameters()
-    {
-        return Vec::new();
-    }
-    // Outputs between theta and what is derived, such as n, are not estimated: they stand as NaN,
-    // and so does what is derived from them.
-    let plain = problem.plain_output_count();
-    let at = |theta: &[f64]| {
-        let mut draw = theta.to_vec();
-        draw.resize(plain, f64::NAN);
-        problem.with_derived(draw).split_off(plain)
-    };
-    let values = at(theta);
-    let mut slopes = vec![vec![0.0; theta.len()]; values.len()];
-    for k in 0..theta.len() {
-        let step = 1e-5 * theta[k].abs().max(1e-3);
+/// The derived quantities of `draw`, which begins with `p` parameters, with their slopes in them.
+/// Comparisons jump, and have none. What is derived from an output that is NaN is NaN.
+fn derived(problem: &Problem, draw: Vec<f64>, p: usize) -> Vec<(String, f64, DVector<f64>)> {
+    let (plain, comparisons) = (draw.len(), problem.comparisons());
+    let at = |draw: Vec<f64>| problem.with_derived(draw).split_off(plain);
+    let values = at(draw.clone());
+    let mut slopes = vec![DVector::zeros(p); values.len()];
+    for k in 0..p {
+        let step = 1e-5 * draw[k].abs().max(1e-3);
         let moved = |sign: f64| {
-            let mut there = theta.to_vec();
+            let mut there = draw.clone();
             there[k] += sign * step;
-            at(&there)
+            at(there)
         };
         let (above, below) = (moved(1.0), moved(-1.0));
         for (slope, (a, b)) in slopes.iter_mut().zip(above.iter().zip(&below)) {
-            slope[k] = (a - b) / (2.0 * step);
+            slope[k] = if a == b { 0.0 } else { (a - b) / (2.0 * step) };
         }
     }
-    let names = outputs[plain..].iter().cloned();
-    names.zip(values).zip(slopes).map(|((name, value), slope)| (name, value, slope)).collect()
+    let names = problem.derived_names().iter();
+    let all = names.zip(values).zip(slopes);
+    all.map(|((name, value), slope)| match comparisons.contains(name) {
+        true => (name.clone(), value, DVector::zeros(p)),
+        false => (name.clone(), value, slope),
+    })
+    .collect()
 }

@@ -6,6 +6,7 @@
 //! list in `query.rs` or `model.rs`, and a function that reads its keys.
 
 mod data;
+mod derived;
 mod error;
 mod fixed;
 mod format;
@@ -30,6 +31,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 pub use data::{Columns, Limit};
+pub use derived::{comparisons, derived_names};
 pub use error::SpecError;
 pub use format::FORMAT;
 pub use output::Output;
@@ -110,7 +112,7 @@ impl Spec {
                 Some(text) => model::with_text(&model, text, release)?,
                 None => model::read(&model, release)?,
             };
-            let problem = derived(root, problem)?;
+            let problem = derived::add(root, problem)?;
             let sampler = read_sampler(root)?;
             let output = root.get("output").map(|value| Output::read(&value.table("a table")?));
             let output = output.transpose()?.unwrap_or_default();
@@ -184,22 +186,6 @@ fn read_release(root: &Table, queries: &Queries) -> Result<Release, Invalid> {
 fn release_table<'a>(root: &Table<'a>) -> Result<Table<'a>, Invalid> {
     let example = "... below [release], as in `soma examples atus-female`";
     root.need("release", example)?.table(example)
-}
-
-/// Adds the quantities of `[derived]` to the problem.
-fn derived(root: &Table, problem: Problem) -> Result<Problem, Invalid> {
-    let Some(value) = root.get("derived") else { return Ok(problem) };
-    let table = value.table("lines such as difference = \"p[b] - p[a]\"")?;
-    let mut expressions = Vec::new();
-    for key in table.keys() {
-        let text = table.need(key, "an expression of the outputs, in quotes")?.text()?;
-        expressions.push((key.to_string(), text));
-    }
-    if expressions.is_empty() {
-        return Ok(problem);
-    }
-    let found = problem.with_derived_quantities(&expressions);
-    found.map_err(|invalid| invalid.under(table.path()))
 }
 
 fn read_sampler(root: &Table) -> Result<Sampler, Invalid> {

@@ -61,6 +61,13 @@ impl<'a> Table<'a> {
         self.entries.keys().map(|key| key.get_ref().as_ref())
     }
 
+    /// All keys, in the order of the text.
+    pub(super) fn keys_in_order(&self) -> Vec<&'a str> {
+        let mut keys: Vec<_> = self.entries.keys().collect();
+        keys.sort_by_key(|key| key.span().start);
+        keys.into_iter().map(|key| key.get_ref().as_ref()).collect()
+    }
+
     /// The value of `key`, if present.
     pub(super) fn get(&self, key: &str) -> Option<Value<'a>> {
         let value = self.entries.get(key)?.get_ref();
@@ -251,6 +258,7 @@ fn quoted(text: &str) -> String {
 const SYNONYMS: &[(&str, &str)] = &[
     ("geometric", "discrete-laplace"),
     ("two-sided-geometric", "discrete-laplace"),
+    ("double-geometric", "discrete-laplace"),
     ("double-exponential", "laplace"),
     ("normal", "gaussian"),
     ("counts", "categories"),
