@@ -1,8 +1,8 @@
 //! Formatting of tables and numbers.
 
 use comfy_table::{CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
-
 use soma::diagnostics::Summary;
+use soma_report::svg::probability_decimals;
 
 use crate::report::Row;
 
@@ -49,12 +49,6 @@ fn probability(name: &str, summary: &Summary) -> Vec<String> {
     cells.push(figure(summary.mcse_mean, decimals + 1));
     cells.extend([figure(summary.rhat, 3), figure(summary.ess_bulk, 0), String::new()]);
     cells
-}
-
-/// As many decimals of a probability as its Monte Carlo error makes meaningful; three, if that is not
-/// known.
-fn probability_decimals(mcse: f64) -> usize {
-    if mcse > 0.0 { (-mcse.log10()).ceil().clamp(2.0, 6.0) as usize } else { 3 }
 }
 
 /// The table of a batch: name, verdict, chains, draws, largest R-hat, fewest effective draws and

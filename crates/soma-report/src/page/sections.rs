@@ -61,11 +61,10 @@ fn answer(content: &Content) -> String {
 /// What the names of shares and counts stand for, where there are both.
 fn meanings(content: &Content) -> String {
     let has = |head: &str| content.parameters.iter().any(|p| p.name.starts_with(head));
-    let is_n = |parameter: &crate::content::Parameter| parameter.name == "n";
     if !(has("p[") || has("p0")) || !has("count[") {
         return String::new();
     }
-    let n = match content.parameters.iter().any(is_n) {
+    let n = match content.parameters.iter().any(|parameter| parameter.name == "n") {
         true => ", and n is their number",
         false => "",
     };

@@ -1,7 +1,9 @@
 //! The tables of the page.
 
-use crate::content::{Content, Group, Parameter};
-use crate::svg::{decimals, escape, fixed, number};
+use soma::diagnostics::Summary;
+
+use crate::content::{Content, Group, Parameter, PlugIn};
+use crate::svg::{decimals, escape, fixed, number, probability_decimals};
 
 /// A table with names in the first column.
 fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -85,10 +87,10 @@ fn comparison(
     has_plug_in: bool,
 ) -> Vec<String> {
     let settled = content.settled.iter().find(|one| one.parameter == parameter.name);
-    let mean = parameter.summary.mean;
+    let Summary { mean, mcse_mean, .. } = parameter.summary;
     let said = match settled {
         Some(settled) => settled.bound(),
-        None => fixed(mean, probability_decimals(parameter.summary.mcse_mean)),
+        None => fixed(mean, probability_decimals(mcse_mean)),
     };
     let mut cells = vec![parameter.name.clone(), format!("probability {said}")];
     cells.resize(5, dash());
@@ -97,17 +99,11 @@ fn comparison(
         cells.push(said.map_or_else(dash, |share| format!("probability {}", fixed(share, 2))));
     }
     if has_plug_in {
-        let word = |it: crate::content::PlugIn| if it.estimate == 0.0 { "no" } else { "yes" };
+        let word = |it: PlugIn| if it.estimate == 0.0 { "no" } else { "yes" };
         cells.push(parameter.plug_in.map_or_else(dash, |it| word(it).into()));
         cells.push(dash());
     }
     cells
-}
-
-/// As many decimals of a probability as its Monte Carlo error makes meaningful; three, if that is not
-/// known.
-fn probability_decimals(mcse: f64) -> usize {
-    if mcse > 0.0 { (-mcse.log10()).ceil().clamp(2.0, 6.0) as usize } else { 3 }
 }
 
 /// The published values.

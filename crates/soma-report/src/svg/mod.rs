@@ -14,7 +14,7 @@ mod scale;
 
 pub use escape::escape;
 pub use ink::{Ink, STYLE, VARIABLES};
-pub use number::{decimals, fixed, number};
+pub use number::{decimals, fixed, number, probability_decimals};
 pub use panel::Panel;
 pub use plot::{Axis, Plot, Size};
 pub use scale::{Scale, ticks};

@@ -45,6 +45,12 @@ pub fn decimals(sd: f64) -> usize {
     if sd.is_finite() && sd > 0.0 { (2.0 - sd.log10().floor()).clamp(0.0, 9.0) as usize } else { 3 }
 }
 
+/// As many decimals of a probability as its Monte Carlo error makes meaningful; three, if that is not
+/// known.
+pub fn probability_decimals(mcse: f64) -> usize {
+    if mcse > 0.0 { (-mcse.log10()).ceil().clamp(2.0, 6.0) as usize } else { 3 }
+}
+
 fn grouped(digits: &str) -> String {
     if digits.len() < 5 {
         return digits.into();
