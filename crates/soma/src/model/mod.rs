@@ -284,6 +284,12 @@ pub trait Transport: Model {
         true
     }
 
+    /// Whether the posterior of theta may have any shape, so that the pilot also tries the costly
+    /// bridge update. The other joint updates are enough for the built-in models.
+    fn may_bend(&self) -> bool {
+        false
+    }
+
     /// The records x = T(theta, e) of the noise e, both row by row.
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome;
 

@@ -263,6 +263,10 @@ impl Transport for Text {
         Text::is_smooth(self)
     }
 
+    fn may_bend(&self) -> bool {
+        true
+    }
+
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
         run(|workspace| self.text.forward(theta, noise, records, workspace));
         Ok(())

@@ -7,6 +7,7 @@
 //! invariant, and so does any fixed sequence of them. They adapt in warm-up and are fixed
 //! afterwards: a move that adapts to its own chain has no invariant distribution in general.
 
+mod bridge;
 mod censored;
 mod centred;
 mod choice;

@@ -99,7 +99,7 @@ impl Sums<'_> {
         }
     }
 
-    fn statistics(
+    pub(in crate::chain) fn statistics(
         &self,
         theta: &[f64],
         noise: &[f64],

@@ -12,3 +12,4 @@ mod prior;
 pub(in crate::chain) mod standardised;
 pub(in crate::chain) mod sums;
 pub(in crate::chain) mod surrogate;
+pub(in crate::chain) mod synthetic;

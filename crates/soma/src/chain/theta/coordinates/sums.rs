@@ -223,7 +223,7 @@ impl<'a> Sums<'a> {
     }
 
     /// Converts sums to the residual.
-    fn to_residual(&self, sums: &mut [f64]) {
+    pub(in crate::chain) fn to_residual(&self, sums: &mut [f64]) {
         for ((r, s), b) in sums.iter_mut().zip(&self.target).zip(self.units.scales()) {
             *r = s - *r / b;
         }

@@ -62,6 +62,11 @@ fn joint() -> Block {
     Block::Joint(2, Arc::new(CorrelatedCost))
 }
 
+/// One coordinate whose noise is neither Laplace nor Gaussian.
+pub(super) fn one_curve() -> OtherNoise {
+    OtherNoise { sample: |rng| vec![gumbel(rng)], potential: || Potential::new(vec![curve()]) }
+}
+
 /// Laplace and Gaussian coordinates in one release; with a curve; and with a joint block first.
 fn cases() -> [(&'static str, Case); 3] {
     let of = |noise| Case { other_noise: Some(noise), ..Case::regression(Noise::Laplace, 0.4, 4) };
@@ -112,9 +117,7 @@ fn independence_keeps_the_joint_law_under_mixed_noise() {
 
 #[test]
 fn ridge_keeps_the_joint_law_under_a_curve() {
-    let noise =
-        OtherNoise { sample: |rng| vec![gumbel(rng)], potential: || Potential::new(vec![curve()]) };
-    let case = Case { other_noise: Some(noise), ..Case::normal(Noise::Laplace, 0.2, 5) };
+    let case = Case { other_noise: Some(one_curve()), ..Case::normal(Noise::Laplace, 0.2, 5) };
     let surrogate = case.surrogate(3);
     let mut made = Ridge::default();
     let (z, rate) = largest_change(&case, Some(&surrogate), &mut made, DRAWS, 1);

@@ -1,5 +1,6 @@
 //! Shared by the tests of theta updates: problems, and states from their joint distribution.
 
+mod bridge;
 mod frozen;
 mod laws;
 mod measured;

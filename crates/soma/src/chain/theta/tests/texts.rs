@@ -6,7 +6,7 @@ use super::*;
 use crate::model::Text;
 use crate::release::query;
 
-fn text_case(parameters: &str, record: &str, statistics: &[&str], scale: f64, n: usize) -> Case {
+pub(super) fn text_case(parameters: &str, record: &str, statistics: &[&str], scale: f64, n: usize) -> Case {
     let model = Text::new(parameters, record, &Data::new()).unwrap();
     let statistics: Vec<String> = statistics.iter().map(|text| text.to_string()).collect();
     let query = query::Text::new(&statistics, model.text()).unwrap();
@@ -20,7 +20,7 @@ fn text_case(parameters: &str, record: &str, statistics: &[&str], scale: f64, n:
     }
 }
 
-fn jumping() -> [Case; 3] {
+pub(super) fn jumping() -> [Case; 3] {
     [
         text_case("p ~ beta(2, 3)", "x ~ bernoulli(p)", &["x"], 1.0, 6),
         text_case(
@@ -43,7 +43,7 @@ fn jumping() -> [Case; 3] {
 const DRAWS: usize = 10_000;
 
 /// The surrogate of the first release that has one.
-fn surrogate(case: &Case) -> Surrogate {
+pub(super) fn surrogate(case: &Case) -> Surrogate {
     let begin = |seed: u64| {
         let mut rng = rng::stream(seed, 0);
         let (problem, mut state) = case.draw(&mut rng);

@@ -1,11 +1,11 @@
 //! Which moves earn their cost: found in the first part of warm-up.
 
+mod choose;
 mod parts;
 
 use std::ops::Range;
 
 pub(in crate::chain) use parts::Outlook;
-use parts::Parts;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::theta::Tally;
@@ -53,12 +53,13 @@ pub(in crate::chain) struct Pilot {
 }
 
 /// What the slots of a schedule are: first the centred move, then so many variants of the
-/// Hamiltonian update and of the independence update, and the ridge.
+/// Hamiltonian update and of the independence update, the ridge and the bridge.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(in crate::chain) struct Candidates {
     pub(in crate::chain) hamiltonians: usize,
     pub(in crate::chain) independences: usize,
     pub(in crate::chain) has_ridge: bool,
+    pub(in crate::chain) has_bridge: bool,
 }
 
 impl Candidates {
@@ -74,8 +75,13 @@ impl Candidates {
         self.has_ridge.then_some(1 + self.hamiltonians + self.independences)
     }
 
+    fn bridge(&self) -> Option<usize> {
+        self.has_bridge.then_some(self.count() - 1)
+    }
+
     fn count(&self) -> usize {
-        1 + self.hamiltonians + self.independences + self.has_ridge as usize
+        let others = self.has_ridge as usize + self.has_bridge as usize;
+        1 + self.hamiltonians + self.independences + others
     }
 }
 
@@ -213,18 +219,11 @@ impl Pilot {
         self.slots.iter().try_for_each(|slot| slot.check(p))
     }
 
-    /// Whether it watches a schedule with so many moves of each kind, in its order.
-    pub(in crate::chain) fn watches(
-        &self,
-        hamiltonians: usize,
-        independences: usize,
-        ridges: usize,
-        all: usize,
-    ) -> bool {
-        let Candidates { has_ridge, .. } = self.candidates;
-        (hamiltonians, independences)
-            == (self.candidates.hamiltonians, self.candidates.independences)
-            && ridges == usize::from(has_ridge)
+    /// Whether it watches a schedule with so many Hamiltonian, independence, ridge and bridge
+    /// updates, and so many moves in all.
+    pub(in crate::chain) fn watches(&self, kinds: [usize; 4], all: usize) -> bool {
+        let Candidates { hamiltonians, independences, has_ridge, has_bridge } = self.candidates;
+        kinds == [hamiltonians, independences, has_ridge.into(), has_bridge.into()]
             && all == self.candidates.count()
     }
 
@@ -357,56 +356,6 @@ impl Pilot {
         };
         let with = without + self.slots[ridge].cost(1);
         (value(&[hamiltonian, ridge], with) > value(&[hamiltonian], without)).then_some(ridge)
-    }
-
-    /// How often each slot should be made in an iteration, 0 for those that do not earn their
-    /// cost, and in one of how many iterations there should be a sweep. The first slot, the
-    /// centred move, always stays; alone it has so many effective draws.
-    fn choose(&self, centred: f64) -> Plan {
-        let hamiltonian = self.best_of(self.candidates.hamiltonians());
-        let refresh = self.best_of(self.candidates.independences());
-        let ridge = self.paying_ridge(hamiltonian);
-        let parts = Parts::new(self, hamiltonian, refresh, ridge);
-        let per_sweep = self.per_sweep();
-        // Independence updates that are rarely taken leave a chain where it is for long: not
-        // without a Hamiltonian update, where that is cheap.
-        let may_stick = self.slots[refresh].rate() < RARE
-            && self.slots[hamiltonian].cost(1) < CHEAP * per_sweep;
-        let mut best = (worth(centred, per_sweep), self.only_centred(), 1, None);
-        for every in EVERY {
-            for hamiltonians in 0..=MOST_REPEATS {
-                for independences in 0..=MOST_REPEATS {
-                    let is_sure = independences == 0 || self.slots[refresh].rate() >= SURE;
-                    let is_none = hamiltonians + independences == 0 && ridge.is_none();
-                    let is_stuck = hamiltonians == 0 && may_stick && ridge.is_none();
-                    if is_none || is_stuck || (every > 1 && !is_sure) {
-                        continue;
-                    }
-                    let work = per_sweep / every as f64
-                        + self.hold
-                        + ridge.map_or(0.0, |ridge| self.slots[ridge].cost(1))
-                        + self.slots[hamiltonian].cost(hamiltonians)
-                        + self.slots[refresh].cost(independences);
-                    let value = worth(parts.draws(hamiltonians, independences, every, 1.0), work);
-                    if value > best.0 {
-                        let mut repeats = self.only_centred();
-                        repeats[hamiltonian] = hamiltonians;
-                        repeats[refresh] = independences;
-                        ridge.into_iter().for_each(|ridge| repeats[ridge] = 1);
-                        best = (value, repeats, every, Some([hamiltonians, independences]));
-                    }
-                }
-            }
-        }
-        let walks = if self.slots[refresh].rate() < RARE { 0.5 } else { 0.0 };
-        let (_, repeats, every, made) = best;
-        let outlook = made.map(|[hamiltonians, independences]| Outlook {
-            parts,
-            hamiltonians,
-            independences,
-            every,
-        });
-        Plan { repeats, every, walks, outlook, is_last: true }
     }
 
     /// The effective draws of an iteration with the centred move alone, if a sweep renewed all

@@ -3,7 +3,9 @@
 //! Read off `cargo test --release -p soma-mcmc --lib prices_of_the_moves -- --ignored --nocapture`,
 //! which prints times beside them.
 
+use crate::chain::theta::bridge::{self, Bridge, PARTICLES};
 use crate::chain::theta::coordinates::sums::Sums;
+use crate::chain::theta::coordinates::synthetic::VECTORS;
 use crate::chain::theta::ridge;
 
 /// A statistic computed of a record that was built.
@@ -63,6 +65,19 @@ impl Sums<'_> {
     /// The work of so many feet of a ridge.
     pub(in crate::chain) fn ridge(&self, feet: u64) -> f64 {
         feet as f64 * ridge::EVALUATIONS * (12.0 + self.pass(Part::Residual))
+    }
+
+    /// The work of so many proposals of a bridge, and of the path to the state.
+    pub(in crate::chain) fn bridge(&self, times: u64) -> f64 {
+        let (n, d, k) = (self.n as f64, self.d as f64, self.k as f64);
+        let price = self.model.price(self.n);
+        let built = price.build + STATISTIC;
+        let path = bridge::candidates(self.n) as f64 * (built + 3.0 * d + 0.1 * k * k + 3.0);
+        let (steps, p) = (bridge::STEPS as f64, self.p as f64);
+        let density = if Bridge::has_density(self) { PARTICLES as f64 } else { 0.0 };
+        let walk = steps * (VECTORS as f64 * (built + 0.1 * k * k) + density * (2.0 + 0.1 * p * p));
+        let begin = (price.inverse + d) * n;
+        begin + path + times as f64 * (path + walk + built * n)
     }
 
     /// The work of fresh standardised noise and of the two laws of an independence update.

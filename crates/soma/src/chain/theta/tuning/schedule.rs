@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::chain::Problem;
+use crate::chain::theta::bridge::Bridge;
 use crate::chain::theta::censored;
 use crate::chain::theta::centred::Centred;
 use crate::chain::theta::coordinates::held::Held;
@@ -26,6 +27,7 @@ pub(in crate::chain) enum Move {
     Hamiltonian(Box<Hamiltonian>),
     Independence(Box<Independence>),
     Ridge(Ridge),
+    Bridge(Box<Bridge>),
 }
 
 impl Move {
@@ -36,12 +38,18 @@ impl Move {
             Move::Hamiltonian(_) => "hamiltonian",
             Move::Independence(_) => "independence",
             Move::Ridge(_) => "ridge",
+            Move::Bridge(_) => "bridge",
         }
     }
 
     /// Whether it is made in the coordinates that are held through an iteration.
     fn is_held(&self) -> bool {
         matches!(self, Move::Hamiltonian(_) | Move::Independence(_) | Move::Ridge(_))
+    }
+
+    /// Whether it is made in iterations with a sweep only.
+    fn follows_sweep(&self) -> bool {
+        matches!(self, Move::Centred(_) | Move::NonCentred(_))
     }
 
     pub(in crate::chain::theta) fn as_move(&mut self) -> &mut dyn ThetaMove {
@@ -51,6 +59,7 @@ impl Move {
             Move::Hamiltonian(it) => it.as_mut(),
             Move::Independence(it) => it.as_mut(),
             Move::Ridge(it) => it,
+            Move::Bridge(it) => it.as_mut(),
         }
     }
 }
@@ -88,6 +97,7 @@ impl Slot {
         self.tally.check()?;
         match &self.made {
             Move::Centred(_) | Move::Ridge(_) => Ok(()),
+            Move::Bridge(made) => made.check(problem),
             Move::NonCentred(made) => made.check(problem),
             Move::Hamiltonian(made) => made.check(),
             Move::Independence(made) => made.check(),
@@ -156,6 +166,7 @@ impl Schedule {
                 hamiltonians: forces.len(),
                 independences: slopes.len(),
                 has_ridge: Ridge::exists(&sums),
+                has_bridge: Bridge::exists(&sums),
             };
             schedule.pilot = Some(Pilot::new(problem, warmup, counts));
             let hamiltonians = forces
@@ -164,7 +175,9 @@ impl Schedule {
             let independences =
                 slopes.iter().map(|&own| Move::Independence(Box::new(Independence::new(own))));
             let ridge = counts.has_ridge.then(|| Move::Ridge(Ridge::default()));
-            schedule.slots.extend(hamiltonians.chain(independences).chain(ridge).map(Slot::new));
+            let bridge = counts.has_bridge.then(|| Move::Bridge(Box::default()));
+            let moves = hamiltonians.chain(independences).chain(ridge).chain(bridge);
+            schedule.slots.extend(moves.map(Slot::new));
         } else if let Some(non_centred) = NonCentred::new(problem, rng)? {
             schedule.slots.push(Slot::new(Move::NonCentred(Box::new(non_centred))));
         }
@@ -231,7 +244,7 @@ impl Schedule {
         let mut work = 0;
         let at = Setting::new(problem, self.surrogate.as_ref());
         self.held.forget();
-        let is_made = |slot: &&mut Slot| sweep.is_some() || slot.made.is_held();
+        let is_made = |slot: &&mut Slot| sweep.is_some() || !slot.made.follows_sweep();
         let mut hold = at.sums.as_ref().map_or(0.0, Sums::hold) as u64;
         for slot in self.slots.iter_mut().filter(is_made) {
             let made = slot.made.as_move();
@@ -264,7 +277,8 @@ impl Schedule {
         }
         let at = Setting::new(problem, self.surrogate.as_ref());
         self.held.forget();
-        let is_made = |slot: &Slot| slot.repeats > 0 && (sweep.is_some() || slot.made.is_held());
+        let is_made =
+            |slot: &Slot| slot.repeats > 0 && (sweep.is_some() || !slot.made.follows_sweep());
         for (index, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| is_made(slot)) {
             let before = state.theta.clone();
             let made = slot.made.as_move();
@@ -322,7 +336,7 @@ impl Schedule {
         )?;
         for (index, slot) in self.slots.iter().enumerate() {
             slot.check(problem)?;
-            ensure(!slot.made.is_held() || sums.is_some(), "a move has no coordinates")?;
+            ensure(slot.made.follows_sweep() || sums.is_some(), "a move has no coordinates")?;
             let is_centred = matches!(slot.made, Move::Centred(_));
             ensure(is_centred == (index == 0), "the centred move is not the first")?;
         }
@@ -337,7 +351,9 @@ impl Schedule {
         let hamiltonians = of(|made| matches!(made, Move::Hamiltonian(_)));
         let independences = of(|made| matches!(made, Move::Independence(_)));
         let ridges = of(|made| matches!(made, Move::Ridge(_)));
-        let counted = pilot.watches(hamiltonians, independences, ridges, self.slots.len());
+        let bridges = of(|made| matches!(made, Move::Bridge(_)));
+        let kinds = [hamiltonians, independences, ridges, bridges];
+        let counted = pilot.watches(kinds, self.slots.len());
         ensure(counted, "the pilot watches other moves")
     }
 
@@ -346,7 +362,7 @@ impl Schedule {
         self.slots.iter().all(|slot| match &slot.made {
             Move::Centred(_) => true,
             Move::NonCentred(_) => choice != MovesChoice::Centred,
-            Move::Hamiltonian(_) | Move::Independence(_) | Move::Ridge(_) => {
+            Move::Hamiltonian(_) | Move::Independence(_) | Move::Ridge(_) | Move::Bridge(_) => {
                 choice == MovesChoice::Auto
             }
         })
@@ -359,7 +375,7 @@ impl Schedule {
 
     /// What the sweeps and each move of theta did after warm-up.
     pub fn report(&self) -> Vec<MoveReport> {
-        let every = |slot: &Slot| if slot.made.is_held() { 1 } else { self.every };
+        let every = |slot: &Slot| if slot.made.follows_sweep() { self.every } else { 1 };
         let moves = self.slots.iter().map(|s| (s.made.name(), s.repeats, every(s), s.tally));
         let sweeps = ("sweep", 1, self.every, self.sweeps);
         let rows: Vec<_> = std::iter::once(sweeps).chain(moves).collect();

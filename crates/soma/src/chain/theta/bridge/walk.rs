@@ -1,0 +1,84 @@
+//! A walk of theta on the synthetic posterior.
+
+use rand::RngExt;
+
+use super::density::Density;
+use crate::chain::theta::coordinates::sums::Sums;
+use crate::chain::theta::coordinates::surrogate::{Surrogate, fill_normals};
+use crate::chain::theta::coordinates::synthetic::Synthetic;
+use crate::error::Outcome;
+use crate::numeric::accept::accepts;
+use crate::numeric::cholesky;
+use crate::rng::Rng;
+
+/// The number of steps.
+pub(in crate::chain) const STEPS: usize = 24;
+
+/// The share of independence proposals, if there is a density to draw them from.
+const INDEPENDENT: f64 = 0.6;
+
+/// The shortest and the longest step of a random walk, in standard deviations of theta over the
+/// square root of their number.
+const SHORTEST: f64 = 0.1;
+const LONGEST: f64 = 3.0;
+
+/// What the walk is made with: all of it fixed after warm-up.
+pub(super) struct Guide<'a> {
+    pub(super) sums: &'a Sums<'a>,
+    pub(super) surrogate: &'a Surrogate,
+    pub(super) density: Option<&'a Density>,
+}
+
+impl Guide<'_> {
+    /// Walks from the unconstrained theta `free` by Metropolis-Hastings steps on the synthetic
+    /// posterior pi_S given these precisions. A coin decides whether a step is a random walk of
+    /// log-uniform length or an independence proposal from the density. Each step is reversible
+    /// with respect to pi_S and has the same law, so the walk is reversible as a whole: pi_S(a)
+    /// q(b | a) = pi_S(b) q(a | b). `false` if pi_S is zero at the start.
+    pub(super) fn walk(
+        &self,
+        free: &mut Vec<f64>,
+        precisions: &[f64],
+        synthetic: &mut Synthetic,
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
+        let p = self.sums.p;
+        let mut current = synthetic.log_posterior(self.sums, free, precisions)?;
+        if !current.is_finite() {
+            return Ok(false);
+        }
+        let mut next = vec![0.0; p];
+        // The log of the density at the current theta, once it is known.
+        let mut log_here = None;
+        for _ in 0..STEPS {
+            let density = self.density.filter(|_| rng.random_bool(INDEPENDENT));
+            let mut ratio = 0.0;
+            let mut log_there = None;
+            if let Some(density) = density {
+                density.sample(&mut next, rng)?;
+                let there = density.log(&next);
+                ratio = *log_here.get_or_insert_with(|| density.log(free)) - there;
+                log_there = Some(there);
+            } else {
+                self.step(free, &mut next, rng);
+            }
+            let there = synthetic.log_posterior(self.sums, &next, precisions)?;
+            if accepts(there - current + ratio, rng) {
+                std::mem::swap(free, &mut next);
+                (current, log_here) = (there, log_there);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A step of the random walk.
+    fn step(&self, from: &[f64], next: &mut [f64], rng: &mut Rng) {
+        let p = from.len();
+        let share: f64 = rng.random();
+        let length = SHORTEST * (LONGEST / SHORTEST).powf(share) / (p as f64).sqrt();
+        let mut normals = vec![0.0; p];
+        fill_normals(&mut normals, rng);
+        cholesky::times_lower(&self.surrogate.theta_spread, &normals, next);
+        next.iter_mut().zip(from).for_each(|(step, x)| *step = x + length * *step);
+    }
+}
