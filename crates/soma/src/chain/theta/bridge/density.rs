@@ -58,7 +58,8 @@ impl Density {
             }
             for r in 0..p {
                 for c in 0..=r {
-                    factor[r * p + c] += FLOOR * dense::dot(&all[r * p..][..=c], &all[c * p..][..=c]);
+                    factor[r * p + c] +=
+                        FLOOR * dense::dot(&all[r * p..][..=c], &all[c * p..][..=c]);
                 }
             }
             if !cholesky::lower(&mut factor, p) {
@@ -103,7 +104,8 @@ impl Density {
         let p = self.p;
         let exponent = -0.5 * (FREEDOM + p as f64);
         let (mut sum, mut gap) = (0.0, vec![0.0; p]);
-        for (centre, inverse) in self.centres.chunks_exact(p).zip(self.inverses.chunks_exact(p * p)) {
+        for (centre, inverse) in self.centres.chunks_exact(p).zip(self.inverses.chunks_exact(p * p))
+        {
             gap.iter_mut().zip(x).zip(centre).for_each(|((gap, x), c)| *gap = x - c);
             let (mut square, mut scale) = (0.0, 1.0);
             for (r, row) in inverse.chunks_exact(p).enumerate() {

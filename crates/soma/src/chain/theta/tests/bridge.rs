@@ -42,7 +42,8 @@ fn bridges_keep_the_joint_law() {
         let mut made = Bridge::default();
         // With and without a density of theta, here from another release.
         for seed in [20, 30] {
-            let (z, rate) = largest_change(case, Some(&surrogate), &mut made, DRAWS, seed + i as u64);
+            let (z, rate) =
+                largest_change(case, Some(&surrogate), &mut made, DRAWS, seed + i as u64);
             assert!(z < MOST && rate > 0.1, "case {i}, {seed}: {z}, {rate}");
             let (problem, _) = case.draw(&mut rng::stream(1, 0));
             made.prepare(&Sums::new(&problem).unwrap()).unwrap();

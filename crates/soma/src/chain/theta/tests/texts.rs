@@ -6,7 +6,13 @@ use super::*;
 use crate::model::Text;
 use crate::release::query;
 
-pub(super) fn text_case(parameters: &str, record: &str, statistics: &[&str], scale: f64, n: usize) -> Case {
+pub(super) fn text_case(
+    parameters: &str,
+    record: &str,
+    statistics: &[&str],
+    scale: f64,
+    n: usize,
+) -> Case {
     let model = Text::new(parameters, record, &Data::new()).unwrap();
     let statistics: Vec<String> = statistics.iter().map(|text| text.to_string()).collect();
     let query = query::Text::new(&statistics, model.text()).unwrap();
