@@ -102,7 +102,7 @@ impl Density {
     /// The log density, up to a constant.
     pub(super) fn log(&self, x: &[f64]) -> f64 {
         let p = self.p;
-        let exponent = -0.5 * (FREEDOM + p as f64);
+        let power = FREEDOM as i32 + p as i32;
         let (mut sum, mut gap) = (0.0, vec![0.0; p]);
         for (centre, inverse) in self.centres.chunks_exact(p).zip(self.inverses.chunks_exact(p * p))
         {
@@ -113,7 +113,7 @@ impl Density {
                 square += whitened * whitened;
                 scale *= row[r];
             }
-            sum += scale * (1.0 + square / FREEDOM).powf(exponent);
+            sum += scale * (1.0 + square / FREEDOM).sqrt().recip().powi(power);
         }
         sum.ln()
     }

@@ -2,8 +2,8 @@
 
 use rand::RngExt;
 
+use super::walk::step;
 use crate::chain::theta::coordinates::sums::Sums;
-use crate::chain::theta::coordinates::surrogate::fill_normals;
 use crate::chain::theta::coordinates::synthetic::Synthetic;
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
@@ -13,14 +13,11 @@ use crate::rng::Rng;
 /// The number of particles.
 pub(in crate::chain) const PARTICLES: usize = 512;
 
-/// Random-walk moves of each particle at each temperature, and the most temperatures.
+/// Random-walk moves of each particle at each temperature; more of them at the last, since few
+/// particles of a far tail are left there. And the most temperatures.
 const MOVES: usize = 4;
+const LAST_MOVES: usize = 32;
 const MOST_TEMPERATURES: usize = 60;
-
-/// The shortest and the longest step of a move, in standard deviations of the particles over the
-/// square root of their number.
-const SHORTEST: f64 = 0.1;
-const LONGEST: f64 = 2.4;
 
 /// Particles with the log of the synthetic likelihood at each.
 struct Particles {
@@ -54,19 +51,16 @@ pub(super) fn draw(
     }
     let mut power = 0.0;
     for _ in 0..MOST_TEMPERATURES {
-        let Some(step) = all.rise(1.0 - power) else { return Ok(None) };
-        power += step;
-        all.resample(step, rng);
+        let Some(rise) = all.rise(1.0 - power) else { return Ok(None) };
+        power += rise;
+        all.resample(rise, rng);
         let Some(factor) = all.spread() else { return Ok(None) };
-        let (mut normals, mut next) = (vec![0.0; p], vec![0.0; p]);
-        for i in 0..PARTICLES * MOVES {
+        let mut next = vec![0.0; p];
+        let moves = if power >= 1.0 { LAST_MOVES } else { MOVES };
+        for i in 0..PARTICLES * moves {
             let i = i % PARTICLES;
             let point = &mut all.points[i * p..][..p];
-            let share: f64 = rng.random();
-            let length = SHORTEST * (LONGEST / SHORTEST).powf(share) / (p as f64).sqrt();
-            fill_normals(&mut normals, rng);
-            cholesky::times_lower(&factor, &normals, &mut next);
-            next.iter_mut().zip(&*point).for_each(|(step, x)| *step = x + length * *step);
+            step(&factor, point, &mut next, rng);
             let [before, after] = [&*point, &next[..]].map(|free| sums.log_prior_theta(free));
             let log = log_likelihood(&next, after)?;
             if accepts(after - before + power * (log - all.logs[i]), rng) {
