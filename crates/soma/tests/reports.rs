@@ -3,11 +3,9 @@
 //!
 //! 1,000 replications: `cargo test --release -p soma-mcmc --test reports -- --ignored --nocapture`
 
-use std::num::NonZeroUsize;
+mod common;
 
-use soma::calibration::{Plan, Unobserved, calibrate};
-use soma::chain::{Engine, Settings};
-use soma::kernel::KernelChoice;
+use common::{assert_mean, columns, p_value};
 use soma::spec::Spec;
 
 fn text(n: usize, values: &str, query: &str, law: &str, model: &str) -> String {
@@ -23,32 +21,6 @@ fn spec(n: usize, values: &str, query: &str, law: &str, model: &str) -> Spec {
 
 const CATEGORIES: &str = "{ kind = \"categories\" }";
 const FLAT: &str = "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 1.0 }";
-
-/// The draws of one chain after warm-up, column by column.
-fn columns(spec: &Spec, draws: usize) -> Vec<Vec<f64>> {
-    let settings = Settings { warmup: 500, seed: 5, ..Settings::default() };
-    let mut chain = Engine::new(&spec.problem, &settings, 0).unwrap();
-    let mut columns = vec![Vec::with_capacity(draws); spec.problem.outputs().len()];
-    for iteration in 0..500 + draws {
-        chain.step().unwrap();
-        if iteration >= 500 {
-            columns.iter_mut().zip(chain.draw()).for_each(|(column, value)| column.push(value));
-        }
-    }
-    columns
-}
-
-/// Fails if the mean is not the expected one within four Monte Carlo errors, from 50 batches.
-fn assert_mean(what: &str, values: &[f64], expected: f64) {
-    let batches: Vec<f64> = values
-        .chunks_exact(values.len() / 50)
-        .map(|batch| batch.iter().sum::<f64>() / batch.len() as f64)
-        .collect();
-    let mean = batches.iter().sum::<f64>() / 50.0;
-    let squares: f64 = batches.iter().map(|batch| (batch - mean).powi(2)).sum();
-    let error = (squares / (50.0 * 49.0)).sqrt();
-    assert!((mean - expected).abs() < 4.0 * error + 1e-6, "{what}: {mean} +- {error}, {expected}");
-}
 
 /// 60 of 100 say yes, each truthfully with probability 0.75: by enumeration E p = .695944, sd
 /// .096413.
@@ -105,15 +77,8 @@ fn three_categories_agree_with_quadrature() {
     }
 }
 
-/// The smallest p-value of all quantities; the truth is reported by the law `used`.
-fn p_value(assumed: &Spec, used: Option<&Spec>, replications: u64) -> (String, f64) {
-    let plan =
-        Plan { kernel: KernelChoice::Auto, replications, warmup: 250, thin: 5, ..Plan::default() };
-    let truth = used.map(|spec| spec.problem.release());
-    let found = calibrate(&assumed.problem, truth, &plan, NonZeroUsize::MIN, &Unobserved).unwrap();
-    let of = |ranks: soma::calibration::Ranks| (ranks.name, ranks.uniformity.p_value());
-    found.quantities.into_iter().map(of).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
-}
+/// Iterations for each rank.
+const THIN: u64 = 5;
 
 fn problems() -> Vec<(&'static str, Spec)> {
     let normal = "kind = \"normal\"\nprior = { kind = \"normal-inverse-gamma\", mean = 0.2, \
@@ -131,7 +96,7 @@ fn problems() -> Vec<(&'static str, Spec)> {
 
 fn assert_calibrated(replications: u64) {
     for (name, spec) in problems() {
-        let (worst, p) = p_value(&spec, None, replications);
+        let (worst, p) = p_value(&spec, None, THIN, replications);
         println!("{name}: p {p:.4} ({worst})");
         assert!(p > 1e-5, "{name}: {worst} has p = {p}");
     }
@@ -153,7 +118,7 @@ fn reports_are_calibrated_finely() {
 fn a_mistaken_probability_is_caught() {
     let assumed = spec(200, "[100, 100]", CATEGORIES, "prob = 0.9", FLAT);
     let used = spec(200, "[100, 100]", CATEGORIES, "prob = 0.75", FLAT);
-    let (_, p) = p_value(&assumed, Some(&used), 200);
+    let (_, p) = p_value(&assumed, Some(&used), THIN, 200);
     assert!(p < 1e-5, "p = {p}");
 }
 

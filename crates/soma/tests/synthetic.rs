@@ -3,11 +3,10 @@
 //!
 //! 1,000 replications: `cargo test --release -p soma-mcmc --test synthetic -- --ignored --nocapture`
 
-use std::num::NonZeroUsize;
+mod common;
 
-use soma::calibration::{Plan, Unobserved, calibrate};
+use common::{assert_mean, columns, p_value};
 use soma::chain::{Engine, Settings};
-use soma::kernel::KernelChoice;
 use soma::release::mechanism::Noise;
 use soma::spec::Spec;
 
@@ -25,32 +24,6 @@ fn spec(n: usize, values: &str, noise: Noise, scale: f64) -> Spec {
 }
 
 const FLAT: &str = "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 1.0 }";
-
-/// The draws of one chain after warm-up, column by column.
-fn columns(spec: &Spec, draws: usize) -> Vec<Vec<f64>> {
-    let settings = Settings { warmup: 500, seed: 5, ..Settings::default() };
-    let mut chain = Engine::new(&spec.problem, &settings, 0).unwrap();
-    let mut columns = vec![Vec::with_capacity(draws); spec.problem.outputs().len()];
-    for iteration in 0..500 + draws {
-        chain.step().unwrap();
-        if iteration >= 500 {
-            columns.iter_mut().zip(chain.draw()).for_each(|(column, value)| column.push(value));
-        }
-    }
-    columns
-}
-
-/// Fails if the mean is not the expected one within 4.5 Monte Carlo errors, from 50 batches.
-fn assert_mean(what: &str, values: &[f64], expected: f64) {
-    let batches: Vec<f64> = values
-        .chunks_exact(values.len() / 50)
-        .map(|batch| batch.iter().sum::<f64>() / batch.len() as f64)
-        .collect();
-    let mean = batches.iter().sum::<f64>() / 50.0;
-    let squares: f64 = batches.iter().map(|batch| (batch - mean).powi(2)).sum();
-    let error = (squares / (50.0 * 49.0)).sqrt();
-    assert!((mean - expected).abs() < 4.5 * error + 1e-9, "{what}: {mean} +- {error}, {expected}");
-}
 
 /// Three cells: sums over all true counts, and over all noisy ones (of discrete noise; of continuous
 /// noise on a grid). With a flat Dirichlet prior all true counts are equally likely.
@@ -147,21 +120,14 @@ fn continuous_noise_agrees_with_quadrature() {
     }
 }
 
-/// The smallest p-value of all quantities; the truth is published by the law of `used`.
-fn p_value(assumed: &Spec, used: Option<&Spec>, replications: u64) -> (String, f64) {
-    let plan =
-        Plan { kernel: KernelChoice::Auto, replications, warmup: 250, thin: 10, ..Plan::default() };
-    let truth = used.map(|spec| spec.problem.release());
-    let found = calibrate(&assumed.problem, truth, &plan, NonZeroUsize::MIN, &Unobserved).unwrap();
-    let of = |ranks: soma::calibration::Ranks| (ranks.name, ranks.uniformity.p_value());
-    found.quantities.into_iter().map(of).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
-}
+/// Iterations for each rank.
+const THIN: u64 = 10;
 
 fn assert_calibrated(replications: u64) {
     for (noise, scale) in
         [(Noise::DiscreteLaplace, 2.0), (Noise::Laplace, 5.0), (Noise::Gaussian, 1.0)]
     {
-        let (worst, p) = p_value(&spec(40, "[30, 10, 20]", noise, scale), None, replications);
+        let (worst, p) = p_value(&spec(40, "[30, 10, 20]", noise, scale), None, THIN, replications);
         println!("{} {scale}: p {p:.4} ({worst})", noise.name());
         assert!(p > 1e-5, "{} {scale}: {worst} has p = {p}", noise.name());
     }
@@ -183,7 +149,7 @@ fn synthetic_records_are_calibrated_finely() {
 fn mistaken_noise_is_caught() {
     let assumed = spec(40, "[300, 100, 200]", Noise::DiscreteLaplace, 1.0);
     let used = spec(40, "[300, 100, 200]", Noise::DiscreteLaplace, 5.0);
-    let (_, p) = p_value(&assumed, Some(&used), 150);
+    let (_, p) = p_value(&assumed, Some(&used), THIN, 150);
     assert!(p < 1e-5, "p = {p}");
 }
 
