@@ -8,7 +8,6 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use soma::chain;
-use soma::error::Invalid;
 use soma::spec::{Sampler, Spec};
 use soma_store::{available_memory, check_memory, in_words};
 
@@ -201,11 +200,6 @@ impl Problem {
         thetas: PyReadonlyArray2<'py, f64>,
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        if self.0.release().slotted().is_some() {
-            let problem = "replicated releases are of so many records, and n is not public";
-            let allowed = "a release like it with n=, a number";
-            return Err(invalid(Invalid::new("release.n", problem, "unknown", allowed)));
-        }
         let thetas: Vec<Vec<f64>> =
             thetas.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
         let rows = py.detach(|| soma::predictive::releases(&self.0, &thetas, seed));

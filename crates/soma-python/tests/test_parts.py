@@ -1,5 +1,6 @@
 """Releases of several parts, of an unknown number of records, and all their laws."""
 
+import dataclasses
 import math
 import pickle
 
@@ -169,9 +170,39 @@ def test_replicated_releases_have_a_value_for_each_published_one():
         prediction = posterior.predict(draws=10)
         assert prediction.values.shape == (10, len(release.observed))
         assert tuple(prediction.published) == release.observed
-    posterior = soma.fit(EVERY["two parts"], MODEL, chains=2, warmup=30, draws=10, progress=False)
-    with pytest.raises(ValueError, match="^release.n: .*not public"):
-        posterior.predict(draws=10)
+
+
+def test_releases_are_replicated_with_the_n_of_the_draw():
+    short = dict(chains=2, warmup=200, draws=500, progress=False)
+    of_table = soma.fit(EVERY["two parts"], MODEL, **short)
+    assert of_table.predict(draws=10).values.shape == (10, len(EVERY["two parts"].observed))
+    release = soma.Release(
+        n="unknown",
+        parts=[
+            soma.Part(
+                query=soma.Mean(clamp=(0.0, 1.0)),
+                statistic="sum",
+                values=[40.0],
+                mechanism=soma.Laplace(scale=1.0),
+                name="sum",
+            ),
+            soma.Part(
+                query=soma.Count(),
+                statistic="sum",
+                values=[100],
+                mechanism=soma.DiscreteLaplace(scale=2.0),
+                name="count",
+            ),
+        ],
+    )
+    model = soma.Beta(prior=soma.Gamma(2.0, 1.0))
+    posterior = soma.fit(release, model, **short)
+    prediction = posterior.predict(draws=1000)
+    gap = prediction.values[:, 1].mean() - posterior["n"].mean()
+    assert abs(gap) < 0.5 and (prediction.p_values > 0.1).all()
+    known = soma.fit(dataclasses.replace(release, n=100), model, **short)
+    with pytest.raises(ValueError, match="^release.n: the draws hold no number of records"):
+        known.predict(release)
 
 
 def test_a_stored_run_of_parts_is_opened(tmp_path):

@@ -151,9 +151,6 @@ fn prior(problem: &Problem, size: usize, seed: u64) -> Result<Vec<Vec<f64>>, Fai
 fn replications(problem: &Problem, size: usize) -> Result<usize, String> {
     let release = problem.release();
     let is_cheap = predictive::is_cheap(problem);
-    if release.slotted().is_some() && !is_cheap {
-        return Err("Releases are not replicated where the number of records is not public.".into());
-    }
     let records = if is_cheap { 0 } else { release.n() };
     let most = REPLICATIONS.1 / (records + size).max(1);
     match REPLICATIONS.0.min(most) {

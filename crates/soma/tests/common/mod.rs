@@ -36,12 +36,7 @@ pub fn assert_mean(what: &str, values: &[f64], expected: f64) {
 
 /// The quantity with the smallest p-value of simulation-based calibration; the truth is published by
 /// the law of `used`.
-pub fn p_value(
-    assumed: &Spec,
-    used: Option<&Spec>,
-    thin: u64,
-    replications: u64,
-) -> (String, f64) {
+pub fn p_value(assumed: &Spec, used: Option<&Spec>, thin: u64, replications: u64) -> (String, f64) {
     let plan =
         Plan { kernel: KernelChoice::Auto, replications, warmup: 250, thin, ..Plan::default() };
     let truth = used.map(|spec| spec.problem.release());
