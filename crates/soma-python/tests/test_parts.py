@@ -200,7 +200,8 @@ def test_releases_are_replicated_with_the_n_of_the_draw():
     prediction = posterior.predict(draws=1000)
     gap = prediction.values[:, 1].mean() - posterior["n"].mean()
     assert abs(gap) < 0.5 and (prediction.p_values > 0.1).all()
-    known = soma.fit(dataclasses.replace(release, n=100), model, **short)
+    # What is derived is not taken for n.
+    known = soma.fit(dataclasses.replace(release, n=100), model, derived={"next": "n + 1"}, **short)
     with pytest.raises(ValueError, match="^release.n: the draws hold no number of records"):
         known.predict(release)
 

@@ -292,7 +292,9 @@ class Posterior:
         if release is None or self.model is None:
             raise ValueError("the posterior does not know its model: it was read from a table")
         problem = problem_of(release, self.model)
-        thetas = self.draws.reshape(-1, len(self.parameters))
+        # Derived quantities are of the posterior's own release.
+        plain = [k for k, name in enumerate(self.parameters) if name not in (self.derived or {})]
+        thetas = self.draws.reshape(-1, len(self.parameters))[:, plain]
         chosen = np.linspace(0, len(thetas) - 1, draws).round().astype(int)
         values = problem.predict(np.ascontiguousarray(thetas[chosen]), seed)
         return Prediction(tuple(problem.labels), values, np.array(problem.values))
