@@ -16,8 +16,10 @@ timed() {
 if [ "$part" = all ] || [ "$part" = check ]; then
   date -u
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
-  for kernel in soma "soma-blocks --subset 4" sys-imwg ran-imwg; do
-    for spec in regression-n10-eps30 regression-n10-eps3 regression-n100-eps30 normal-gaussian-noise; do
+  for spec in regression-n10-eps30 regression-n10-eps3 regression-n100-eps30 normal-gaussian-noise proportion \
+    poisson-counts binomial-successes overdispersed-counts gamma-durations heavy-tails log-normal-mean two-groups \
+    category-counts logistic-regression poisson-regression regression-unknown-predictors multivariate-normal; do
+    for kernel in soma "soma-blocks --subset 4" sys-imwg ran-imwg; do
       title "check $spec $kernel"
       $soma gpu check examples/$spec.toml --kernel $kernel
     done
@@ -30,7 +32,10 @@ fi
 if [ "$part" = all ] || [ "$part" = sbc ]; then
   for spec in "regression-n100-eps30 --warmup 1000 --thin 200" "regression-n100-eps3 --warmup 4000 --thin 400" \
     "regression-n10-eps30 --warmup 1000 --thin 100" "regression-n10-eps3 --warmup 1000 --thin 50" \
-    "normal-gaussian-noise --n 20 --warmup 20000 --thin 2000"; do
+    "normal-gaussian-noise --n 20 --warmup 20000 --thin 2000" \
+    "proportion --n 50 --warmup 1000 --thin 100" "poisson-counts --n 50 --warmup 1000 --thin 100" \
+    "two-groups --n 50 --warmup 4000 --thin 400" "gamma-durations --n 50 --warmup 4000 --thin 400" \
+    "log-normal-mean --n 50 --warmup 4000 --thin 400" "category-counts --n 50 --warmup 1000 --thin 100"; do
     title "SBC of 100,000 replications: $spec"
     set -- $spec
     name=$1; shift
@@ -39,12 +44,23 @@ if [ "$part" = all ] || [ "$part" = sbc ]; then
 fi
 if [ "$part" = all ] || [ "$part" = means ]; then
   title "posterior means on the GPU against those on the CPU, in standard errors"
-  for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3 normal-gaussian-noise; do
-    cpu=$($soma fit examples/$spec.toml --device cpu --quiet --json --chains 16 --draws 20000)
-    for kernel in soma sys-imwg; do
-      gpu=$($soma fit examples/$spec.toml --device gpu --quiet --json --kernel $kernel --chains 4096 --warmup 4000 --draws 256 --thin 4 --moves interwoven)
+  means() {
+    local spec=$1 warmup=$2; shift 2
+    local cpu gpu kernel
+    cpu=$($soma fit examples/$spec.toml --device cpu --quiet --json --chains 16 --warmup 1000 --draws ${DRAWS:-20000})
+    for kernel in "$@"; do
+      gpu=$($soma fit examples/$spec.toml --device gpu --quiet --json --kernel $kernel --chains 4096 --warmup $warmup --draws 256 --thin 4)
       python3 scripts/gpu-means.py "$spec $kernel" "$cpu" "$gpu"
     done
+  }
+  for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3 normal-gaussian-noise \
+    proportion poisson-counts binomial-successes category-counts; do
+    means $spec 4000 soma sys-imwg
+  done
+  for spec in log-normal-mean gamma-durations overdispersed-counts; do means $spec 10000 soma sys-imwg; done
+  for spec in heavy-tails two-groups; do means $spec 10000 "soma-blocks --subset 8" sys-imwg; done
+  for spec in logistic-regression poisson-regression regression-unknown-predictors multivariate-normal; do
+    means $spec 10000 "soma-blocks --subset 8" sys-imwg
   done
 fi
 if [ "$part" = all ] || [ "$part" = fit ]; then

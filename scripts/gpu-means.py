@@ -11,6 +11,8 @@ name, cpu, gpu = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
 here = {row["name"]: row for row in gpu["parameters"]}
 worst = 0.0
 for row in cpu["parameters"]:
+    if row["name"] not in here:
+        continue  # derived quantities and counts
     other = here[row["name"]]
     error = math.hypot(row["mcse_mean"], other["mcse"])
     worst = max(worst, abs(row["mean"] - other["mean"]) / error)

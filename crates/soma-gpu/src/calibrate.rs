@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use soma::calibration::{Plan, simulated};
+use soma::calibration::{Calibration, Plan, simulated};
 use soma::chain::Problem;
 use soma::rng::stream;
-use soma::{Failure, Outcome};
+use soma::{Failure, Invalid, Outcome};
 
 use crate::chains::Chains;
 use crate::device::Device;
@@ -16,12 +16,34 @@ use crate::program::Program;
 /// The ranks of a calibration, and the time of each part.
 #[derive(Debug, Clone)]
 pub struct Ranked {
-    /// The rank of each quantity, by replication: the input of `Calibration::of`.
+    /// The quantities: the parameters, and the log density of the release.
+    pub names: Vec<String>,
+    /// The rank of each quantity, by replication.
     pub rows: Vec<Vec<u64>>,
     /// Seconds for the simulated releases, on the CPU.
     pub seconds_simulating: f64,
     /// Seconds for the chains, on the device.
     pub seconds_chains: f64,
+}
+
+impl Ranked {
+    /// Whether the ranks are uniform.
+    pub fn calibration(&self, plan: &Plan) -> Calibration {
+        Calibration::named(self.names.clone(), plan, &self.rows)
+    }
+}
+
+/// The parameters among the outputs of a problem, which may have counts and derived quantities too.
+pub(crate) fn places(problem: &Problem) -> Result<Vec<usize>, Invalid> {
+    let (names, outputs) = (problem.model().parameters(), problem.outputs());
+    let place = |name: &String| {
+        outputs.iter().position(|output| output == name).ok_or_else(|| {
+            let given = format!("a release whose draws have no {name}");
+            let what = "is not supported on the GPU";
+            Invalid::new("model", what, given, "a model whose parameters are drawn")
+        })
+    };
+    names.iter().map(place).collect()
 }
 
 /// Values within this relative difference count as ties: single precision would break ties at random. Ties
@@ -47,7 +69,9 @@ pub fn rank(
     threads: NonZeroUsize,
 ) -> Outcome<Ranked> {
     let begun = std::time::Instant::now();
-    let all = simulate(program, template, plan, threads)?;
+    let places = places(template)?;
+    let simulate = |number: u64| one(program, template, plan, &places, number);
+    let all = over_threads(plan.replications, threads, &simulate)?;
     let seconds_simulating = begun.elapsed().as_secs_f64();
     let published: Vec<f64> = all.iter().flat_map(|one| one.published.clone()).collect();
     let theta: Vec<f64> = all.iter().flat_map(|one| one.start.clone()).collect();
@@ -77,31 +101,32 @@ pub fn rank(
     let rank = |at: usize| below[at] + mixed(plan.seed, at as u64) % (equal[at] + 1);
     let rows: Vec<Vec<u64>> =
         (0..all.len()).map(|r| (0..width).map(|k| rank(r * width + k)).collect()).collect();
-    Ok(Ranked { rows, seconds_simulating, seconds_chains: chains.seconds })
+    let mut names = template.model().parameters();
+    names.push("log_density".into());
+    Ok(Ranked { names, rows, seconds_simulating, seconds_chains: chains.seconds })
 }
 
-fn simulate(
-    program: &Program,
-    template: &Problem,
-    plan: &Plan,
+/// `work` on each number below `count`, over threads: its results in order.
+pub(crate) fn over_threads<T: Send>(
+    count: u64,
     threads: NonZeroUsize,
-) -> Outcome<Vec<Simulated>> {
+    work: &(dyn Fn(u64) -> Outcome<T> + Sync),
+) -> Outcome<Vec<T>> {
     let next = AtomicU64::new(0);
     let found = Mutex::new(Vec::new());
     let failure: Mutex<Option<Failure>> = Mutex::default();
     const AT_ONCE: u64 = 64;
-    let work = || {
+    let run = || {
         loop {
             let from = next.fetch_add(AT_ONCE, Ordering::Relaxed);
-            let to = plan.replications.min(from + AT_ONCE);
+            let to = count.min(from + AT_ONCE);
             if from >= to {
                 return;
             }
-            let some = (from..to).map(|number| one(program, template, plan, number));
-            match some.collect::<Outcome<Vec<Simulated>>>() {
+            match (from..to).map(work).collect::<Outcome<Vec<T>>>() {
                 Ok(some) => found.lock().unwrap_or_else(|e| e.into_inner()).push((from, some)),
                 Err(error) => {
-                    next.store(plan.replications, Ordering::Relaxed);
+                    next.store(count, Ordering::Relaxed);
                     failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
                 }
             }
@@ -109,9 +134,9 @@ fn simulate(
     };
     std::thread::scope(|scope| {
         (1..threads.get()).for_each(|_| {
-            scope.spawn(work);
+            scope.spawn(run);
         });
-        work();
+        run();
     });
     if let Some(error) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
         return Err(error);
@@ -121,8 +146,16 @@ fn simulate(
     Ok(found.into_iter().flat_map(|(_, some)| some).collect())
 }
 
-fn one(program: &Program, template: &Problem, plan: &Plan, number: u64) -> Outcome<Simulated> {
-    let (problem, truth) = simulated(template, plan, number)?;
+fn one(
+    program: &Program,
+    template: &Problem,
+    plan: &Plan,
+    places: &[usize],
+    number: u64,
+) -> Outcome<Simulated> {
+    let (problem, outputs) = simulated(template, plan, number)?;
+    let mut truth: Vec<f64> = places.iter().map(|&at| outputs[at]).collect();
+    truth.extend(outputs.last());
     let release = problem.release();
     let mut start = vec![0.0; program.parameters];
     problem.model().start(release, &mut start, &mut stream(plan.seed, 2 * number + 1))?;

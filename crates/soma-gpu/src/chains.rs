@@ -171,9 +171,14 @@ impl Chains {
     }
 
     /// Sets the records of every chain to `records` (row by row).
-    pub fn set_records(&mut self, device: &mut dyn Device, records: &[f64]) -> Outcome {
-        let tile: Vec<f32> =
-            records.iter().flat_map(|&x| std::iter::repeat_n(x as f32, TILE)).collect();
+    pub fn set_records(
+        &mut self,
+        device: &mut dyn Device,
+        program: &Program,
+        records: &[f64],
+    ) -> Outcome {
+        let stored = records.iter().map(|&x| program.stored(x) as f32);
+        let tile: Vec<f32> = stored.flat_map(|x| std::iter::repeat_n(x, TILE)).collect();
         device.write(self.records, bytes_of(&tile.repeat(self.params.stride as usize / TILE)))
     }
 
@@ -226,11 +231,16 @@ impl Chains {
     }
 
     /// For a frozen program: the place that each proposal took (-1 if rejected), and the proposals.
-    pub fn frozen(&self, device: &mut dyn Device) -> Outcome<(Vec<i32>, Vec<Vec<f64>>)> {
+    pub fn frozen(
+        &self,
+        device: &mut dyn Device,
+        program: &Program,
+    ) -> Outcome<(Vec<i32>, Vec<Vec<f64>>)> {
         let (stride, chains) = (self.params.stride as usize, self.count());
         let places = read_all(device, self.places, chains)?;
         let all: Vec<f32> = read_all(device, self.proposals, self.dim * stride)?;
-        let of = |chain: usize| (0..self.dim).map(|d| f64::from(all[d * stride + chain])).collect();
+        let get = |d: usize, chain: usize| program.shown(f64::from(all[d * stride + chain]));
+        let of = |chain: usize| (0..self.dim).map(|d| get(d, chain)).collect();
         Ok((places, (0..chains).map(of).collect()))
     }
 }

@@ -53,6 +53,15 @@ impl Cuda {
         None
     }
 
+    /// Compiles a program for a card of 2020 or later, without one: `None` where there is no NVRTC.
+    pub fn try_compile(program: &Program) -> Option<Outcome> {
+        // SAFETY: looks for a library, and nothing else.
+        if !unsafe { nvrtc::sys::is_culib_present() } {
+            return None;
+        }
+        Some(compile(&program.text, flags("80")).map(|_| ()))
+    }
+
     /// Bytes of shared memory that a block may have on the first GPU, if there is one.
     pub fn most_shared() -> Option<usize> {
         use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as MOST;
@@ -70,13 +79,7 @@ impl Cuda {
         let context = CudaContext::new(0).map_err(|e| failure("start", e))?;
         let (major, minor) =
             context.compute_capability().map_err(|e| failure("compute capability", e))?;
-        let options = vec![
-            format!("--gpu-architecture=compute_{major}{minor}"),
-            "--use_fast_math".into(),
-            "--std=c++17".into(),
-        ];
-        let options = CompileOptions { options, ..CompileOptions::default() };
-        let binary = compile(&program.text, options)?;
+        let binary = compile(&program.text, flags(&format!("{major}{minor}")))?;
         let module = context.load_module(binary).map_err(|e| failure("load", e))?;
         let function = |name| module.load_function(name).map_err(|e| failure(name, e));
         let chains = function("soma_chains")?;
@@ -119,6 +122,16 @@ impl Cuda {
         let kilohertz = get(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
         Ok((count, 1e3 * f64::from(kilohertz)))
     }
+}
+
+/// The flags of the compiler for an architecture.
+fn flags(architecture: &str) -> CompileOptions {
+    let options = vec![
+        format!("--gpu-architecture=compute_{architecture}"),
+        "--use_fast_math".into(),
+        "--std=c++17".into(),
+    ];
+    CompileOptions { options, ..CompileOptions::default() }
 }
 
 /// Compiles CUDA text to PTX. The error has the compiler's messages.

@@ -66,9 +66,9 @@ pub fn frozen(
     let published = program.published(release);
     let all: Vec<f64> = std::iter::repeat_n(theta, moves).flatten().copied().collect();
     let mut chains = Chains::start(device, program, seed, 0, 0, 1, &published, &all)?;
-    chains.set_records(device, records)?;
+    chains.set_records(device, program, records)?;
     chains.advance(device, 1, false)?;
-    let (places, proposals) = chains.frozen(device)?;
+    let (places, proposals) = chains.frozen(device, program)?;
     let n = release.n();
     let mut found = Frozen {
         moves,

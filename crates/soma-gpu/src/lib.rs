@@ -16,6 +16,7 @@ mod emulate;
 mod fit;
 pub mod frozen;
 mod nested;
+mod plan;
 mod program;
 
 pub use calibrate::{Ranked, rank};
@@ -25,4 +26,5 @@ pub use device::{Buffer, Device, Entry, Params};
 pub use emulate::Emulated;
 pub use fit::{Fit, Fitted, Row};
 pub use nested::nested_rhat;
+pub use plan::{plan_programs, run_plan};
 pub use program::{Options, Program};

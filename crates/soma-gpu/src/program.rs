@@ -1,16 +1,19 @@
 //! CUDA text for a problem.
 
+mod language;
 mod layout;
 mod model;
 mod statistics;
+mod text_model;
 
 use std::fmt::Write;
 
 use soma::Invalid;
 use soma::chain::{MovesChoice, Problem};
-use soma::kernel::KernelChoice;
+use soma::kernel::{KernelChoice, Subset};
+use soma::model::Recipe;
 
-use layout::Layout;
+use layout::{Layout, Size};
 use statistics::Statistics;
 
 /// Choices of the sampler, and overrides of the defaults.
@@ -68,6 +71,8 @@ pub struct Program {
     pub non_centred: usize,
     /// The name of the kernel, with its block size.
     pub kernel: String,
+    /// Whether a record between 0 and 1 is stored as its logit.
+    is_logit: bool,
     statistics: Statistics,
 }
 
@@ -88,24 +93,44 @@ impl Program {
         }
         let model = problem.model();
         let recipe = model.recipe().ok_or_else(|| {
-            unfit("model.kind", model.kind(), "regression, normal or exponential")
+            let allowed =
+                "regression, normal, exponential, beta, categorical, or a model written as text";
+            unfit("model.kind", model.kind(), allowed)
         })?;
         if problem.fixed().is_some() {
             return Err(unfit("model.fixed", "fixed parameters", "a model without them"));
         }
+        let is_logit = matches!(recipe, Recipe::Beta { .. });
         let statistics = Statistics::of(release)?;
-        let (block, is_random) = block_of(options.kernel, n)?;
+        let (block, order) = block_of(options.kernel, n)?;
         let non_centred = match options.moves {
             MovesChoice::Centred => 0,
+            MovesChoice::Auto if !model::is_carried(&recipe) => 0,
+            _ if !model::is_carried(&recipe) => {
+                let allowed = "centred or auto: records of this model cannot be carried to another theta there";
+                return Err(unfit("sampler.moves", options.moves.name(), allowed));
+            }
             _ => options.non_centred.unwrap_or(NON_CENTRED),
         };
+        let parts = model::text(&recipe, problem, non_centred > 0)?;
         let parameters = model.parameters().len();
         let dim = release.query().record_dim();
         let sums = statistics.len() + model::sums(&recipe);
-        let layout = Layout::new(n, dim, block, sums, statistics.len(), non_centred, options)?;
+        let size = Size {
+            records: n,
+            dim,
+            variables: statistics.variables(),
+            block,
+            sums,
+            statistics: statistics.len(),
+            is_heavy: non_centred > 0 || !parts.second.is_empty(),
+            is_read_often: non_centred > 0,
+        };
+        let layout = Layout::new(size, options)?;
         let Layout { lanes, threads, is_resident, is_padded, shared } = layout;
         let kernel = match options.kernel {
             KernelChoice::SomaBlocks { .. } => format!("soma-blocks of {block}"),
+            KernelChoice::SomaSubset { .. } => format!("soma-subset of {block}"),
             KernelChoice::Auto => "sys-imwg".into(),
             other => other.name().to_string(),
         };
@@ -115,26 +140,39 @@ impl Program {
             "// {kernel} on {n} records of a {} model; statistics: {}.\n\
              // Made by `soma gpu show`.\n\n\
              constexpr int RECORDS = {n}, DIM = {dim}, STATS = {}, PARAMETERS = {parameters};\n\
+             // Numbers of a record that its statistics are computed from.\n\
+             constexpr int VARIABLES = {};\n\
              // SOMA chooses among BLOCK records at a time; LANES threads share a chain.\n\
              constexpr int BLOCK = {block}, LANES = {lanes}, THREADS = {threads};\n\
              // Whether the records of a chain are in shared memory during a launch.\n\
              constexpr bool RESIDENT = {is_resident};\n\
              // Whether the slots of a thread are filled up to a multiple of four.\n\
              constexpr bool PADDED = {is_padded};\n\
-             constexpr bool RANDOM_PLACE = {is_random}, FROZEN = {};\n\
+             constexpr bool RANDOM_PLACE = {}, FROZEN = {};\n\
+             // Whether each move of a sweep has the next BLOCK records.\n\
+             constexpr bool CYCLIC = {};\n\
+             // Whether a sweep may come to a record more than once, and so cannot sum or carry it as it passes.\n\
+             constexpr bool REVISITS = RANDOM_PLACE || CYCLIC;\n\
              // Non-centred updates of theta in an iteration.\n\
              constexpr int NON_CENTRED = {};\n\n",
             model.kind(),
             release.query().labels().join(", "),
             statistics.len(),
+            statistics.variables(),
+            order == Order::Random,
             options.is_frozen,
+            order == Order::Cyclic,
             non_centred,
         );
         text += include_str!("text/random.cu");
         text += "\n";
-        text += &model::text(&recipe);
+        if statistics.has_programs() || matches!(recipe, Recipe::Beta { .. } | Recipe::Text(_)) {
+            text += include_str!("text/functions.cu");
+            text += "\n";
+        }
+        text += &parts.first;
         text += "\n";
-        text += &statistics.text();
+        text += &statistics.text(is_logit)?;
         text += "\n";
         text += include_str!("text/records.cu");
         text += "\n";
@@ -144,6 +182,8 @@ impl Program {
             1 => include_str!("text/single.cu"),
             _ => include_str!("text/blocks.cu"),
         };
+        text += "\n";
+        text += &parts.second;
         text += "\n";
         text += include_str!("text/theta.cu");
         text += "\n";
@@ -158,6 +198,7 @@ impl Program {
             shared,
             non_centred,
             kernel,
+            is_logit,
             statistics,
         })
     }
@@ -172,24 +213,52 @@ impl Program {
         self.statistics.published(release)
     }
 
-    /// Tuning values per chain: `TUNING` of the text.
+    /// Tuning values per chain: `TUNING` of the text. Non-centred updates have them.
     pub(crate) fn tuning(&self) -> usize {
         let p = self.parameters;
-        2 + 2 * p + p * (p + 1)
+        if self.non_centred > 0 { 2 + 2 * p + p * (p + 1) } else { 0 }
+    }
+
+    /// A coordinate of a record as the device stores it.
+    pub(crate) fn stored(&self, x: f64) -> f64 {
+        if self.is_logit { (x / (1.0 - x)).ln().clamp(-1e4, 1e4) } else { x }
+    }
+
+    /// The inverse of [`stored`](Program::stored).
+    pub(crate) fn shown(&self, x: f64) -> f64 {
+        if self.is_logit { 1.0 / (1.0 + (-x).exp()) } else { x }
     }
 }
 
-/// The block size, and whether the place is random.
-fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, bool), Invalid> {
+/// The order in which a sweep comes to the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Block after block, with a move for each record of a block.
+    Blocks,
+    /// The next block for each move.
+    Cyclic,
+    /// A random record for each move.
+    Random,
+}
+
+/// The block size, and the order.
+fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, Order), Invalid> {
     match kernel {
-        KernelChoice::Soma => Ok((n, false)),
+        KernelChoice::Soma => Ok((n, Order::Blocks)),
         // The fastest in effective draws per second (docs/gpu.md).
-        KernelChoice::Auto => Ok((1, false)),
-        KernelChoice::SomaBlocks { size } => Ok((size.unwrap_or(10).clamp(1, n), false)),
-        KernelChoice::SysImwg => Ok((1, false)),
-        KernelChoice::RanImwg => Ok((1, true)),
+        KernelChoice::Auto => Ok((1, Order::Blocks)),
+        KernelChoice::SomaBlocks { size } => Ok((size.unwrap_or(10).clamp(1, n), Order::Blocks)),
+        KernelChoice::SomaSubset { size, .. } if size >= n => Ok((n, Order::Blocks)),
+        KernelChoice::SomaSubset { size: 0 | 1, subset: Subset::Cyclic } => Ok((1, Order::Blocks)),
+        KernelChoice::SomaSubset { size: 0 | 1, subset: Subset::Random } => Ok((1, Order::Random)),
+        KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => Ok((size, Order::Cyclic)),
+        KernelChoice::SomaSubset { subset: Subset::Random, .. } => {
+            Err(unfit("sampler.order", "random", "cyclic, or soma-blocks"))
+        }
+        KernelChoice::SysImwg => Ok((1, Order::Blocks)),
+        KernelChoice::RanImwg => Ok((1, Order::Random)),
         other => {
-            let allowed = "soma, soma-blocks, sys-imwg, ran-imwg or auto (which is sys-imwg there)";
+            let allowed = "soma, soma-blocks, soma-subset, sys-imwg, ran-imwg or auto (which is sys-imwg there)";
             Err(unfit("sampler.kernel", other.name(), allowed))
         }
     }

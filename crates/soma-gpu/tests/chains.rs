@@ -5,9 +5,9 @@ mod common;
 use std::num::NonZeroUsize;
 
 use common::{emulated, exponential, normal, program, regression};
-use soma::calibration::{Calibration, Plan};
+use soma::calibration::Plan;
 use soma::chain::{MovesChoice, Problem, Settings};
-use soma::kernel::KernelChoice;
+use soma::kernel::{KernelChoice, Subset};
 use soma_gpu::{Chains, Fit, Options, Program, rank, starts};
 
 /// The published vectors of Philox 4x32-10 (Random123's kat_vectors).
@@ -79,6 +79,7 @@ fn a_launch_may_end_anywhere() {
     for kernel in [
         KernelChoice::Soma,
         KernelChoice::SomaBlocks { size: Some(4) },
+        KernelChoice::SomaSubset { size: 4, subset: Subset::Cyclic },
         KernelChoice::SysImwg,
         KernelChoice::RanImwg,
     ] {
@@ -131,7 +132,7 @@ fn p_value(problem: &Problem, kernel: KernelChoice, moves: MovesChoice, thin: u6
     let plan = Plan { kernel, moves, replications: 1_000, warmup: 200, draws: 7, thin, seed: 11 };
     let threads = NonZeroUsize::MIN;
     let ranked = rank(&mut device, &program, problem, &plan, threads).unwrap();
-    let found = Calibration::of(problem, &plan, &ranked.rows);
+    let found = ranked.calibration(&plan);
     eprintln!(
         "{}: {:?}",
         problem.model().kind(),
@@ -149,6 +150,7 @@ fn ranks_are_uniform() {
         (&laplace, KernelChoice::SysImwg, both, 10),
         (&normal(5), KernelChoice::SomaBlocks { size: Some(2) }, both, 10),
         (&normal(5), KernelChoice::RanImwg, both, 10),
+        (&normal(5), KernelChoice::SomaSubset { size: 3, subset: Subset::Cyclic }, both, 10),
         (&exponential(6), KernelChoice::Soma, centred, 10),
         (&exponential(6), KernelChoice::SysImwg, both, 10),
     ] {
@@ -166,6 +168,7 @@ fn posteriors_are_those_of_the_cpu() {
         (regression(8, laplace), KernelChoice::Soma),
         (regression(8, sharp), KernelChoice::SysImwg),
         (regression(8, sharp), KernelChoice::SomaBlocks { size: Some(3) }),
+        (regression(8, sharp), KernelChoice::SomaSubset { size: 3, subset: Subset::Cyclic }),
         (normal(6), KernelChoice::Soma),
         (exponential(6), KernelChoice::Soma),
     ] {
@@ -208,13 +211,16 @@ fn what_a_gpu_cannot_do_is_said() {
     let told = |problem: &Problem, kernel| {
         Program::new(problem, Options::new(kernel, MovesChoice::Auto)).unwrap_err().to_string()
     };
-    let subset = KernelChoice::SomaSubset { size: 3, subset: soma::kernel::Subset::Cyclic };
-    assert!(told(&normal(5), subset).contains("soma-blocks"));
+    let subset = KernelChoice::SomaSubset { size: 3, subset: Subset::Random };
+    assert!(told(&normal(5), subset).contains("cyclic"));
     assert!(told(&normal(5_000), KernelChoice::Soma).contains("up to 3328 records"));
-    let counts = common::problem(
-        "n = 20\nstatistic = \"sum\"\nvalues = [12.0, 8.0]\nquery = { kind = \"categories\", labels = [\"a\", \"b\"] }\n\
+    let shares = common::problem(
+        "n = 20\nstatistic = \"mean\"\nvalues = [-1.0, -1.2]\nquery = { kind = \"log-sum\", clamp = [0.001, 1.0] }\n\
          mechanism = { kind = \"laplace\", scale = 1.0 }",
-        "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 1.0 }",
+        "kind = \"dirichlet\"\nprior = { kind = \"gamma\", shape = 1.0, rate = 0.1 }",
     );
-    assert!(told(&counts, KernelChoice::Soma).contains("model.kind"));
+    assert!(told(&shares, KernelChoice::Soma).contains("model.kind"));
+    let interwoven = Options::new(KernelChoice::Soma, MovesChoice::Interwoven);
+    let told = Program::new(&common::poisson_text(5), interwoven).unwrap_err().to_string();
+    assert!(told.contains("sampler.moves") && told.contains("centred"), "{told}");
 }

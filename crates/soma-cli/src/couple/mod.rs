@@ -15,6 +15,7 @@ use soma::coupling::{PILOT, PairRun, PairSettings, Window, pilot, run_pairs};
 
 use crate::args::{KernelArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
+use crate::gpu::Device;
 use crate::{interrupt, spec_file};
 pub use certify::warmup;
 use folder::Folder;
@@ -60,6 +61,9 @@ pub struct Args {
     m: Option<u64>,
     #[command(flatten)]
     threads: ThreadArgs,
+    /// Where pairs run: on the CPU.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: Device,
     /// Keep finished pairs in this folder; a second run with the same folder continues.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -73,6 +77,13 @@ pub struct Args {
 
 /// The subcommand.
 pub fn run(args: Args) -> Outcome {
+    if args.device == Device::Gpu {
+        return Err(Failed::Input(
+            "--device gpu: pairs of coupled chains run on the CPU (given: gpu). Allowed: cpu, or auto, which is \
+             the CPU here."
+                .into(),
+        ));
+    }
     let text = spec_file::text(&args.spec)?;
     let spec = spec_file::parse(&args.spec, &text)?;
     let problem = &spec.problem;

@@ -91,11 +91,20 @@ impl Device {
     /// Whether to run on the GPU. Fails if the GPU was asked for and cannot be used.
     pub fn is_gpu(self, problem: &Problem, settings: &Settings) -> Result<bool, Failed> {
         let moves = settings.iterations() as f64 * problem.release().n() as f64;
-        let is_worth =
-            settings.chains as u64 >= WORTH_CHAINS && moves * settings.chains as f64 >= WORTH_MOVES;
+        let work = (settings.chains as u64, moves * settings.chains as f64);
+        self.is_gpu_for(work, || fits(problem, settings))
+    }
+
+    /// The same for a number of chains and of moves in all; `fits` says whether the GPU can do it.
+    pub fn is_gpu_for(
+        self,
+        (chains, moves): (u64, f64),
+        fits: impl FnOnce() -> bool,
+    ) -> Result<bool, Failed> {
+        let is_worth = chains >= WORTH_CHAINS && moves >= WORTH_MOVES;
         match self {
             Device::Cpu => Ok(false),
-            Device::Auto => Ok(is_worth && missing().is_none() && fits(problem, settings)),
+            Device::Auto => Ok(is_worth && missing().is_none() && fits()),
             Device::Gpu => match missing() {
                 None => Ok(true),
                 Some(missing) => Err(Failed::Input(format!("--device gpu: {missing}"))),
@@ -117,7 +126,7 @@ fn fits(problem: &Problem, settings: &Settings) -> bool {
 }
 
 #[cfg(feature = "gpu")]
-pub use work::{calibrate, fit};
+pub use work::{calibrate, fit, plan, plan_fits};
 
 /// The subcommand.
 #[cfg(feature = "gpu")]

@@ -59,7 +59,26 @@ pub fn calibrate(
             begun.elapsed().as_secs_f64()
         );
     }
-    Ok(Calibration::of(problem, plan, &ranked.rows))
+    Ok(ranked.calibration(plan))
+}
+
+/// Makes a plan with its fits on the GPU.
+pub fn plan(
+    plan: &soma::plan::Plan,
+    threads: NonZeroUsize,
+    observer: &dyn soma::plan::Observer,
+) -> Result<soma::plan::Made, Failed> {
+    let most_shared = Cuda::most_shared().unwrap_or(99 << 10);
+    let programs = soma_gpu::plan_programs(plan, most_shared).map_err(|invalid| {
+        Failed::Input(format!("--device gpu: {invalid} To run without a GPU: --device cpu."))
+    })?;
+    let open = |program: &Program| Ok(Box::new(Cuda::new(program)?) as Box<dyn Device>);
+    Ok(soma_gpu::run_plan(plan, &programs, threads, observer, &open)?)
+}
+
+/// Whether every setting of a plan runs on the GPU.
+pub fn plan_fits(plan: &soma::plan::Plan) -> bool {
+    soma_gpu::plan_programs(plan, 99 << 10).is_ok()
 }
 
 fn spec_of(args: &ShowArgs) -> Result<(Spec, Settings), Failed> {
@@ -99,6 +118,7 @@ pub fn check(args: &ShowArgs) -> Outcome {
     let block = match settings.kernel {
         KernelChoice::Soma => Some(n),
         KernelChoice::SomaBlocks { size } => Some(size.unwrap_or(10).min(n)),
+        KernelChoice::SomaSubset { size, .. } => Some(size.min(n)),
         KernelChoice::RanImwg => None,
         _ => Some(1),
     };

@@ -13,6 +13,7 @@ use soma::spec::PlanOptions;
 use crate::args::ThreadArgs;
 use crate::display::Display;
 use crate::exit::{self, Failed, Outcome};
+use crate::gpu::Device;
 use crate::{interrupt, spec_file};
 
 /// Simulates data, releases them at each setting, fits each release, and says what is learned.
@@ -50,6 +51,9 @@ pub struct Args {
     figure: Option<PathBuf>,
     #[command(flatten)]
     threads: ThreadArgs,
+    /// Where the releases are fitted. auto takes a GPU for 1,000 fits or more with 10^10 moves in all.
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: Device,
     /// Print one JSON object instead of the table.
     #[arg(long)]
     json: bool,
@@ -78,7 +82,12 @@ pub fn run(args: Args) -> Outcome {
         Plan::parse(&text, options).map_err(|error| spec_file::bad(&args.spec, &text, error))?;
     interrupt::watch();
     let watch = Watch::new(plan.fits());
-    let make = || soma::plan::run(&plan, args.threads.count(), &watch);
+    let is_gpu = args.device.is_gpu_for(plan_work(&plan), || fits_gpu(&plan))?;
+    let make = || match is_gpu {
+        #[cfg(feature = "gpu")]
+        true => crate::gpu::plan(&plan, args.threads.count(), &watch),
+        _ => soma::plan::run(&plan, args.threads.count(), &watch).map_err(Failed::from),
+    };
     let made = match args.quiet {
         true => make(),
         false => watch.display.during(|| watch.state(), make),
@@ -95,6 +104,22 @@ pub fn run(args: Args) -> Outcome {
         true => serde_json::to_string_pretty(&report).unwrap_or_default(),
         false => text::of(&report, &plan),
     })
+}
+
+/// Chains and moves of all fits together.
+fn plan_work(plan: &Plan) -> (u64, f64) {
+    let chains = plan.replications * plan.settings.len() as u64;
+    let records: usize = plan.settings.iter().map(|s| s.problem.release().n()).sum();
+    let sweeps = (plan.warmup + plan.draws) as f64 * plan.replications as f64;
+    (chains, sweeps * records as f64)
+}
+
+/// Whether every setting runs on the GPU.
+fn fits_gpu(plan: &Plan) -> bool {
+    #[cfg(feature = "gpu")]
+    return crate::gpu::plan_fits(plan);
+    #[cfg(not(feature = "gpu"))]
+    return plan.settings.is_empty();
 }
 
 /// How far it is.

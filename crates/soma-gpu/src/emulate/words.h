@@ -9,6 +9,7 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
+#define __noinline__
 #define __shared__
 #define __launch_bounds__(threads, blocks)
 

@@ -29,18 +29,31 @@ pub(super) struct Layout {
     pub shared: usize,
 }
 
+/// What a chain needs room for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    /// The number of records.
+    pub records: usize,
+    /// The length of a record.
+    pub dim: usize,
+    /// Numbers of a record that its statistics are computed from.
+    pub variables: usize,
+    /// Records that SOMA chooses among at a time.
+    pub block: usize,
+    /// Sums over the records.
+    pub sums: usize,
+    /// Statistics.
+    pub statistics: usize,
+    /// Whether updates of theta need many registers.
+    pub is_heavy: bool,
+    /// Whether updates of theta read the records many times.
+    pub is_read_often: bool,
+}
+
 impl Layout {
-    /// For chains of `n` records of length `dim`, updated in blocks of `block`, with `sums` sums over the records, of
-    /// which `statistics` are statistics. The error says what does not fit.
-    pub(super) fn new(
-        n: usize,
-        dim: usize,
-        block: usize,
-        sums: usize,
-        statistics: usize,
-        non_centred: usize,
-        options: Options,
-    ) -> Result<Self, Invalid> {
+    /// For chains of this size. The error says what does not fit.
+    pub(super) fn new(size: Size, options: Options) -> Result<Self, Invalid> {
+        let Size { records: n, dim, variables, block, sums, statistics, .. } = size;
         let few = block.div_ceil(PER_LANE).next_power_of_two().min(32);
         let lanes = options.lanes.unwrap_or(few).min(block.next_power_of_two());
         let per_lane = block.div_ceil(lanes);
@@ -54,8 +67,8 @@ impl Layout {
         }
         // Registers per thread, fitted to what the compiler used.
         let single = if block == 1 { 20 } else { 0 };
-        let carried = if non_centred > 0 { 90 } else { 0 };
-        let registers = (per_lane + 3 * statistics + 60 + single + carried).min(255);
+        let heavy = if size.is_heavy { 90 } else { 0 };
+        let registers = (per_lane + 3 * statistics + 60 + single + heavy).min(255);
         let threads_for = |bytes: usize| {
             let most = (options.most_shared / bytes.max(1)).min(REGISTERS / registers).min(1024);
             // A multiple of 128 gives each of the four schedulers the same number of warps.
@@ -63,9 +76,9 @@ impl Layout {
         };
         // Shared memory per thread: slots, and records or sums. Non-centred updates read all records, so records
         // in shared memory are worth having fewer threads.
-        let slots = |count: usize| if block > 1 { count * dim * 4 } else { 0 };
+        let slots = |count: usize| if block > 1 { count * variables * 4 } else { 0 };
         let (plain, padded) = (slots(per_lane), slots(per_lane.next_multiple_of(4)));
-        let enough = if non_centred > 0 { 128 } else { 512 };
+        let enough = if size.is_read_often { 128 } else { 512 };
         let is_resident = lanes == 1 && threads_for(plain + n * dim * 4) >= enough;
         let rest = match is_resident {
             true => n * dim * 4,

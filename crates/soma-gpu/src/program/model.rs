@@ -1,13 +1,26 @@
 //! The constants and the text of a model.
 
+use soma::Invalid;
+use soma::chain::Problem;
 use soma::model::Recipe;
 
-/// The text of a model. A record has one noise value per coordinate; a change of theta with the noise held
-/// fixed changes the last coordinate only.
-pub(super) fn text(recipe: &Recipe) -> String {
-    match recipe {
+use super::text_model::{self, Parts};
+use super::unfit;
+
+/// The most categories: each has a sum over the records.
+const MOST_CATEGORIES: usize = 64;
+
+/// The text of a model: what proposals need, and what comes after the text of the records.
+/// `non_centred`: with what carries records to another theta.
+pub(super) fn text(
+    recipe: &Recipe,
+    problem: &Problem,
+    non_centred: bool,
+) -> Result<Parts, Invalid> {
+    let first = match recipe {
         Recipe::Regression { centre, factor, prior_mean, prior_precision, shape, rate } => [
-            constants(centre.len() + 1, true, *shape, *rate),
+            constants([centre.len() + 1, 0, 0], centre.len()),
+            prior_constants(*shape, *rate),
             format!("constexpr int PREDICTORS = {};\n", centre.len()),
             table("float", "centre", centre),
             table("float", "factor", factor),
@@ -17,10 +30,49 @@ pub(super) fn text(recipe: &Recipe) -> String {
             include_str!("../text/regression.cu").into(),
         ]
         .concat(),
-        Recipe::Exponential { shape, rate } => {
-            constants(1, false, *shape, *rate) + "\n" + include_str!("../text/exponential.cu")
+        Recipe::Exponential { shape, rate } => [
+            constants([0, 1, 0], 0),
+            prior_constants(*shape, *rate),
+            "\n".into(),
+            include_str!("../text/exponential.cu").into(),
+        ]
+        .concat(),
+        Recipe::Categorical { prior } if prior.len() > MOST_CATEGORIES => {
+            let allowed = format!("up to {MOST_CATEGORIES} categories");
+            return Err(unfit("model.prior.alpha", format!("{} categories", prior.len()), allowed));
         }
-    }
+        Recipe::Categorical { prior } => [
+            constants([0, 1, 0], 0),
+            table("double", "prior", prior),
+            "\n".into(),
+            include_str!("../text/categorical.cu").into(),
+            include_str!("../text/uncarried.cu").into(),
+        ]
+        .concat(),
+        Recipe::Beta { priors: [a, b] } => {
+            let first = [
+                constants([0, 0, 1], 0),
+                table("double", "prior_shape", &[a.0, b.0]),
+                table("double", "prior_rate", &[a.1, b.1]),
+                "\n".into(),
+                include_str!("../text/draws.cu").into(),
+                "\n".into(),
+                include_str!("../text/beta.cu").into(),
+                include_str!("../text/uncarried.cu").into(),
+            ];
+            let second = [
+                text_model::steps(2, 1),
+                table("double", "slice_width", &text_model::widths(problem)),
+                "\n".into(),
+                include_str!("../text/beta_conditional.cu").into(),
+                "\n".into(),
+                include_str!("../text/conditional.cu").into(),
+            ];
+            return Ok(Parts { first: first.concat(), second: second.concat() });
+        }
+        Recipe::Text(model) => return text_model::parts(model, problem, non_centred),
+    };
+    Ok(Parts { first, second: String::new() })
 }
 
 /// The sums over the records that the theta update needs: `SUMS` of the text.
@@ -31,23 +83,42 @@ pub(super) fn sums(recipe: &Recipe) -> usize {
             coefficients * (coefficients + 1) / 2 + coefficients
         }
         Recipe::Exponential { .. } => 1,
+        Recipe::Categorical { prior } => prior.len(),
+        Recipe::Beta { .. } => 2,
+        Recipe::Text(_) => 0,
     }
 }
 
-fn constants(noise: usize, is_normal: bool, shape: f64, rate: f64) -> String {
+/// Whether records can be carried to another theta, for non-centred updates.
+pub(super) fn is_carried(recipe: &Recipe) -> bool {
+    match recipe {
+        Recipe::Regression { .. } | Recipe::Exponential { .. } => true,
+        Recipe::Categorical { .. } | Recipe::Beta { .. } => false,
+        Recipe::Text(model) => text_model::is_carried(model),
+    }
+}
+
+/// Random calls that are set aside for a draw that rejects.
+pub(super) const SPAN: usize = 64;
+
+/// The random numbers that a record is made of, and the first coordinate that a change of theta carries.
+fn constants([normals, uniforms, rejecting]: [usize; 3], first_carried: usize) -> String {
     format!(
-        "// NOISE numbers make a record: standard normal, or uniform on (0, 1].\n\
-         constexpr int NOISE = {noise};\n\
-         constexpr bool NORMAL_NOISE = {is_normal};\n\
+        "// A record is made of standard normals, of uniforms on (0, 1), and of draws that take as many random \
+         words as they need.\n\
+         constexpr int NORMALS = {normals}, UNIFORMS = {uniforms}, REJECTING = {rejecting};\n\
+         constexpr u32 SPAN = {SPAN};\n\
          // A change of theta with the noise held fixed changes the coordinates from this one on.\n\
-         constexpr int FIRST_CARRIED = {};\n\
-         constexpr double PRIOR_SHAPE = {shape:?}, PRIOR_RATE = {rate:?};\n",
-        noise - 1
+         constexpr int FIRST_CARRIED = {first_carried};\n"
     )
 }
 
+fn prior_constants(shape: f64, rate: f64) -> String {
+    format!("constexpr double PRIOR_SHAPE = {shape:?}, PRIOR_RATE = {rate:?};\n")
+}
+
 /// A table as a constexpr function, so that unrolled loops fold its values.
-fn table(kind: &str, name: &str, values: &[f64]) -> String {
+pub(super) fn table(kind: &str, name: &str, values: &[f64]) -> String {
     let suffix = if kind == "float" { "f" } else { "" };
     let shown: Vec<String> = match values {
         [] => vec![format!("0.0{suffix}")],

@@ -1,8 +1,9 @@
 //! The text of a query and its potential.
 //!
-//! Statistics are offset + factor u_i u_j of clamped variables u. The kernel works with
-//! v_j = g_j u_j, where g_j is chosen so that most factors, in units of the noise, are 1; with
-//! residuals in units in which the cost in bits is |r| (L1) or r^2 (L2).
+//! The kernel works with variables v of a record, of which the statistics are products, and with residuals in
+//! units in which the cost in bits is |r| (L1) or r^2 (L2). Statistics that are offset + factor u_i u_j of clamped
+//! coordinates u have v_j = g_j u_j, where g_j is chosen so that most factors, in units of the noise, are 1. Other
+//! statistics are their own variables: v_k is statistic k less the middle of its range, in units of the noise.
 
 use std::f64::consts::LOG2_E;
 use std::fmt::Write;
@@ -11,9 +12,10 @@ use soma::Invalid;
 use soma::release::Release;
 use soma::release::potential::Coordinate;
 use soma::release::query::{ClampedMoments, MomentTerm};
+use soma_language::program::Program;
 
 use super::model::number;
-use super::unfit;
+use super::{text_model, unfit};
 
 /// One statistic in the units of the kernel.
 #[derive(Debug, Clone)]
@@ -28,10 +30,19 @@ struct Term {
     offset: f64,
 }
 
+/// The variables of a record.
+#[derive(Debug, Clone)]
+enum Variables {
+    /// Its clamped coordinates.
+    Clamped(ClampedMoments),
+    /// Its statistics, by their programs.
+    Own(Vec<Program>),
+}
+
 /// The statistics of a release.
 #[derive(Debug, Clone)]
 pub(super) struct Statistics {
-    moments: ClampedMoments,
+    variables: Variables,
     /// The scales g of the variables.
     scale: Vec<f64>,
     terms: Vec<Term>,
@@ -42,15 +53,24 @@ impl Statistics {
     /// The statistics of a release. The error says which are not supported.
     pub(super) fn of(release: &Release) -> Result<Self, Invalid> {
         let query = release.query();
-        let moments = query.clamped_moments().ok_or_else(|| {
-            let allowed =
-                "mean, gram, or statistics that are clamped variables and products of two";
-            unfit("release.query", query.kind(), allowed)
-        })?;
+        let variables = match (query.clamped_moments(), query.programs()) {
+            (Some(moments), _) => Variables::Clamped(moments),
+            (None, Some(programs)) => Variables::Own(programs),
+            (None, None) => {
+                let allowed = "mean, gram, moments, categories, histogram of one variable, or statistics \
+                               written as text";
+                return Err(unfit("release.query", query.kind(), allowed));
+            }
+        };
         if query.dim() > 64 {
             return Err(unfit("release.query", query.dim(), "up to 64 statistics"));
         }
         let scales = release.sum_scales();
+        let (k, bounds) = (query.dim(), query.bounds());
+        let own = |at: usize| {
+            let (low, high) = bounds[at];
+            MomentTerm { variables: [at, k], offset: 0.5 * low + 0.5 * high, factor: 1.0 }
+        };
         let mut terms = Vec::new();
         for (k, label) in query.labels().into_iter().enumerate() {
             let (unit, is_l1) = match release.potential().coordinate(k) {
@@ -61,22 +81,44 @@ impl Statistics {
                     return Err(unfit("release.mechanism", label, allowed));
                 }
             };
-            let MomentTerm { variables, offset, factor } = moments.terms[k];
+            let term = match &variables {
+                Variables::Clamped(moments) => moments.terms[k],
+                Variables::Own(_) => own(k),
+            };
             let per_unit = unit / scales[k];
-            let coefficient = factor * per_unit;
-            terms.push(Term { label, variables, coefficient, is_l1, per_unit, offset });
+            terms.push(Term {
+                label,
+                variables: term.variables,
+                coefficient: term.factor * per_unit,
+                is_l1,
+                per_unit,
+                offset: term.offset,
+            });
         }
-        let scale = scale_of(moments.centre.len(), &terms);
+        let scale = match &variables {
+            Variables::Clamped(moments) => scale_of(moments.centre.len(), &terms),
+            Variables::Own(_) => terms.iter().map(|term| term.per_unit).collect(),
+        };
         for term in &mut terms {
             let of = |j: usize| scale.get(j).copied().unwrap_or(1.0);
             let [i, j] = term.variables;
             term.coefficient /= of(i) * of(j);
         }
-        Ok(Statistics { moments, scale, terms, n: release.n() })
+        Ok(Statistics { variables, scale, terms, n: release.n() })
     }
 
     pub(super) fn len(&self) -> usize {
         self.terms.len()
+    }
+
+    /// Numbers of a record that its statistics are computed from.
+    pub(super) fn variables(&self) -> usize {
+        self.scale.len()
+    }
+
+    /// Whether statistics are computed by programs of the language of models.
+    pub(super) fn has_programs(&self) -> bool {
+        matches!(self.variables, Variables::Own(_))
     }
 
     /// The published sums less all offsets, in units of the noise.
@@ -86,21 +128,24 @@ impl Statistics {
         each.map(|(term, sum)| (sum - self.n as f64 * term.offset) * term.per_unit).collect()
     }
 
-    pub(super) fn text(&self) -> String {
+    /// The functions of the query and the potential. `is_logit`: records are stored as their logits.
+    pub(super) fn text(&self, is_logit: bool) -> Result<String, Invalid> {
         let mut text = String::from("// ---- Query and potential.\n\n");
-        text += "// The clamped variables of a record, in units in which their products are statistics.\n";
-        text += "__device__ __forceinline__ void to_variables(const float* record, float* v) {\n";
-        let moments = &self.moments;
-        for (j, g) in self.scale.iter().enumerate() {
-            let slope = g / moments.half_width[j];
-            let _ = writeln!(
-                text,
-                "  v[{j}] = fminf(fmaxf(fmaf(record[{j}], {}f, {}f), {}f), {}f);",
-                single(slope),
-                single(-moments.centre[j] * slope),
-                single(-g),
-                single(*g),
-            );
+        text += "// The variables of a record, in units in which their products are statistics.\n";
+        text += "__device__ __forceinline__ void to_variables(const float* ";
+        text += match is_logit {
+            true => {
+                "stored, float* v) {\n  float record[DIM];\n  \
+                 for (int j = 0; j < DIM; j++) record[j] = logistic(stored[j]);\n"
+            }
+            false => "record, float* v) {\n",
+        };
+        match &self.variables {
+            Variables::Clamped(moments) => text += &self.clamped(moments),
+            Variables::Own(programs) => {
+                let offsets: Vec<f64> = self.terms.iter().map(|term| term.offset).collect();
+                text += &text_model::statistics(programs, &offsets, &self.scale)?;
+            }
         }
         text += "}\n\n// The statistics, in units of the noise.\n";
         text += "__device__ __forceinline__ void to_statistic(const float* v, float* t) {\n";
@@ -154,6 +199,22 @@ impl Statistics {
             _ => writeln!(text, "  return ({})\n    + ({});", sum(0), sum(1)),
         };
         text += "}\n";
+        Ok(text)
+    }
+
+    fn clamped(&self, moments: &ClampedMoments) -> String {
+        let mut text = String::new();
+        for (j, g) in self.scale.iter().enumerate() {
+            let slope = g / moments.half_width[j];
+            let _ = writeln!(
+                text,
+                "  v[{j}] = fminf(fmaxf(fmaf(record[{j}], {}f, {}f), {}f), {}f);",
+                single(slope),
+                single(-moments.centre[j] * slope),
+                single(-g),
+                single(*g),
+            );
+        }
         text
     }
 

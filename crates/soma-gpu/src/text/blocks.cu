@@ -1,5 +1,6 @@
 // ---- A sweep of SOMA: RECORDS moves, each of one record of a block of BLOCK records. LANES threads share a
-// chain; record i of a block is in slot i / LANES of lane i % LANES.
+// chain; record i of a block is in slot i / LANES of lane i % LANES. Blocks follow each other and get as many moves
+// as they have records; CYCLIC, each move has the next BLOCK records, and the first follows the last.
 //
 // With w_i the weight after the proposal has replaced record i of the block, w_0 the weight as
 // things stand and W the sum of all w_i: place i is chosen with probability w_i / W and accepted
@@ -17,19 +18,28 @@ __device__ __forceinline__ void meet_lanes() {
   if (LANES > 1) __syncwarp();
 }
 
+// Whether every block has as many records.
+__device__ __forceinline__ constexpr bool is_whole(int block) { return CYCLIC || RECORDS % block == 0; }
+
+// The place of record i of the block from `start` on.
+__device__ __forceinline__ u32 place_of(u32 start, u32 i) {
+  u32 place = start + i;
+  return CYCLIC && place >= RECORDS ? place - RECORDS : place;
+}
+
 // Fills the slots of this lane with the block from `start` on, and carries its records. A slot without a
 // record gets variables whose weight is 0.
 __device__ __forceinline__ void load_block(float* records, u32 lane, bool is_chain, u32 start, const Carrier& pending) {
 #pragma unroll 5
   for (u32 j = 0; j < PER_LANE; j++) {
     u32 i = j * LANES + lane;
-    float variables[DIM];
+    float variables[VARIABLES];
 #pragma unroll
-    for (int d = 0; d < DIM; d++) variables[d] = 1e18f;
-    if ((BLOCK % LANES == 0 || i < BLOCK) && (RECORDS % BLOCK == 0 || start + i < RECORDS)) {
+    for (int d = 0; d < VARIABLES; d++) variables[d] = 1e18f;
+    if ((BLOCK % LANES == 0 || i < BLOCK) && (is_whole(BLOCK) || start + i < RECORDS)) {
       float record[DIM];
-      load_record(records, start + i, record);
-      if (NON_CENTRED > 0) {
+      load_record(records, place_of(start, i), record);
+      if (NON_CENTRED > 0 && !CYCLIC) {
         carry(pending, record);
         if (is_chain) store_record(records, start + i, record, FIRST_CARRIED);
       }
@@ -63,7 +73,7 @@ __device__ __forceinline__ void sum_block(
     for (int j = base; j < base + count; j++) {
       u32 i = j * LANES + lane;
       if ((BLOCK % LANES == 0 || i < BLOCK) && (RECORDS % BLOCK == 0 || start + i < RECORDS)) {
-        float record[DIM], variables[DIM];
+        float record[DIM], variables[VARIABLES];
         load_record(records, start + i, record);
         load_slot(j, threadIdx.x, variables);
         add_record(record, variables, some);
@@ -116,7 +126,7 @@ __device__ __forceinline__ float aim_at(float total, float fraction, u32 lane, f
 // unrolled, to keep the code of the common path in the instruction cache.
 __device__ __forceinline__ void choose_again(
     const float* apart, float cost, bool is_lost, float fraction, u32 lane, Choice& choice) {
-  float variables[DIM], least = 3e38f;
+  float variables[VARIABLES], least = 3e38f;
 #pragma unroll 1
   for (u32 j = 0; j < PER_LANE; j++) {
     load_slot(j, threadIdx.x, variables);
@@ -163,7 +173,7 @@ __device__ __forceinline__ Choice choose(const float* apart, float cost, float f
   float up_to[PER_LANE], total = 0.0f;
 #pragma unroll
   for (int j = 0; j < PER_LANE; j += 4) {
-    float variables[4][DIM];
+    float variables[4][VARIABLES];
     if (j + 4 <= SLOTS) load_four(j / 4, variables);
 #pragma unroll
     for (int k = 0; k < 4; k++) {
@@ -203,16 +213,16 @@ __device__ __forceinline__ u32 sweep(
       for (u32 source = 0; source < LANES; source++) {
         u32 turn = first + h * LANES + source;
         if (MOVES % (2 * LANES) != 0 && turn >= MOVES) break;
-        if (!STAYS && turn % BLOCK == 0) {
+        if (!STAYS && (CYCLIC || turn % BLOCK == 0)) {
           meet_lanes();
-          if (BLOCK < RECORDS && turn > 0) sum_block(records, lane, start, some, summed, totals);
-          start = turn;
+          if (!CYCLIC && BLOCK < RECORDS && turn > 0) sum_block(records, lane, start, some, summed, totals);
+          start = CYCLIC ? turn * BLOCK % RECORDS : turn;
           load_block(records, lane, is_chain, start, pending);
           meet_lanes();
         }
-        float variables[DIM], statistic[STATS], apart[STATS];
+        float variables[VARIABLES], statistic[STATS], apart[STATS];
 #pragma unroll
-        for (int k = 0; k < DIM; k++) variables[k] = from_lane(two.variables[0][k], source);
+        for (int k = 0; k < VARIABLES; k++) variables[k] = from_lane(two.variables[0][k], source);
         to_statistic(variables, statistic);
 #pragma unroll
         for (int k = 0; k < STATS; k++) apart[k] = residual[k] - statistic[k];
@@ -221,11 +231,11 @@ __device__ __forceinline__ u32 sweep(
         Choice choice = choose(apart, cost, fraction, lane);
 
         // Sums that round may point behind the last record: nothing is accepted then.
-        u32 within = choice.slot * LANES + choice.owner, place = start + within;
+        u32 within = choice.slot * LANES + choice.owner, place = place_of(start, within);
         bool is_place = choice.slot < PER_LANE && (BLOCK % LANES == 0 || within < BLOCK)
-            && (RECORDS % BLOCK == 0 || place < RECORDS);
+            && (is_whole(BLOCK) || place < RECORDS);
         u32 slot = is_place ? choice.slot : 0;
-        float old[DIM], next[STATS];
+        float old[VARIABLES], next[STATS];
         load_slot(slot, column + choice.owner, old);
         add_statistic(apart, old, next);
         float next_cost = cost_of(next);
@@ -246,14 +256,14 @@ __device__ __forceinline__ u32 sweep(
         if (FROZEN && lane == source && is_chain) report(p, chain, is_accepted, place, two.record[0]);
       }
 #pragma unroll
-      for (int k = 0; k < DIM; k++) {
-        two.record[0][k] = two.record[1][k];
-        two.variables[0][k] = two.variables[1][k];
-      }
+      for (int k = 0; k < DIM; k++) two.record[0][k] = two.record[1][k];
+#pragma unroll
+      for (int k = 0; k < VARIABLES; k++) two.variables[0][k] = two.variables[1][k];
       two.choose[0] = two.choose[1];
       two.accept[0] = two.accept[1];
     }
   }
+  if (CYCLIC) return accepted;
   if (BLOCK == RECORDS) totals.clear();
   sum_block(records, lane, start, some, summed, totals);
   totals.take(some);

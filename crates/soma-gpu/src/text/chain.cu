@@ -20,8 +20,8 @@ extern "C" __global__ void soma_start(Params p) {
     for (int h = 0; h < 2 && i + h < RECORDS; h++)
       for (int d = 0; d < DIM; d++) records[((i + h) * DIM + d) * TILE] = two.record[h][d];
   }
-  for (int at = 0; at < TUNING; at++) tuned(p, chain, at) = 0.0;
-  for (int i = 0; i < PARAMETERS; i++) {
+  for (int at = 0; NON_CENTRED > 0 && at < TUNING; at++) tuned(p, chain, at) = 0.0;
+  for (int i = 0; NON_CENTRED > 0 && i < PARAMETERS; i++) {
     tuned(p, chain, MEAN + i) = free[i];
     tuned(p, chain, SPREAD + i * (i + 1) / 2 + i) = 0.1;
   }
@@ -61,15 +61,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
     Stream stream = stream_of(p, chain, iteration + 1);
     u32 taken = sweep(p, stream, chain, lane, is_chain, records, drawer(free), pending, residual, cost, totals);
     if (FROZEN) return;
-    if (RANDOM_PLACE) sum_all(records, lane, totals);
+    if (REVISITS) sum_all(records, lane, totals);
     // The residual from the records: without it, rounding would add up over the sweeps.
     set_residual(published, totals, residual);
     cost = cost_of(residual);
-    double sums[SUMS];
+    double sums[SUMS > 0 ? SUMS : 1];
 #pragma unroll
     for (int k = 0; k < SUMS; k++) sums[k] = sum_of_lanes(totals.at(STATS + k));
     Dice dice{stream, 0x80000000u};
-    update_theta(sums, free, dice);
+    update_theta(sums, records, lane, free, dice);
     u32 moved = 0;
     if (NON_CENTRED > 0) {
       double probability = 0.0;
@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
       }
       if (!is_kept) tune(p, chain, lane, is_chain, iteration, free, probability / (NON_CENTRED > 0 ? NON_CENTRED : 1));
       pending = moved > 0 ? carrier(reference, current) : no_carrier();
-      if (RANDOM_PLACE) carry_all(records, lane, is_chain, pending);
+      if (REVISITS) carry_all(records, lane, is_chain, pending);
     }
     accepted += is_kept ? taken : 0;
     theta_accepted += is_kept ? moved : 0;
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
       draw++;
     }
   }
-  if (NON_CENTRED > 0 && !RANDOM_PLACE) carry_all(records, lane, is_chain, pending);
+  if (NON_CENTRED > 0 && !REVISITS) carry_all(records, lane, is_chain, pending);
   return_records(p, chain, records);
   if (lane == 0 && is_chain) {
     for (int k = 0; k < PARAMETERS; k++) p.theta[(u64)k * p.stride + chain] = free[k];

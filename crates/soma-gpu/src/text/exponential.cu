@@ -11,8 +11,9 @@ __device__ __forceinline__ void from_free(const double* free, double* theta) { t
 
 __device__ __forceinline__ Drawer drawer(const double* free) { return Drawer{(float)exp(-free[0])}; }
 
-__device__ __forceinline__ void make_record(const Drawer& d, const float* noise, float* record) {
-  record[0] = -0.6931472f * d.scale * __log2f(noise[0]);
+__device__ __forceinline__ void make_record(
+    const Drawer& d, const float*, const float* uniforms, const Dice&, float* record) {
+  record[0] = -0.6931472f * d.scale * __log2f(uniforms[0]);
 }
 
 // What a change of theta does to a record with the same noise.
@@ -32,6 +33,6 @@ __device__ __forceinline__ void add_sums(const float* record, float* sums) { sum
 __device__ __forceinline__ double log_prior(const double* free) { return PRIOR_SHAPE * free[0] - PRIOR_RATE * exp(free[0]); }
 
 // The centred update: an exact draw of theta given the records.
-__device__ __forceinline__ void update_theta(const double* sums, double* free, Dice& dice) {
+__device__ __forceinline__ void update_theta(const double* sums, const float*, u32, double* free, Dice& dice) {
   free[0] = log(gamma_draw(PRIOR_SHAPE + RECORDS, dice) / (PRIOR_RATE + sums[0]));
 }

@@ -1,11 +1,15 @@
 // ---- Proposals: records drawn from the model, two from one set of random words.
 
 constexpr int MOVES = FROZEN ? 1 : RECORDS;
-constexpr int UNIFORMS = BLOCK > 1 || RANDOM_PLACE ? 2 : 1;
-constexpr int CALLS = (2 * NOISE + 2 * UNIFORMS + 3) / 4;
+// Random words of a proposal: for the record, to accept, and to choose a place.
+constexpr int NOISE = NORMALS + UNIFORMS;
+constexpr bool CHOOSES = BLOCK > 1 || RANDOM_PLACE;
+constexpr int CALLS = (2 * NOISE + (CHOOSES ? 4 : 2) + 3) / 4;
+// The first call of draws that reject: behind those of the proposals, before those of the theta updates.
+constexpr u32 REJECTIONS = 0x40000000u;
 
 struct Proposals {
-  float record[2][DIM], variables[2][DIM];
+  float record[2][DIM], variables[2][VARIABLES];
   float accept[2], choose[2];
   u32 place[2];  // with RANDOM_PLACE
 };
@@ -18,19 +22,19 @@ __device__ __forceinline__ Proposals propose_two(const Stream& stream, u32 numbe
 #pragma unroll
     for (int k = 0; k < 4; k++) word[4 * call + k] = words.x[k];
   }
-  float noise[2 * NOISE];
+  float normals[2 * NORMALS + 1], uniforms[2 * UNIFORMS + 1];
 #pragma unroll
-  for (int k = 0; k < NOISE; k++) {
-    if (NORMAL_NOISE) two_normals(word[2 * k], word[2 * k + 1], noise[2 * k], noise[2 * k + 1]);
-    else noise[2 * k] = uniform(word[2 * k]), noise[2 * k + 1] = uniform(word[2 * k + 1]);
-  }
+  for (int k = 0; k < NORMALS; k++) two_normals(word[2 * k], word[2 * k + 1], normals[2 * k], normals[2 * k + 1]);
+#pragma unroll
+  for (int k = 0; k < 2 * UNIFORMS; k++) uniforms[k] = fminf(uniform(word[2 * NORMALS + k]), 0.99999994f);
   Proposals two;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    make_record(d, noise + h * NOISE, two.record[h]);
+    Dice dice{stream, REJECTIONS + (2 * number + h) * (REJECTING * SPAN)};
+    make_record(d, normals + h * NORMALS, uniforms + h * UNIFORMS, dice, two.record[h]);
     to_variables(two.record[h], two.variables[h]);
     two.accept[h] = uniform(word[2 * NOISE + h]);
-    two.choose[h] = UNIFORMS == 2 ? uniform(word[2 * NOISE + 2 + h]) : 0.0f;
+    two.choose[h] = CHOOSES ? uniform(word[2 * NOISE + 2 + h]) : 0.0f;
     two.place[h] = RANDOM_PLACE ? __umulhi(word[2 * NOISE + 2 + h], RECORDS) : 0u;
   }
   return two;

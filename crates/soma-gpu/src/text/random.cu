@@ -95,3 +95,9 @@ __device__ __forceinline__ double gamma_draw(double shape, Dice& dice) {
   }
   return 0.0 / 0.0;
 }
+
+// The logarithm of a gamma draw of rate 1, also of a shape for which the draw itself is 0.
+__device__ double log_gamma_draw(double shape, Dice& dice) {
+  double log_boost = log((double)draw_uniform(dice)) / shape;
+  return log(gamma_draw(shape + 1.0, dice)) + log_boost;
+}

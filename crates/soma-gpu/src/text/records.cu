@@ -28,15 +28,15 @@ constexpr int AT_ONCE = 32;
 
 extern __shared__ float4 shared_memory[];
 
-// Slots lie four by four, [four][DIM][thread][slot % 4]: a thread reads a variable of four records at
-// once. Where the last slots, fewer than four, are not filled up (PADDED), they are [slot][DIM][thread].
+// Slots lie four by four, [four][VARIABLES][thread][slot % 4]: a thread reads a variable of four records at
+// once. Where the last slots, fewer than four, are not filled up (PADDED), they are [slot][VARIABLES][thread].
 constexpr int SLOTS = BLOCK == 1 ? 0 : PADDED ? (PER_LANE + 3) / 4 * 4 : PER_LANE;
 constexpr int FOURS = SLOTS / 4;
-constexpr int SLOT_FLOATS = SLOTS * DIM * THREADS;
+constexpr int SLOT_FLOATS = SLOTS * VARIABLES * THREADS;
 
 __device__ __forceinline__ float* slot_of(u32 slot, u32 thread) {
-  u32 in_fours = (slot / 4 * (DIM * THREADS) + thread) * 4 + slot % 4;
-  u32 after = FOURS * 4 * DIM * THREADS + (slot - FOURS * 4) * (DIM * THREADS) + thread;
+  u32 in_fours = (slot / 4 * (VARIABLES * THREADS) + thread) * 4 + slot % 4;
+  u32 after = FOURS * 4 * VARIABLES * THREADS + (slot - FOURS * 4) * (VARIABLES * THREADS) + thread;
   return (float*)shared_memory + (SLOTS % 4 == 0 || slot < FOURS * 4 ? in_fours : after);
 }
 
@@ -47,20 +47,20 @@ __device__ __forceinline__ u32 slot_stride(u32 slot) {
 __device__ __forceinline__ void load_slot(u32 slot, u32 thread, float* v) {
   const float* at = slot_of(slot, thread);
 #pragma unroll
-  for (int d = 0; d < DIM; d++) v[d] = at[d * slot_stride(slot)];
+  for (int d = 0; d < VARIABLES; d++) v[d] = at[d * slot_stride(slot)];
 }
 
 __device__ __forceinline__ void store_slot(u32 slot, u32 thread, const float* v) {
   float* at = slot_of(slot, thread);
 #pragma unroll
-  for (int d = 0; d < DIM; d++) at[d * slot_stride(slot)] = v[d];
+  for (int d = 0; d < VARIABLES; d++) at[d * slot_stride(slot)] = v[d];
 }
 
 // Four slots of this thread from slot 4 `four` on.
-__device__ __forceinline__ void load_four(int four, float (&v)[4][DIM]) {
+__device__ __forceinline__ void load_four(int four, float (&v)[4][VARIABLES]) {
 #pragma unroll
-  for (int d = 0; d < DIM; d++) {
-    float4 each = shared_memory[(four * DIM + d) * THREADS + threadIdx.x];
+  for (int d = 0; d < VARIABLES; d++) {
+    float4 each = shared_memory[(four * VARIABLES + d) * THREADS + threadIdx.x];
     v[0][d] = each.x, v[1][d] = each.y, v[2][d] = each.z, v[3][d] = each.w;
   }
 }

@@ -34,13 +34,14 @@ __device__ __forceinline__ Drawer drawer(const double* free) {
   return d;
 }
 
-__device__ __forceinline__ void make_record(const Drawer& d, const float* noise, float* record) {
-  float y = fmaf(d.sigma, noise[PREDICTORS], d.beta[0]);
+__device__ __forceinline__ void make_record(
+    const Drawer& d, const float* normals, const float*, const Dice&, float* record) {
+  float y = fmaf(d.sigma, normals[PREDICTORS], d.beta[0]);
 #pragma unroll
   for (int i = 0; i < PREDICTORS; i++) {
     float gap = 0.0f;
 #pragma unroll
-    for (int j = 0; j <= i; j++) gap = fmaf(factor(i * PREDICTORS + j), noise[j], gap);
+    for (int j = 0; j <= i; j++) gap = fmaf(factor(i * PREDICTORS + j), normals[j], gap);
     y = fmaf(d.beta[1 + i], gap, y);
     record[i] = gap + centre(i);
   }
@@ -109,7 +110,8 @@ __device__ __forceinline__ double log_prior(const double* free) {
 }
 
 // The centred update: an exact draw of theta given the records.
-__device__ __forceinline__ void update_theta(const double* sums, double* free, Dice& dice) {
+__device__ __forceinline__ void update_theta(
+    const double* sums, const float*, u32, double* free, Dice& dice) {
   double lower[COEFFICIENTS][COEFFICIENTS], cross[COEFFICIENTS];
   int at = 0;
   lower[0][0] = RECORDS + prior_precision(0);

@@ -31,7 +31,7 @@ __device__ __forceinline__ u32 sweep(
       } else if (NON_CENTRED > 0) {
         carry(pending, old[h]);
       }
-      float variables[DIM], next[STATS];
+      float variables[VARIABLES], next[STATS];
       to_variables(old[h], variables);
       replace_statistic(residual, variables, two.variables[h], next);
       float next_cost = cost_of(next);
@@ -43,10 +43,9 @@ __device__ __forceinline__ u32 sweep(
         cost = next_cost;
         accepted++;
 #pragma unroll
-        for (int k = 0; k < DIM; k++) {
-          old[h][k] = two.record[h][k];
-          variables[k] = two.variables[h][k];
-        }
+        for (int k = 0; k < DIM; k++) old[h][k] = two.record[h][k];
+#pragma unroll
+        for (int k = 0; k < VARIABLES; k++) variables[k] = two.variables[h][k];
         if (is_chain) store_record(records, place, old[h], 0);
       } else if (NON_CENTRED > 0 && !RANDOM_PLACE) {
         if (is_chain) store_record(records, place, old[h], FIRST_CARRIED);

@@ -30,7 +30,7 @@ __device__ __forceinline__ void set_residual(const double* published, Totals& to
 // All sums over the records, as they are in memory.
 __device__ __forceinline__ void sum_all(const float* records, u32 lane, Totals& totals) {
   sum_records(records, lane, totals, [](float* record, float (&some)[SUMMED]) {
-    float variables[DIM];
+    float variables[VARIABLES];
     to_variables(record, variables);
     add_record(record, variables, some);
   });
@@ -122,7 +122,7 @@ __device__ __forceinline__ bool update_non_centred(
   Carrier between = carrier(reference, to);
   Totals totals;
   sum_records(records, lane, totals, [&](float* record, float (&some)[SUMMED]) {
-    float variables[DIM], statistic[STATS];
+    float variables[VARIABLES], statistic[STATS];
     carry(between, record);
     to_variables(record, variables);
     to_statistic(variables, statistic);

@@ -46,6 +46,116 @@ pub fn exponential(n: usize) -> Problem {
     )
 }
 
+/// A model and statistics as text.
+#[allow(dead_code)]
+pub fn text(n: usize, statistics: &str, values: &str, parameters: &str, record: &str) -> Problem {
+    text_at(4.0, n, statistics, values, parameters, record)
+}
+
+/// The same at another epsilon.
+#[allow(dead_code)]
+pub fn text_at(
+    epsilon: f64,
+    n: usize,
+    statistics: &str,
+    values: &str,
+    parameters: &str,
+    record: &str,
+) -> Problem {
+    problem(
+        &format!(
+            "n = {n}\nstatistic = \"mean\"\nvalues = {values}\nstatistics = {statistics}\n\
+             mechanism = {{ kind = \"laplace\", epsilon = {epsilon:?} }}"
+        ),
+        &format!("parameters = \"\"\"\n{parameters}\n\"\"\"\nrecord = \"\"\"\n{record}\n\"\"\""),
+    )
+}
+
+/// A mean of clamped normal records.
+#[allow(dead_code)]
+pub fn normal_text(n: usize) -> Problem {
+    text(
+        n,
+        "[\"clamp(x, -3, 3)\"]",
+        "[0.4]",
+        "m ~ normal(0, 1)\ns ~ gamma(3, 3)",
+        "x ~ normal(m, s)",
+    )
+}
+
+/// Two variables, one of them skew: records that can be carried.
+#[allow(dead_code)]
+pub fn bivariate_text(n: usize) -> Problem {
+    text(
+        n,
+        "[\"clamp(x, 0, 8)\", \"clamp(x, 0, 8) * clamp(y, -3, 3)\"]",
+        "[1.9, 0.5]",
+        "m ~ normal(0, 0.5)\nb ~ normal(0, 1)\ns ~ gamma(4, 4)",
+        "x ~ log_normal(m, s)\ny ~ normal(b * x, 1)",
+    )
+}
+
+/// A mean of indicators.
+#[allow(dead_code)]
+pub fn bernoulli_text(n: usize) -> Problem {
+    text(n, "[\"yes\"]", "[0.3]", "p ~ beta(1, 2)", "yes ~ bernoulli(p)")
+}
+
+/// A mean of clamped counts, and the share of zeros.
+#[allow(dead_code)]
+pub fn poisson_text(n: usize) -> Problem {
+    text(n, "[\"clamp(k, 0, 9)\", \"k == 0\"]", "[2.1, 0.2]", "m ~ gamma(2, 1)", "k ~ poisson(m)")
+}
+
+/// A yes with a predictor.
+#[allow(dead_code)]
+pub fn logistic_text(n: usize) -> Problem {
+    text(
+        n,
+        "[\"y\", \"u\", \"u * y\"]",
+        "[0.4, 0.1, 0.15]",
+        "b0 ~ normal(0, 1)\nb1 ~ normal(0, 1)\ns ~ gamma(8, 8)",
+        "x ~ normal(0, s)\ny ~ bernoulli(logistic(b0 + b1 * x))\nu = clamp(x, -2, 2)",
+    )
+}
+
+/// Durations and their logarithms.
+#[allow(dead_code)]
+pub fn gamma_text(n: usize) -> Problem {
+    text(
+        n,
+        "[\"clamp(t, 0.1, 8)\", \"log(clamp(t, 0.1, 8))\"]",
+        "[1.9, 0.3]",
+        "shape ~ gamma(4, 2)\nrate ~ gamma(3, 2)",
+        "t ~ gamma(shape, rate)",
+    )
+}
+
+#[allow(dead_code)]
+pub fn categorical(n: usize) -> Problem {
+    problem(
+        &format!(
+            "n = {n}\nstatistic = \"sum\"\nvalues = [5.0, 3.0, 0.5]\n\
+             query = {{ kind = \"categories\", labels = [\"a\", \"b\", \"c\"] }}\n\
+             mechanism = {{ kind = \"laplace\", scale = 1.0 }}"
+        ),
+        "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = 0.8 }",
+    )
+}
+
+#[allow(dead_code)]
+pub fn beta(n: usize) -> Problem {
+    problem(
+        &format!(
+            "n = {n}\nstatistic = \"sum\"\nvalues = [2.0, 1.1]\n\
+             query = {{ kind = \"moments\", degree = 2, clamp = [0.0, 1.0] }}\n\
+             mechanism = {{ kind = \"laplace\", scale = 0.3 }}"
+        ),
+        "kind = \"beta\"\nprior = { kind = \"gamma\", shape = 2.0, rate = 2.0 }",
+    )
+}
+
+#[allow(dead_code)]
 /// The emulated device of a program; nothing, with a message, where there is no C++ compiler.
 pub fn emulated(program: &Program) -> Option<Emulated> {
     if !Emulated::is_there() {

@@ -276,12 +276,15 @@ impl Model {
         true
     }
 
-    /// The compiled programs by name, for another backend.
+    /// The compiled programs by name, for another backend. `posterior` is among them if the model
+    /// [has one](Model::has_log_posterior).
     pub fn programs(&self) -> Vec<(&'static str, &Program)> {
         let p = &self.programs;
-        vec![
+        let posterior = p.posterior.iter().map(|program| ("posterior", program));
+        let always = [
             ("sample_prior", &p.sample_prior),
             ("log_prior", &p.log_prior),
+            ("unconstrain", &p.unconstrain),
             ("constrain", &p.constrain),
             ("log_prior_free", &p.log_prior_free),
             ("log_prior_free_gradient", &p.log_prior_free_gradient),
@@ -293,7 +296,8 @@ impl Model {
             ("forward", &p.forward),
             ("inverse", &p.inverse),
             ("pull_back", &p.pull_back),
-        ]
+        ];
+        always.into_iter().chain(posterior).collect()
     }
 }
 

@@ -129,6 +129,11 @@ impl Calibration {
     pub fn of(template: &Problem, plan: &Plan, rows: &[Vec<u64>]) -> Self {
         let mut names = template.outputs();
         names.push("log_density".into());
+        Calibration::named(names, plan, rows)
+    }
+
+    /// The same for rows of the ranks of these quantities.
+    pub fn named(names: Vec<String>, plan: &Plan, rows: &[Vec<u64>]) -> Self {
         let quantity = |(k, name): (usize, String)| {
             let ranks: Vec<u64> = rows.iter().map(|row| row[k]).collect();
             let uniformity = Uniformity::of(&ranks, plan.draws);

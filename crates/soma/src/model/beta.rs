@@ -8,7 +8,7 @@ use statrs::function::beta::ln_beta;
 use super::CoupledUpdate;
 use super::dirichlet::{SMALL_SHAPE, bring_within_reach, log_small_gamma, mean_logs};
 use super::dirichlet_conditional::{DirichletConditional, update_pair};
-use super::{GammaPrior, Model, PlugInFit, Price, Transport, plug_in};
+use super::{GammaPrior, Model, PlugInFit, Price, Recipe, Transport, plug_in};
 use crate::counts::Shares;
 use crate::counts::models::BetaCells;
 use crate::error::{Invalid, Outcome, positive};
@@ -135,6 +135,10 @@ impl Model for Beta {
         let log_sums = [n * logs[0], n * logs[1]];
         DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }
             .sample_approximation(theta, rng)
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe::Beta { priors: self.priors.map(|GammaPrior { shape, rate }| (shape, rate)) })
     }
 
     fn plug_in(&self, release: &Release) -> PlugInFit {

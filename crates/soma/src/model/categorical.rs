@@ -5,7 +5,7 @@ use statrs::function::gamma::ln_gamma;
 
 use super::CoupledUpdate;
 use super::dirichlet::sample_shares;
-use super::{Model, PlugInFit, plug_in};
+use super::{Model, PlugInFit, Recipe, plug_in};
 use crate::counts::Shares;
 use crate::distribution::{DirichletLaw, draw_pair};
 use crate::error::{Invalid, Outcome, listed, positive};
@@ -151,6 +151,10 @@ impl Model for Categorical {
         let is_category = record[0].fract() == 0.0 && record[0] >= 0.0;
         let p = if is_category { theta.get(record[0] as usize) } else { None };
         Ok(p.map_or(f64::NEG_INFINITY, |p| p.ln()))
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe::Categorical { prior: self.prior.clone() })
     }
 
     fn plug_in(&self, release: &Release) -> PlugInFit {

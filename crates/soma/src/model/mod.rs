@@ -185,7 +185,7 @@ pub trait Model: Debug + Send + Sync {
         None
     }
 
-    /// The model in numbers, where code can be generated from them.
+    /// The model as numbers or programs, where code can be generated from them.
     fn recipe(&self) -> Option<Recipe> {
         None
     }

@@ -1,7 +1,9 @@
-//! A built-in model in numbers, for code that is generated from it.
+//! A model as numbers or programs, for code that is generated from it.
 
-/// All that a built-in model is made of: what another machine needs to draw its records and theta.
-#[derive(Debug, Clone, PartialEq)]
+use std::sync::Arc;
+
+/// All that a model is made of: what another machine needs to draw its records and theta.
+#[derive(Debug, Clone)]
 pub enum Recipe {
     /// x ~ N(centre, C C') and y ~ N(alpha + beta'(x - centre), sigma2), with a
     /// normal-inverse-gamma prior of (alpha, beta) and sigma2. theta is (alpha - beta' centre, beta,
@@ -27,4 +29,16 @@ pub enum Recipe {
         /// The rate of the prior.
         rate: f64,
     },
+    /// A record is a category from 0 up, with a Dirichlet prior of their probabilities.
+    Categorical {
+        /// The parameters of the prior.
+        prior: Vec<f64>,
+    },
+    /// x ~ Beta(a, b), with gamma priors of a and b.
+    Beta {
+        /// The shape and the rate of each prior.
+        priors: [(f64, f64); 2],
+    },
+    /// A model written as text, with its compiled programs.
+    Text(Arc<soma_language::Model>),
 }

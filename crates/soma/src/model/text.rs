@@ -3,13 +3,14 @@
 mod newton;
 
 use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
 
 use rand::RngExt;
 use soma_language::{Data, Mistakes, Noise};
 
 use self::newton::Point;
 use super::slice::slice_move;
-use super::{Model, Price, Transport, Values};
+use super::{Model, Price, Recipe, Transport, Values};
 use crate::error::{Invalid, Outcome};
 use crate::interrupt;
 use crate::numeric::workspace::run;
@@ -21,7 +22,7 @@ use crate::rng::{self, Rng};
 /// parameters, which are exact and need no tuning. A record is a function of theta and standard
 /// normal noise, with jumps if a variable is discrete, so all joint theta updates apply.
 pub struct Text {
-    text: soma_language::Model,
+    text: Arc<soma_language::Model>,
     /// The approximate width of the prior of each unconstrained parameter.
     widths: Vec<f64>,
 }
@@ -53,7 +54,7 @@ impl Text {
     pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
         let text = soma_language::Model::new(parameters, record, data)?;
         let widths = widths(&text);
-        Ok(Text { text, widths })
+        Ok(Text { text: Arc::new(text), widths })
     }
 
     /// The compiled text.
@@ -227,6 +228,10 @@ impl Model for Text {
 
     fn describe(&self) -> Option<String> {
         Some(self.text.describe())
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe::Text(Arc::clone(&self.text)))
     }
 
     fn transport(&self) -> Option<&dyn Transport> {

@@ -11,9 +11,9 @@ mod report;
 mod run;
 mod target;
 
-pub use replicate::{Fitted, Quantity, floor, replicate};
+pub use replicate::{Fitted, Quantity, Released, floor, released, replicate};
 pub use report::{Answered, FloorReport, PlanReport, QuantityReport, SettingReport};
-pub use run::{Made, Observer, Unobserved, run};
+pub use run::{Floors, Made, Observer, Unobserved, run, run_floors};
 pub use target::{Measure, Target};
 
 use crate::chain::Problem;
@@ -99,7 +99,7 @@ impl Plan {
     }
 
     /// The settings for which the no-privacy floor is computed: the first of each number of records.
-    pub(crate) fn floors(&self) -> Vec<usize> {
+    pub fn floors(&self) -> Vec<usize> {
         let n = |i: usize| self.settings[i].problem.release().n();
         (0..self.settings.len()).filter(|&i| (0..i).all(|j| n(j) != n(i))).collect()
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LEVEL, Plan, Setting};
-use crate::chain::{Engine, Settings};
+use crate::chain::{Engine, Problem, Settings};
 use crate::diagnostics::{quantile, rhat};
 use crate::error::Outcome;
 use crate::interrupt;
@@ -57,8 +57,33 @@ fn data(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<(Vec<f64>, 
     Ok((theta, records, rng))
 }
 
-/// Replication `replication` of a setting: its data are released and fitted.
-pub fn replicate(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<Fitted> {
+/// A release that was simulated at a setting.
+#[derive(Debug, Clone)]
+pub struct Released {
+    /// The release, with the model.
+    pub problem: Problem,
+    /// The values of the outputs that the data were simulated with.
+    pub truth: Vec<f64>,
+}
+
+impl Released {
+    /// What the draws of each output say, beside the truth and the plug-in.
+    pub fn fitted(&self, columns: &[Vec<f64>]) -> Fitted {
+        let said = plug_in(&self.problem, LEVEL).unwrap_or_default();
+        let names = self.problem.outputs();
+        let mut fitted = summarised(columns, &self.truth);
+        for (quantity, name) in fitted.quantities.iter_mut().zip(&names) {
+            // Published counts have no interval that could miss.
+            let own = said.iter().find(|one| one.name == *name && one.low < one.high);
+            quantity.plug_in = own.map(|one| [one.estimate, one.low, one.high]);
+        }
+        fitted
+    }
+}
+
+/// The release of replication `replication` of a setting. It is to be fitted by a chain that starts from the
+/// random numbers of `stream(plan.seed, 3 * replication + 1)`.
+pub fn released(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<Released> {
     let (theta, records, mut rng) = data(plan, setting, replication)?;
     let template = &setting.problem;
     let release = template.release();
@@ -72,6 +97,12 @@ pub fn replicate(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<Fi
     let values = release.publish(&sums, &mut rng);
     let problem = template.with_release(release.with_values(&values)?)?;
     let truth = problem.output(&theta, &Records::new(problem.release(), records)?);
+    Ok(Released { problem, truth })
+}
+
+/// Replication `replication` of a setting: its data are released and fitted.
+pub fn replicate(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<Fitted> {
+    let released = released(plan, setting, replication)?;
     let settings = Settings {
         chains: 1,
         warmup: plan.warmup,
@@ -79,26 +110,18 @@ pub fn replicate(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<Fi
         seed: plan.seed,
         ..Settings::default()
     };
-    let mut chain = Engine::new(&problem, &settings, 3 * replication + 1)?;
+    let mut chain = Engine::new(&released.problem, &settings, 3 * replication + 1)?;
     for _ in 0..plan.warmup {
         interrupt::check()?;
         chain.step()?;
     }
-    let mut columns = vec![Vec::with_capacity(plan.draws as usize); truth.len()];
+    let mut columns = vec![Vec::with_capacity(plan.draws as usize); released.truth.len()];
     for _ in 0..plan.draws {
         interrupt::check()?;
         chain.step()?;
         columns.iter_mut().zip(chain.draw()).for_each(|(column, x)| column.push(x));
     }
-    let said = plug_in(&problem, LEVEL).unwrap_or_default();
-    let names = problem.outputs();
-    let mut fitted = summarised(&columns, &truth);
-    for (quantity, name) in fitted.quantities.iter_mut().zip(&names) {
-        // Published counts have no interval that could miss.
-        let own = said.iter().find(|one| one.name == *name && one.low < one.high);
-        quantity.plug_in = own.map(|one| [one.estimate, one.low, one.high]);
-    }
-    Ok(fitted)
+    Ok(released.fitted(&columns))
 }
 
 /// What somebody knows who has the data of replication `replication` themselves: the posterior of

@@ -29,7 +29,7 @@ pub struct Made {
     /// For each setting, the fits with the number of their replication.
     pub fits: Vec<Vec<(u64, Fitted)>>,
     /// For each number of records, by its first setting, what the data themselves say.
-    pub floors: Vec<(usize, Vec<(u64, Fitted)>)>,
+    pub floors: Floors,
 }
 
 impl Plan {
@@ -39,26 +39,48 @@ impl Plan {
     }
 }
 
+/// What the data themselves say, for each number of records, by its first setting.
+pub type Floors = Vec<(usize, Vec<(u64, Fitted)>)>;
+
 /// Makes a plan on `threads` threads. Replication by replication, so that what is done when it is
 /// stopped is as much of every setting.
 pub fn run(plan: &Plan, threads: NonZeroUsize, observer: &dyn Observer) -> Outcome<Made> {
     plan.check()?;
     let floors = plan.floors();
-    let kinds = (plan.settings.len() + floors.len()) as u64;
-    let fit = |job: u64| {
-        let (replication, kind) = (job / kinds, (job % kinds) as usize);
-        match kind.checked_sub(plan.settings.len()) {
-            None => replicate(plan, &plan.settings[kind], replication),
-            Some(at) => floor(plan, &plan.settings[floors[at]], replication),
-        }
+    let settings = plan.settings.len();
+    let fit = |kind: usize, replication: u64| match kind.checked_sub(settings) {
+        None => replicate(plan, &plan.settings[kind], replication),
+        Some(at) => floor(plan, &plan.settings[floors[at]], replication),
     };
+    let mut fits = fits(plan, settings + floors.len(), threads, observer, &fit)?;
+    let of_floors = fits.split_off(settings);
+    Ok(Made { fits, floors: floors.into_iter().zip(of_floors).collect() })
+}
+
+/// The floors of a plan alone, for fits that are made elsewhere.
+pub fn run_floors(plan: &Plan, threads: NonZeroUsize, observer: &dyn Observer) -> Outcome<Floors> {
+    let floors = plan.floors();
+    let fit = |at: usize, replication: u64| floor(plan, &plan.settings[floors[at]], replication);
+    let fits = fits(plan, floors.len(), threads, observer, &fit)?;
+    Ok(floors.into_iter().zip(fits).collect())
+}
+
+/// All replications of `kinds` kinds of fits.
+fn fits(
+    plan: &Plan,
+    kinds: usize,
+    threads: NonZeroUsize,
+    observer: &dyn Observer,
+    fit: &(dyn Fn(usize, u64) -> Outcome<Fitted> + Sync),
+) -> Outcome<Vec<Vec<(u64, Fitted)>>> {
     let (stop, done) = (|| observer.stop(), |_| observer.done());
-    let jobs = plan.replications * kinds;
-    let all = over_threads(jobs, threads, &stop, &done, |job, _| fit(job))?;
-    let mut sorted: Vec<Vec<(u64, Fitted)>> = vec![Vec::new(); kinds as usize];
+    let each = kinds as u64;
+    let jobs = plan.replications * each;
+    let all =
+        over_threads(jobs, threads, &stop, &done, |job, _| fit((job % each) as usize, job / each))?;
+    let mut sorted: Vec<Vec<(u64, Fitted)>> = vec![Vec::new(); kinds];
     for (job, fitted) in all {
-        sorted[(job % kinds) as usize].push((job / kinds, fitted));
+        sorted[(job % each) as usize].push((job / each, fitted));
     }
-    let of_floors = sorted.split_off(plan.settings.len());
-    Ok(Made { fits: sorted, floors: floors.into_iter().zip(of_floors).collect() })
+    Ok(sorted)
 }

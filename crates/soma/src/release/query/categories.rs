@@ -2,9 +2,12 @@
 
 use std::collections::HashSet;
 
+use soma_language::program::Program;
+
 use super::cells::{Axis, Cells};
 use super::{
-    Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins, write_indicators,
+    Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, compiled, write_bins,
+    write_indicators,
 };
 use crate::error::{Invalid, Outcome, shortened};
 
@@ -106,6 +109,16 @@ impl Query for Categories {
         write_bins(self.bins_in(records), out)
     }
 
+    fn programs(&self) -> Option<Vec<Program>> {
+        let last = self.labels.len() - 1;
+        let text = |c: usize| match c {
+            0 => "x1 < 0.5".to_string(),
+            c if c == last => format!("x1 >= {c} - 0.5"),
+            c => format!("(x1 >= {c} - 0.5) * (x1 < {c} + 0.5)"),
+        };
+        compiled(1, &(0..=last).map(text).collect::<Vec<_>>())
+    }
+
     fn cells(&self) -> Option<Cells> {
         Some(Cells::all(vec![Axis { labels: self.labels.clone(), cuts: None }]))
     }
@@ -113,6 +126,7 @@ impl Query for Categories {
 
 #[cfg(test)]
 mod tests {
+    use super::super::assert_program;
     use super::*;
 
     #[test]
@@ -125,6 +139,15 @@ mod tests {
         assert!(query.bins_of(&[2.0, 0.0, -5.0, 9.0], &mut bins));
         assert_eq!(bins, [2, 0, 0, 2]);
         assert_eq!(query.labels(), ["0", "1", "2"]);
+    }
+
+    /// The program of the statistics computes the statistics.
+    #[test]
+    fn program_is_the_query() {
+        for count in [2, 5] {
+            let query = Categories::new(count).unwrap();
+            assert_program(&query, &[0.0, 1.0, 2.0, 3.0, 4.0, -5.0, 9.0]);
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use soma_language::program::Program;
+
 use super::{BATCH, ClampedMoments, Moments, Query, Sensitivity};
 use crate::error::{Invalid, Outcome};
 
@@ -114,6 +116,11 @@ impl Query for Combined {
             }
         }
         all
+    }
+
+    fn programs(&self) -> Option<Vec<Program>> {
+        let each = self.queries.iter().map(|query| query.programs());
+        each.collect::<Option<Vec<_>>>().map(|all| all.concat())
     }
 
     fn describe(&self) -> Option<String> {

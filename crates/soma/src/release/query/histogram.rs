@@ -1,11 +1,12 @@
 //! Counts of records in bins.
 
 use nalgebra::DMatrix;
+use soma_language::program::Program;
 
 use super::cells::{self, Cells};
 use super::{
-    Moments, Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, write_bins,
-    write_indicators,
+    Moments, Query, Sensitivity, bin_sensitivity, bin_sensitivity_to_presence, compiled,
+    write_bins, write_indicators,
 };
 use crate::error::{Invalid, Outcome, finite, interval};
 
@@ -184,6 +185,22 @@ impl Query for Histogram {
         write_bins(self.bins_in(records), out)
     }
 
+    /// For bins along one coordinate.
+    fn programs(&self) -> Option<Vec<Program>> {
+        let [axis] = &self.axes[..] else { return None };
+        let last = axis.edges.len() - 2;
+        let text = |bin: usize| {
+            let above = format!("(x1 >= {:?})", axis.edges[bin]);
+            let below = format!("(x1 < {:?})", axis.edges[bin + 1]);
+            match bin {
+                0 => below,
+                bin if bin == last => above,
+                _ => format!("{above} * {below}"),
+            }
+        };
+        compiled(1, &(0..=last).map(text).collect::<Vec<_>>())
+    }
+
     fn cells(&self) -> Option<Cells> {
         let axis = |axis: &Axis| cells::Axis {
             labels: axis.labels(),
@@ -225,6 +242,13 @@ mod tests {
     use super::*;
     use crate::rng::stream;
     use rand::RngExt;
+
+    #[test]
+    fn program_is_the_query() {
+        let query = Histogram::new(vec![vec![-1.0, 0.0, 0.5, 3.0]]).unwrap();
+        super::super::assert_program(&query, &[-4.0, -1.0, -0.5, 0.0, 0.2, 0.5, 2.0, 3.0, 9.0]);
+        assert!(Histogram::new(vec![vec![0.0, 1.0, 2.0]; 2]).unwrap().programs().is_none());
+    }
 
     #[test]
     fn bins_are_those_of_the_edges() {

@@ -1,7 +1,10 @@
 //! Each coordinate of a record, clamped to its range.
 
+use soma_language::program::Program;
+
 use super::{
     ClampedMoments, CoordinateMap, MomentTerm, Moments, Query, Sensitivity, box_sensitivity,
+    compiled,
 };
 use crate::error::{Invalid, Outcome, interval};
 
@@ -77,6 +80,12 @@ impl Query for Mean {
         let term =
             |i: usize| MomentTerm { variables: [i, d], offset: centre[i], factor: half_width[i] };
         Some(ClampedMoments { terms: (0..d).map(term).collect(), centre, half_width })
+    }
+
+    fn programs(&self) -> Option<Vec<Program>> {
+        let clamps = self.clamp.iter().zip(1..);
+        let texts = clamps.map(|((low, high), j)| format!("clamp(x{j}, {low:?}, {high:?})"));
+        compiled(self.clamp.len(), &texts.collect::<Vec<_>>())
     }
 
     fn moments(&self, means: &[f64]) -> Option<Moments> {

@@ -34,6 +34,8 @@ pub use table::CrossTable;
 pub use text::Text;
 
 use nalgebra::DMatrix;
+use soma_language::program::Program;
+use soma_language::{Data, Statistics};
 
 use crate::error::Outcome;
 
@@ -151,6 +153,12 @@ pub trait Query: Debug + Send + Sync {
         None
     }
 
+    /// The statistics as compiled programs, one after the other, where code can be generated from
+    /// them.
+    fn programs(&self) -> Option<Vec<Program>> {
+        None
+    }
+
     /// The parsed statistics, if they were written as text.
     fn describe(&self) -> Option<String> {
         None
@@ -236,4 +244,36 @@ fn write_indicators(count: usize, bins: impl Iterator<Item = usize>, out: &mut [
     for (row, bin) in out.chunks_exact_mut(count).zip(bins) {
         row[bin] = 1.0;
     }
+}
+
+/// The program of statistics that are written as text about records `x1`, `x2`, ... of `d` numbers.
+fn compiled(d: usize, texts: &[String]) -> Option<Vec<Program>> {
+    let record: String = (1..=d).map(|j| format!("x{j} ~ normal(0, 1)\n")).collect();
+    let model = soma_language::Model::new("", &record, &Data::new()).ok()?;
+    Some(vec![Statistics::new(texts, &model).ok()?.program().clone()])
+}
+
+/// Compares the program of a query with its statistics.
+#[cfg(test)]
+fn assert_program(query: &dyn Query, records: &[f64]) {
+    use soma_language::Workspace;
+    use soma_language::program::Inputs;
+    let programs = query.programs().expect("a query with a program");
+    let (n, k) = (records.len() / query.record_dim(), query.dim());
+    let mut expected = vec![0.0; n * k];
+    query.statistics(records, &mut expected).unwrap();
+    let mut at = 0;
+    for program in programs {
+        let own = program.row_outputs.len();
+        let mut found = vec![0.0; n * own];
+        let inputs = Inputs { records, ..Inputs::default() };
+        program.run(inputs, n, &mut Workspace::new(), &mut [], &mut found);
+        for (row, expected) in found.chunks_exact(own).zip(expected.chunks_exact(k)) {
+            for (x, y) in row.iter().zip(&expected[at..]) {
+                assert!((x - y).abs() < 1e-12, "{x} and not {y}");
+            }
+        }
+        at += own;
+    }
+    assert_eq!(at, k);
 }

@@ -1,8 +1,9 @@
 //! Sums of powers and products of clamped variables.
 
 use nalgebra::DMatrix;
+use soma_language::program::Program;
 
-use super::{Moments, Query, Sensitivity, box_sensitivity};
+use super::{Moments, Query, Sensitivity, box_sensitivity, compiled};
 use crate::error::{Invalid, Outcome, interval};
 
 /// The products x1^a1 x2^a2 ... of the variables of a record, each clamped to its own range, for a
@@ -151,6 +152,19 @@ impl Query for MomentSums {
         self.powers.iter().map(|powers| self.label(powers)).collect()
     }
 
+    fn programs(&self) -> Option<Vec<Program>> {
+        let clamped = |j: usize| {
+            let (low, high) = self.clamp[j];
+            format!("clamp(x{}, {low:?}, {high:?})", j + 1)
+        };
+        let text = |powers: &Vec<u32>| {
+            let used = powers.iter().enumerate().filter(|(_, power)| **power > 0);
+            let factors = used.map(|(j, power)| vec![clamped(j); *power as usize].join(" * "));
+            factors.collect::<Vec<_>>().join(" * ")
+        };
+        compiled(self.clamp.len(), &self.powers.iter().map(text).collect::<Vec<_>>())
+    }
+
     fn moments(&self, means: &[f64]) -> Option<Moments> {
         let d = self.clamp.len();
         let of = |wanted: Vec<u32>| {
@@ -190,6 +204,12 @@ mod tests {
         let covariance = moments.covariance.unwrap();
         assert!((covariance[(0, 1)] - 0.1).abs() < 1e-15);
         assert!((covariance[(1, 1)] - 0.5).abs() < 1e-15);
+    }
+
+    #[test]
+    fn program_is_the_query() {
+        let query = MomentSums::of_degree(vec![(-1.0, 1.0), (0.0, 2.5)], 3).unwrap();
+        super::super::assert_program(&query, &[-3.0, 1.5, 0.2, -0.5, 0.9, 4.0]);
     }
 
     #[test]

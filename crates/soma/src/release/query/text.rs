@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Debug, Formatter};
 
+use soma_language::program::Program;
 use soma_language::{Mistakes, Neighbours, Statistics};
 
 use super::{ClampedMoments, MomentTerm, Query, Sensitivity};
@@ -73,6 +74,10 @@ impl Query for Text {
 
     fn bins(&self) -> Option<usize> {
         self.text.bins()
+    }
+
+    fn programs(&self) -> Option<Vec<Program>> {
+        Some(vec![self.text.program().clone()])
     }
 
     fn describe(&self) -> Option<String> {

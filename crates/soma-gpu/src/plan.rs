@@ -1,0 +1,98 @@
+//! Plans: a chain for each of many simulated releases, setting after setting.
+
+use std::num::NonZeroUsize;
+
+use soma::chain::{MovesChoice, Problem};
+use soma::kernel::KernelChoice;
+use soma::plan::{Fitted, Made, Observer, Plan, Released, released, run_floors};
+use soma::rng::stream;
+use soma::{Invalid, Outcome};
+
+use crate::calibrate::over_threads;
+use crate::chains::{Chains, Drawn};
+use crate::device::Device;
+use crate::program::{Options, Program};
+
+/// The programs of the settings of a plan. The error says what the GPU does not support.
+pub fn plan_programs(plan: &Plan, most_shared: usize) -> Result<Vec<Program>, Invalid> {
+    let program = |problem: &Problem| {
+        let outputs = problem.outputs();
+        if outputs != problem.model().parameters() {
+            let beside: Vec<String> = outputs
+                .into_iter()
+                .filter(|name| !problem.model().parameters().contains(name))
+                .collect();
+            return Err(Invalid::new(
+                "plan",
+                "is not supported on the GPU with outputs beside the parameters",
+                beside.join(", "),
+                "parameters alone: no derived quantities, no counts",
+            ));
+        }
+        let mut options = Options::new(KernelChoice::Auto, MovesChoice::Auto);
+        options.most_shared = most_shared;
+        Program::new(problem, options)
+    };
+    plan.settings.iter().map(|setting| program(&setting.problem)).collect()
+}
+
+/// Makes a plan: the releases are simulated on `threads` threads and are those of the CPU, each is fitted by one
+/// chain on the device, and the floors are computed on the CPU. `open` loads a program.
+pub fn run_plan(
+    plan: &Plan,
+    programs: &[Program],
+    threads: NonZeroUsize,
+    observer: &dyn Observer,
+    open: &dyn Fn(&Program) -> Outcome<Box<dyn Device>>,
+) -> Outcome<Made> {
+    plan.check()?;
+    let mut fits = Vec::new();
+    for (number, program) in programs.iter().enumerate() {
+        if observer.stop() {
+            fits.push(Vec::new());
+            continue;
+        }
+        let simulate = |replication: u64| released(plan, &plan.settings[number], replication);
+        let all = over_threads(plan.replications, threads, &simulate)?;
+        let mut device = open(program)?;
+        let fitted = fit(plan, program, &all, device.as_mut(), threads)?;
+        fitted.iter().for_each(|_| observer.done());
+        fits.push((0..).zip(fitted).collect());
+    }
+    Ok(Made { fits, floors: run_floors(plan, threads, observer)? })
+}
+
+/// One chain for each release, and what its draws say.
+fn fit(
+    plan: &Plan,
+    program: &Program,
+    all: &[Released],
+    device: &mut dyn Device,
+    threads: NonZeroUsize,
+) -> Outcome<Vec<Fitted>> {
+    let mut theta = Vec::new();
+    let mut published = Vec::new();
+    for (replication, Released { problem, .. }) in (0..).zip(all) {
+        let mut start = vec![0.0; program.parameters];
+        let mut rng = stream(plan.seed, 3 * replication + 1);
+        problem.model().start(problem.release(), &mut start, &mut rng)?;
+        theta.extend(start);
+        published.extend(program.published(problem.release()));
+    }
+    let (seed, warmup) = (plan.seed, plan.warmup);
+    let mut chains = Chains::start(device, program, seed, 0, warmup, 1, &published, &theta)?;
+    let last = warmup + plan.draws;
+    let mut drawn = Drawn::default();
+    while chains.iteration() < last {
+        let some = chains.advance(device, last, true)?;
+        (drawn.chains, drawn.width) = (some.chains, some.width);
+        drawn.values.extend(some.values);
+    }
+    let summarise = |replication: u64| {
+        let chain = replication as usize;
+        let columns: Vec<Vec<f64>> =
+            (0..program.parameters).map(|k| drawn.column(k, chain)).collect();
+        Ok(all[chain].fitted(&columns))
+    };
+    over_threads(all.len() as u64, threads, &summarise)
+}

@@ -1,0 +1,296 @@
+//! The text of a model that is written as text, from its compiled programs.
+
+use std::fmt::Write;
+
+use soma::Invalid;
+use soma::chain::Problem;
+use soma::rng::stream;
+use soma_language::program::Program;
+use soma_language::{Model, Noise};
+
+use super::language::{Drawn, Precision, Translation, literal};
+use super::model::{SPAN, table};
+use super::unfit;
+
+/// The two parts of the text: what proposals need, and theta given the records, which comes after the text
+/// of the records.
+pub(super) struct Parts {
+    pub first: String,
+    pub second: String,
+}
+
+/// Newton steps in an update of theta, as on the CPU.
+const NEWTON_STEPS: usize = 2;
+
+/// Instructions up to which derivatives are worth compiling.
+const MOST_INSTRUCTIONS: usize = 1_500;
+
+/// Up to this number of records, theta given them may be far from normal: slice moves along all coordinates.
+const FEW_RECORDS: usize = 64;
+
+/// Prior draws from which the widths of slice moves are estimated.
+const DRAWS: usize = 101;
+
+/// Random calls that are set aside for draws that reject.
+const SET_ASIDE: usize = 1 << 30;
+
+/// The text of `model`, which is that of `problem`. `non_centred`: with what carries records to another theta.
+pub(super) fn parts(model: &Model, problem: &Problem, non_centred: bool) -> Result<Parts, Invalid> {
+    let n = problem.release().n();
+    let programs = model.programs();
+    let find = |name: &str| {
+        let found = programs.iter().find(|(known, _)| *known == name);
+        found.map(|(_, program)| *program)
+    };
+    let program = |name: &str| {
+        find(name).ok_or_else(|| unfit("model", format!("no program {name}"), "a model with it"))
+    };
+    if model.theta_dim() == 0 {
+        return Err(unfit("model.parameters", "no parameters", "a model with parameters"));
+    }
+    let mut first = String::new();
+    let carrying = if non_centred { carrying(model) } else { None };
+    let (proposals, drawn) = propose(program("propose")?, carrying.as_ref())?;
+    first += &constants(drawn, n)?;
+    first += include_str!("../text/draws.cu");
+    first +=
+        &once("to_free", "const double* theta, double* free", "free", program("unconstrain")?)?;
+    first +=
+        &once("from_free", "const double* free, double* theta", "theta", program("constrain")?)?;
+    first += &proposals;
+    let prior = translated(program("log_prior_free")?);
+    let _ = write!(
+        first,
+        "\n// The log prior density of free.\n\
+         __device__ double log_prior(const double* free) {{\n  double out[1];\n{}{}  return out[0];\n}}\n",
+        prior.theta()?,
+        prior.outputs("out"),
+    );
+    let derivatives = find("posterior").filter(|program| {
+        program.theta.len() + program.rows.len() + program.totals.len() <= MOST_INSTRUCTIONS
+    });
+    let derivatives = derivatives.and_then(|program| {
+        let name = "differentiate";
+        let what = "// The log density of free given the records, its gradient and the rows of the lower \
+                    triangle of its second derivatives.\n";
+        over_records(name, what, "free", "double* out", program).ok()
+    });
+    let newton = if derivatives.is_some() { NEWTON_STEPS } else { 0 };
+    let rounds = match (newton, n <= FEW_RECORDS) {
+        (0, _) => 2,
+        (_, true) => 1,
+        (_, false) => 0,
+    };
+    let mut second = steps(newton, rounds);
+    second += &table("double", "slice_width", &widths(problem));
+    second += "\n";
+    let what = "// The log density of the records given theta.\n";
+    second +=
+        &over_records("log_likelihood", what, "theta", "double* out", program("log_likelihood")?)?;
+    second += "// The log density of free given the records.\n\
+               __device__ __noinline__ double log_conditional(const Given& given, const double* free) {\n\
+               \x20 double theta[PARAMETERS], out[1];\n  from_free(free, theta);\n  \
+               log_likelihood(given, theta, out);\n  double sum = log_prior(free) + out[0];\n  \
+               return sum == sum ? sum : -1.0 / 0.0;\n}\n\n";
+    second += &derivatives.unwrap_or_else(|| {
+        "__device__ void differentiate(const Given&, const double*, double*) {}\n\n".into()
+    });
+    second += include_str!("../text/conditional.cu");
+    Ok(Parts { first, second })
+}
+
+/// The constants of the update of theta given the records, and what it is given.
+pub(super) fn steps(newton: usize, rounds: usize) -> String {
+    format!(
+        "// Newton steps in an update of theta, and rounds of slice moves along all coordinates; with no \
+         round it is one move along one coordinate at random.\n\
+         constexpr int NEWTON_STEPS = {newton}, SLICE_ROUNDS = {rounds};\n\n\
+         // What theta is updated given: the records of a chain, and sums over them.\n\
+         struct Given {{ const double* sums; const float* records; u32 lane; }};\n\n"
+    )
+}
+
+fn translated(program: &Program) -> Translation<'_> {
+    Translation::new(program, Precision::Double, "model")
+}
+
+fn constants(drawn: Drawn, n: usize) -> Result<String, Invalid> {
+    let Drawn { normals, uniforms, rejecting } = drawn;
+    let span = (SET_ASIDE / ((n + 2) * rejecting.max(1))).min(SPAN);
+    if span < SPAN / 4 {
+        let given =
+            format!("{rejecting} gamma, beta, Poisson or binomial variables of {n} records");
+        return Err(unfit("model.record", given, "fewer variables, or fewer records"));
+    }
+    Ok(format!(
+        "// A record is made of standard normals, of uniforms on (0, 1), and of draws that take as many random \
+         words as they need.\n\
+         constexpr int NORMALS = {normals}, UNIFORMS = {uniforms}, REJECTING = {rejecting};\n\
+         constexpr u32 SPAN = {span};\n\
+         constexpr int FIRST_CARRIED = 0, SUMS = 0;\n\n\
+         __device__ __forceinline__ void add_sums(const float*, float*) {{}}\n\n"
+    ))
+}
+
+/// A function of theta or of free alone.
+fn once(name: &str, arguments: &str, out: &str, program: &Program) -> Result<String, Invalid> {
+    let text = translated(program);
+    Ok(format!(
+        "\n__device__ void {name}({arguments}) {{\n{}{}}}\n",
+        text.theta()?,
+        text.outputs(out),
+    ))
+}
+
+/// `drawer`, `make_record` and what carries a record, and the random numbers of a record.
+fn propose(program: &Program, carrying: Option<&Carrying>) -> Result<(String, Drawn), Invalid> {
+    let mut text = Translation::new(program, Precision::Single, "model.record").owned_by("d.", 's');
+    let rows = text.rows()?;
+    let (fields, set) = text.fields();
+    let made = assigned("record", &text.row_outputs());
+    let (more_fields, more, functions) = match carrying {
+        Some(carrying) => (&carrying.fields[..], &carrying.compute[..], &carrying.functions[..]),
+        None => ("", "", include_str!("../text/uncarried.cu")),
+    };
+    let all = format!(
+        "\n// What a record is drawn with.\nstruct Drawer {{ {fields}{more_fields}}};\n\n\
+         __device__ __forceinline__ Drawer drawer(const double* free) {{\n  double theta[PARAMETERS];\n  \
+         from_free(free, theta);\n  Drawer d;\n{}{set}{more}  return d;\n}}\n\n\
+         __device__ __forceinline__ void make_record(\n    const Drawer& d, const float* normals, const float* \
+         uniforms, const Dice& dice, float* record) {{\n{rows}{made}}}\n{functions}",
+        text.theta()?,
+    );
+    Ok((all, text.drawn))
+}
+
+/// `record[0] = ...;` line by line.
+fn assigned(name: &str, values: &[String]) -> String {
+    let line = |(k, value): (usize, &String)| format!("    {name}[{k}] = {value};\n");
+    values.iter().enumerate().map(line).collect()
+}
+
+/// What moves a record to another theta with its noise held fixed.
+struct Carrying {
+    /// Fields of `Drawer`, and their computation.
+    fields: String,
+    compute: String,
+    /// `Carrier` and its functions.
+    functions: String,
+}
+
+/// Whether records of a model can be carried: all of its variables are smooth functions of their noise, and
+/// of functions that the GPU has.
+pub(super) fn is_carried(model: &Model) -> bool {
+    carrying(model).is_some()
+}
+
+fn carrying(model: &Model) -> Option<Carrying> {
+    if model.noise().iter().any(|noise| *noise != Noise::Smooth) {
+        return None;
+    }
+    let programs = model.programs();
+    let find = |name: &str| {
+        let found = programs.iter().find(|(known, _)| *known == name);
+        found.map(|(_, program)| *program)
+    };
+    let translated = |name: &str, owner: &'static str, letter: char| {
+        let program = find(name)?;
+        let mut text =
+            Translation::new(program, Precision::Single, "model.record").owned_by(owner, letter);
+        let rows = text.rows().ok().filter(|_| text.drawn == Drawn::default())?;
+        let (fields, set) = text.fields();
+        Some((fields, text.theta().ok()? + &set, rows, text.row_outputs()))
+    };
+    let (inverse_fields, inverse, to_noise, noise) = translated("inverse", "c.from.", 'i')?;
+    let (forward_fields, forward, to_record, record) = translated("forward", "c.to.", 'f')?;
+    let functions = format!(
+        "\n// A change of theta with the noise of a record held fixed.\n\
+         struct Carrier {{ Drawer from, to; bool is_there; }};\n\n\
+         __device__ __forceinline__ Carrier no_carrier() {{\n  Carrier c = {{}};\n  return c;\n}}\n\n\
+         __device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to) {{\n  \
+         return Carrier{{from, to, true}};\n}}\n\n\
+         __device__ __forceinline__ void carry(const Carrier& c, float* record) {{\n  \
+         if (!c.is_there) return;\n  float noise[{}];\n  {{\n{to_noise}{}  }}\n  {{\n{to_record}{}  }}\n}}\n",
+        noise.len().max(1),
+        assigned("noise", &noise),
+        assigned("record", &record),
+    );
+    let fields = inverse_fields + &forward_fields;
+    Some(Carrying { fields, compute: format!("{inverse}{forward}"), functions })
+}
+
+/// A function of theta or free (`input`) and of the records, with sums over them.
+fn over_records(
+    name: &str,
+    what: &str,
+    input: &str,
+    out: &str,
+    program: &Program,
+) -> Result<String, Invalid> {
+    let mut text = translated(program);
+    let rows = text.rows()?;
+    if text.drawn != Drawn::default() {
+        return Err(unfit("model.record", "a random number in a density", "a density"));
+    }
+    Ok(format!(
+        "{what}__device__ __noinline__ void {name}(const Given& given, const double* {input}, {out}) \
+         {{\n{}{}#pragma unroll 1\n  for (u32 i = given.lane; i < RECORDS; i += LANES) {{\n    float record[DIM];\n    \
+         load_record(given.records, i, record);\n{rows}  }}\n{}{}{}}}\n\n",
+        text.theta()?,
+        text.sums(),
+        text.joined_sums(),
+        text.totals()?,
+        text.outputs("out"),
+    ))
+}
+
+/// Widths of slice moves: three interquartile ranges of the prior of each unconstrained parameter, narrowed
+/// by the number of records. They affect the cost only.
+pub(super) fn widths(problem: &Problem) -> Vec<f64> {
+    let (model, n) = (problem.model(), problem.release().n());
+    let p = model.parameters().len();
+    let Some(transport) = model.transport() else { return vec![1.0; p] };
+    let (mut theta, mut free, mut rng) = (vec![0.0; p], vec![0.0; p], stream(0, 0));
+    let mut columns = vec![Vec::with_capacity(DRAWS); p];
+    for _ in 0..DRAWS {
+        if model.sample_prior(&mut theta, &mut rng).is_ok() {
+            transport.unconstrain(&theta, &mut free);
+            columns.iter_mut().zip(&free).for_each(|(column, x)| column.push(*x));
+        }
+    }
+    let width = |mut column: Vec<f64>| {
+        column.sort_unstable_by(f64::total_cmp);
+        let at = |share: usize| column.get(share * column.len() / 4).copied().unwrap_or(0.0);
+        let width = at(3) - at(1);
+        if width.is_finite() && width > 0.0 { width } else { 1.0 }
+    };
+    let narrowed = (n as f64 + 1.0).sqrt();
+    columns.into_iter().map(|column| 3.0 * width(column) / narrowed).collect()
+}
+
+/// The values of a program for statistics, as text: `v[0] = ...;` with each value less its offset, times its
+/// factor.
+pub(super) fn statistics(
+    programs: &[Program],
+    offsets: &[f64],
+    factors: &[f64],
+) -> Result<String, Invalid> {
+    let mut all = String::new();
+    let mut k = 0;
+    for program in programs {
+        let mut text = Translation::new(program, Precision::Single, "release.statistics");
+        let rows = text.rows()?;
+        if !program.theta.is_empty() {
+            return Err(unfit("release.statistics", "a parameter", "statistics of records alone"));
+        }
+        let _ = writeln!(all, "  {{\n{rows}");
+        for value in text.row_outputs() {
+            let (offset, factor) = (offsets[k], factors[k]);
+            let [offset, factor] = [offset, factor].map(|x| literal(x, Precision::Single));
+            let _ = writeln!(all, "    v[{k}] = ({value} - {offset}) * {factor};");
+            k += 1;
+        }
+        all += "  }\n";
+    }
+    Ok(all)
+}
