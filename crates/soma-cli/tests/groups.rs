@@ -105,6 +105,51 @@ fn counts_that_were_clamped_or_suppressed() {
     fit.assert().success();
 }
 
+/// A run that is killed goes on from the groups that had ended, with the results of one that was not.
+#[test]
+fn killed_runs_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (0..40).flat_map(|g| [(g, "a", 12 + g), (g, "b", 3), (g, "c", 40 - g)]);
+    let rows = rows.map(|(g, cell, value)| format!("g{g},{cell},{value}\n"));
+    let table = written(&folder, &format!("group,cell,value\n{}", rows.collect::<String>()));
+    let path = |name: &str| folder.path().join(name);
+    let args = |out: &str| {
+        let mut args = vec!["groups".to_string(), table.display().to_string(), "--out".into()];
+        args.push(path(out).display().to_string());
+        let more = "--noise discrete-laplace --scale 2 --draws 6000 --threads 1 --quiet";
+        args.extend(more.split(' ').map(String::from));
+        args
+    };
+    soma().args(args("whole.csv")).assert().success();
+    assert!(!path("whole.csv.progress").exists());
+    let mut killed = std::process::Command::new(env!("CARGO_BIN_EXE_soma"));
+    let mut killed = killed.args(args("out.csv")).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let journal = path("out.csv.progress");
+    while std::fs::metadata(&journal).map_or(0, |file| file.len()) < 5000 {
+        assert!(killed.try_wait().unwrap().is_none(), "it ended before it could be killed");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(!path("out.csv").exists());
+    let said = |args: Vec<String>| {
+        let refused = soma().args(args).assert().code(2);
+        String::from_utf8(refused.get_output().stderr.clone()).unwrap()
+    };
+    let again = said(args("out.csv"));
+    assert!(again.contains("holds what was done of a run that was stopped"), "{again}");
+    let seed = ["--resume", "--seed", "2"].map(String::from);
+    let other = said([args("out.csv"), seed.to_vec()].concat());
+    assert!(other.contains("of another table or of other options"), "{other}");
+    // What is torn at its end is dropped.
+    let mut bytes = std::fs::read(&journal).unwrap();
+    bytes.extend([7, 0, 0, 0, 1]);
+    std::fs::write(&journal, bytes).unwrap();
+    soma().args(args("out.csv")).arg("--resume").assert().success();
+    assert!(!journal.exists());
+    assert_eq!(std::fs::read(path("out.csv")).unwrap(), std::fs::read(path("whole.csv")).unwrap());
+}
+
 #[test]
 fn pooled_groups() {
     let folder = tempfile::tempdir().unwrap();

@@ -65,6 +65,12 @@ pub struct Manifest {
     pub seconds_sampling: f64,
 }
 
+/// A fingerprint of some bytes, 64-bit FNV-1a: it distinguishes runs, and is not a protection.
+pub fn fingerprint(bytes: &[u8]) -> String {
+    let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix))
+}
+
 impl Manifest {
     /// The version of the layout that this version reads and writes.
     pub const FORMAT: u32 = 3;
@@ -79,9 +85,7 @@ impl Manifest {
         let settings = Settings { draws: 0, chains: 0, ..self.settings.clone() };
         let run = (&self.spec, settings, self.n, &self.parameters, self.records_thin);
         let text = serde_json::to_vec(&run).unwrap_or_else(|e| unreachable!("plain data: {e}"));
-        // 64-bit FNV-1a: it distinguishes runs, and is not a protection.
-        let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, mix))
+        fingerprint(&text)
     }
 
     /// The indices of the chains in this folder.

@@ -1,10 +1,10 @@
 //! `soma groups`: many tables of noisy counts of one kind, one table in and one table out.
 
+mod progress;
 mod read;
 mod summary;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::value_parser;
 use soma::counts::SharedPrior;
@@ -12,10 +12,10 @@ use soma::grouped::{self, Fitted, GroupTable, Plan, Watch};
 use soma_store::write_named;
 
 use crate::args::ThreadArgs;
-use crate::display::Display;
 use crate::exit::{self, Failed, Outcome};
 use crate::import::frame::Frame;
-use crate::interrupt;
+use crate::{interrupt, spec_file};
+use progress::Progress;
 pub use read::{Noisy, Relation};
 pub use summary::rows;
 
@@ -65,6 +65,10 @@ pub struct Args {
     /// Write the results here, as CSV or as Parquet by the end of the name; may be given twice.
     #[arg(long, value_name = "FILE")]
     out: Vec<PathBuf>,
+    /// Go on with a run that was stopped: groups that had ended are taken from FILE.progress, beside
+    /// the first --out. Pooled groups cannot be gone on with.
+    #[arg(long, requires = "out", conflicts_with = "pool")]
+    resume: bool,
     /// End with exit code 3 if the draws of a group are not to be trusted.
     #[arg(long)]
     strict: bool,
@@ -90,7 +94,8 @@ pub fn run(args: Args) -> Outcome {
         thin: args.thin,
         seed: args.seed,
     };
-    let table = args.noisy.table(&Frame::read(&args.table)?, args.alpha).map_err(Failed::Input)?;
+    let frame = Frame::read(&args.table)?;
+    let table = args.noisy.table(&frame, args.alpha).map_err(Failed::Input)?;
     if let (Some(cell), false) = (total_cell(&table), args.quiet) {
         eprintln!(
             "note: the cell {cell:?} is taken for a cell like the others. Totals are not margins here: \
@@ -100,12 +105,17 @@ pub fn run(args: Args) -> Outcome {
     }
     let prior = SharedPrior { median: args.concentration, sd: args.concentration_sd, shares: 1.0 };
     interrupt::watch();
-    let progress = Progress::new(&table, &plan, args.pool);
+    let work = progress::work(&frame, &args.noisy, args.alpha, &plan);
+    let journal = args.out.first().filter(|_| !args.pool);
+    let journal = journal.map(|out| progress::journal(out, &work, args.resume)).transpose()?;
+    let progress = Progress::new(&table, &plan, args.pool, journal);
     let work = || fit(&table, args.pool.then_some(prior), &plan, &args.threads, &progress);
     let state = || progress.state();
     let fitted = if args.quiet { work() } else { progress.display.during(state, work) }?;
     if interrupt::seen() && !args.quiet {
-        eprintln!("Stopped: the table has the groups that had ended.");
+        let resumes = !args.pool && !args.out.is_empty();
+        let resume = if resumes { "; --resume goes on with the others" } else { "" };
+        eprintln!("Stopped: the table has the groups that had ended{resume}.");
     }
     let rows = rows(&fitted);
     for path in &args.out {
@@ -114,6 +124,7 @@ pub fn run(args: Args) -> Outcome {
             false => write_named(path, "group", &rows)?,
         }
     }
+    progress.finish(fitted.len() >= table.names().len())?;
     exit::print(&summary::text(&fitted, table.names().len(), &args.out))?;
     let bad = fitted.iter().filter(|group| !group.verdict.is_trusted()).count();
     if args.strict && (bad > 0 || fitted.is_empty()) {
@@ -174,50 +185,4 @@ pub fn fit_on(
     let joined =
         |(shared, groups): (Fitted, Vec<Fitted>)| std::iter::once(shared).chain(groups).collect();
     Ok(found.map_or_else(Vec::new, joined))
-}
-
-/// How far the groups are.
-struct Progress {
-    display: Display,
-    groups: usize,
-    done: AtomicUsize,
-    untrusted: AtomicUsize,
-}
-
-impl Progress {
-    fn new(table: &GroupTable, plan: &Plan, pools: bool) -> Self {
-        let groups = table.names().len();
-        let runs = if pools { plan.chains } else { plan.chains * groups };
-        Progress {
-            display: Display::new(
-                plan.iterations().saturating_mul(runs as u64),
-                Display::is_terminal(),
-            ),
-            groups,
-            done: AtomicUsize::new(0),
-            untrusted: AtomicUsize::new(0),
-        }
-    }
-
-    fn state(&self) -> String {
-        let [done, untrusted] =
-            [&self.done, &self.untrusted].map(|count| count.load(Ordering::Relaxed));
-        let bad = if untrusted > 0 { format!(", {untrusted} not trusted") } else { String::new() };
-        format!("{done} of {} groups{bad}", self.groups)
-    }
-}
-
-impl Watch for Progress {
-    fn advance(&self, iterations: u64) {
-        self.display.advance(iterations);
-    }
-
-    fn ended(&self, group: &Fitted) {
-        self.done.fetch_add(1, Ordering::Relaxed);
-        self.untrusted.fetch_add(usize::from(!group.verdict.is_trusted()), Ordering::Relaxed);
-    }
-
-    fn stop(&self) -> bool {
-        interrupt::seen()
-    }
 }

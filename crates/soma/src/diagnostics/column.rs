@@ -1,9 +1,11 @@
 //! The figures of one parameter for a verdict.
 
+use serde::{Deserialize, Serialize};
+
 use super::Summary;
 
 /// One parameter: the summary of its draws, and how often they changed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// The name of the parameter.
     pub name: String,

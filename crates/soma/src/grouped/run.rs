@@ -1,5 +1,7 @@
 //! How groups are fitted, who watches, and what comes out.
 
+use serde::{Deserialize, Serialize};
+
 use crate::diagnostics::{Column, RunFigures, Verdict, rhat};
 use crate::error::Invalid;
 
@@ -62,6 +64,12 @@ pub trait Watch: Sync {
         let _ = iterations;
     }
 
+    /// What came of a group in a run like this one that was stopped, if it had ended.
+    fn known(&self, group: &str) -> Option<Fitted> {
+        let _ = group;
+        None
+    }
+
     /// A group has ended.
     fn ended(&self, group: &Fitted) {
         let _ = group;
@@ -80,7 +88,8 @@ pub struct Quiet;
 impl Watch for Quiet {}
 
 /// What came of a group, or of the common prior of pooled groups.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub struct Fitted {
     /// The name of the group; empty for the common prior.
     pub name: String,
@@ -92,6 +101,34 @@ pub struct Fitted {
     pub chains: usize,
     /// Draws of each chain.
     pub draws: usize,
+    /// R-hat of the log density of the release; NaN if undefined.
+    pub log_density_rhat: f64,
+}
+
+/// What is stored of a [`Fitted`]: the verdict follows from it.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    name: String,
+    columns: Vec<Column>,
+    chains: usize,
+    draws: usize,
+    log_density_rhat: f64,
+}
+
+impl From<Fitted> for Stored {
+    fn from(fitted: Fitted) -> Self {
+        let Fitted { name, columns, chains, draws, log_density_rhat, .. } = fitted;
+        Stored { name, columns, chains, draws, log_density_rhat }
+    }
+}
+
+impl From<Stored> for Fitted {
+    fn from(stored: Stored) -> Self {
+        let Stored { name, columns, chains, draws, log_density_rhat } = stored;
+        let figures = RunFigures { log_density_rhat, ..RunFigures::default() };
+        let verdict = Verdict::of(&columns, &figures);
+        Fitted { name, columns, verdict, chains, draws, log_density_rhat }
+    }
 }
 
 impl Fitted {
@@ -103,14 +140,12 @@ impl Fitted {
         log_density: &[Vec<f64>],
     ) -> Self {
         let column = |(name, draws): (&String, &Vec<Vec<f64>>)| Column::of(name, draws);
-        let columns: Vec<Column> = names.iter().zip(draws).map(column).collect();
-        let figures = RunFigures { log_density_rhat: rhat(log_density), ..RunFigures::default() };
-        Fitted {
+        Fitted::from(Stored {
             name: name.to_string(),
-            verdict: Verdict::of(&columns, &figures),
+            columns: names.iter().zip(draws).map(column).collect(),
             chains: log_density.len(),
             draws: log_density.iter().map(Vec::len).min().unwrap_or(0),
-            columns,
-        }
+            log_density_rhat: rhat(log_density),
+        })
     }
 }

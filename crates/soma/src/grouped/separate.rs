@@ -21,9 +21,12 @@ pub fn fit(
     watch: &dyn Watch,
 ) -> Outcome<Vec<Fitted>> {
     plan.check()?;
-    let groups = table.problems().len() as u64;
-    let fitted = over_threads(groups, threads, &|| watch.stop(), &|_| (), |group, _| {
-        let fitted = one(table, group as usize, plan, watch)?;
+    let fitted = over_threads(table.problems().len(), threads, watch, |group| {
+        if let Some(known) = watch.known(&table.names()[group]) {
+            watch.advance(plan.iterations().saturating_mul(plan.chains as u64));
+            return Ok(known);
+        }
+        let fitted = one(table, group, plan, watch)?;
         watch.ended(&fitted);
         Ok(fitted)
     })?;
