@@ -224,6 +224,41 @@ fn estimates_have_no_bias() {
     }
 }
 
+/// Couplings work on slots as on records: the estimate of n, where it is unknown, has no bias. The
+/// exact answer is by enumeration.
+#[test]
+fn estimates_of_an_unknown_n_have_no_bias() {
+    let text = r#"
+        [release]
+        n = "unknown"
+        statistic = "sum"
+        values = [12, 3]
+        query = { kind = "categories", labels = ["a", "b"] }
+        mechanism = { kind = "discrete-laplace", scale = 2.0 }
+        [model]
+        kind = "categorical"
+        prior = { kind = "dirichlet", alpha = 1.0 }
+    "#;
+    let problem = soma::spec::Spec::parse(text).unwrap().problem;
+    let names = problem.outputs();
+    let at = names.iter().position(|name| name == "n").unwrap();
+    let window = Window::new(5, 25).unwrap();
+    let settings = PairSettings {
+        kernel: KernelChoice::Soma,
+        lag: 2,
+        max_iterations: 100_000,
+        seed: 5,
+        window: Some(window),
+    };
+    let runs = run(&problem, &settings, 1000, 2);
+    let estimates: Vec<_> = runs.iter().filter_map(|run| run.estimate.clone()).collect();
+    assert_eq!(estimates.len(), runs.len());
+    let costs: Vec<u64> = runs.iter().map(|run| run.cost).collect();
+    // The squares of all outputs are estimated too.
+    let n = &posterior_means(&[names.clone(), names].concat(), &estimates, &costs, window)[at];
+    assert!((n.mean - 14.65882).abs() < 4.5 * n.se && n.se < 0.2, "{n:?}");
+}
+
 /// The result of a pair depends on its index, and not on the threads or on other pairs.
 #[test]
 fn threads_do_not_matter() {
