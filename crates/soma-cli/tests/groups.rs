@@ -123,7 +123,8 @@ fn killed_runs_go_on() {
     soma().args(args("whole.csv")).assert().success();
     assert!(!path("whole.csv.progress").exists());
     let mut killed = std::process::Command::new(env!("CARGO_BIN_EXE_soma"));
-    let mut killed = killed.args(args("out.csv")).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut killed =
+        killed.args(args("out.csv")).stdout(std::process::Stdio::null()).spawn().unwrap();
     let journal = path("out.csv.progress");
     while std::fs::metadata(&journal).map_or(0, |file| file.len()) < 5000 {
         assert!(killed.try_wait().unwrap().is_none(), "it ended before it could be killed");

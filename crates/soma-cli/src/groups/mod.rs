@@ -14,7 +14,7 @@ use soma_store::write_named;
 use crate::args::ThreadArgs;
 use crate::exit::{self, Failed, Outcome};
 use crate::import::frame::Frame;
-use crate::{interrupt, spec_file};
+use crate::interrupt;
 use progress::Progress;
 pub use read::{Noisy, Relation};
 pub use summary::rows;
@@ -105,9 +105,10 @@ pub fn run(args: Args) -> Outcome {
     }
     let prior = SharedPrior { median: args.concentration, sd: args.concentration_sd, shares: 1.0 };
     interrupt::watch();
-    let work = progress::work(&frame, &args.noisy, args.alpha, &plan);
+    let fingerprint = progress::fingerprint_of(&frame, &args.noisy, args.alpha, &plan);
     let journal = args.out.first().filter(|_| !args.pool);
-    let journal = journal.map(|out| progress::journal(out, &work, args.resume)).transpose()?;
+    let journal =
+        journal.map(|out| progress::journal(out, &fingerprint, args.resume)).transpose()?;
     let progress = Progress::new(&table, &plan, args.pool, journal);
     let work = || fit(&table, args.pool.then_some(prior), &plan, &args.threads, &progress);
     let state = || progress.state();

@@ -18,7 +18,7 @@ use crate::interrupt;
 pub type Ended = (Journal, Vec<Fitted>);
 
 /// A fingerprint of the table and of all that the draws depend on.
-pub fn work(frame: &Frame, noisy: &Noisy, alpha: f64, plan: &Plan) -> String {
+pub fn fingerprint_of(frame: &Frame, noisy: &Noisy, alpha: f64, plan: &Plan) -> String {
     let rows = (&frame.columns, &frame.rows);
     let version = env!("CARGO_PKG_VERSION");
     fingerprint(format!("{version} {noisy:?} {alpha} {plan:?} {rows:?}").as_bytes())

@@ -21,7 +21,9 @@ pub fn fit(
     watch: &dyn Watch,
 ) -> Outcome<Vec<Fitted>> {
     plan.check()?;
-    let fitted = over_threads(table.problems().len(), threads, watch, |group| {
+    let groups = table.problems().len() as u64;
+    let fitted = over_threads(groups, threads, &|| watch.stop(), &|_| (), |group, _| {
+        let group = group as usize;
         if let Some(known) = watch.known(&table.names()[group]) {
             watch.advance(plan.iterations().saturating_mul(plan.chains as u64));
             return Ok(known);
