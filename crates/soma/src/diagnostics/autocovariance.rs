@@ -1,7 +1,8 @@
 //! The autocovariance of a chain at all lags.
 
-use rustfft::FftPlanner;
+use rustfft::algorithm::Radix4;
 use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftDirection};
 
 /// The autocovariances (divisor: the length) of chains of equal length, averaged over the chains.
 ///
@@ -10,8 +11,8 @@ use rustfft::num_complex::Complex;
 pub(super) fn mean_autocovariance(chains: &[Vec<f64>]) -> Vec<f64> {
     let length = chains[0].len();
     let size = (2 * length).next_power_of_two();
-    let mut planner = FftPlanner::new();
-    let forward = planner.plan_fft_forward(size);
+    // No planner: it would compile the transforms of all other sizes.
+    let forward = Radix4::new(size, FftDirection::Forward);
     let mut power = vec![0.0; size];
     let mut buffer = vec![Complex::default(); size];
     for pair in chains.chunks(2) {
