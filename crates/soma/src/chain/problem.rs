@@ -13,7 +13,7 @@ use crate::kernel::Records;
 use crate::model::Model;
 use crate::model::slots::Slots;
 use crate::release::Release;
-use crate::release::query::BATCH;
+use crate::release::query::{Axis, BATCH};
 use crate::rng::Rng;
 
 /// A function of all imputed records, for each coordinate of a record.
@@ -106,7 +106,8 @@ impl Problem {
                 Arc::new(Slots::new(given.clone(), slotted.share(), likely))
             }
         };
-        let counts = CountProblem::of_release(&release, |axes| given.cell_shares(axes));
+        let shares = |axes: &[Axis]| given.cell_shares(axes);
+        let counts = CountProblem::of_release(&release, given.categories(), shares);
         let is_layered = release.published_parts().iter().any(|part| part.layer().is_some());
         if let (true, Err(why)) = (is_layered, &counts) {
             return Err(Invalid::new(

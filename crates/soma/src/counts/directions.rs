@@ -9,12 +9,23 @@
 //! - *swap*: the corners of a box, 2 to the power D cells equal in all but D >= 2 factors, with
 //!   alternating signs. It preserves every margin over a subset that omits one of the D factors
 //!   (for D = 2 the basic move of Diaconis and Sturmfels 1998).
+//! - *exchange*: two records for two others of the same weights together, such as 0 and 3 for 1 and
+//!   2. It preserves n and every sum with weights.
+//! - *balance*: R + 2 cells, in proportions that preserve n and R of the sums with weights, such as 1,
+//!   -3, 3, -1 for the sum and the sum of squares of 0, 1, 2, 3.
+
+use std::collections::HashMap;
 
 use rand::RngExt;
+use rand::seq::index::sample;
 
 use super::line::Line;
 use super::problem::CountProblem;
+use super::published::Published;
 use crate::rng::Rng;
+
+/// The most sums with weights that a balance preserves together.
+const MOST_BALANCED: usize = 3;
 
 /// The tables from which lines are drawn.
 #[derive(Debug, Clone)]
@@ -24,6 +35,10 @@ pub(super) struct Directions {
     factors: Vec<(usize, usize)>,
     /// Published sums of at least two cells but not of all.
     sums: Vec<usize>,
+    /// The weights of all cells in the published sums that weight them differently.
+    weighted: Vec<Vec<i64>>,
+    /// The cells that have these weights in all of them.
+    of_weights: HashMap<Vec<i64>, Vec<usize>>,
 }
 
 /// A kind of line.
@@ -41,17 +56,36 @@ impl Directions {
         let sums = problem.published().iter().enumerate();
         let partial = |cells: usize| cells > 1 && cells < table.cells();
         let sums = sums.filter(|(_, row)| partial(row.cells.len())).map(|(row, _)| row).collect();
-        Directions { cells: table.cells(), factors, sums }
+        let is_weighted = |row: &&Published| row.cells.iter().any(|&(_, weight)| weight != 1);
+        let dense = |row: &Published| {
+            let mut weights = vec![0; table.cells()];
+            row.cells.iter().for_each(|&(cell, weight)| weights[cell] = weight);
+            weights
+        };
+        let weighted: Vec<Vec<i64>> =
+            problem.published().iter().filter(is_weighted).map(dense).collect();
+        let mut of_weights: HashMap<Vec<i64>, Vec<usize>> = HashMap::new();
+        if !weighted.is_empty() {
+            for cell in 0..table.cells() {
+                let weights = weighted.iter().map(|row| row[cell]).collect();
+                of_weights.entry(weights).or_default().push(cell);
+            }
+        }
+        Directions { cells: table.cells(), factors, sums, weighted, of_weights }
     }
 
     /// Draws a line that preserves n.
     pub(super) fn draw(&self, problem: &CountProblem, line: &mut Line, rng: &mut Rng) -> Kind {
         line.cells.clear();
         let factors = self.factors.len();
-        let kind = match rng.random_range(0..=factors + usize::from(!self.sums.is_empty())) {
+        let sums = usize::from(!self.sums.is_empty());
+        let weighted = if self.weighted.is_empty() { 0 } else { 2 };
+        let kind = match rng.random_range(0..=factors + sums + weighted) {
             0 => self.pair(&mut line.cells, rng),
             1 if factors == 1 => self.pair(&mut line.cells, rng),
             differing if differing <= factors => self.corners(differing, &mut line.cells, rng),
+            other if other == factors + sums + 1 => self.exchange(&mut line.cells, rng),
+            other if other == factors + sums + 2 => self.balance(&mut line.cells, rng),
             _ => self.within(problem, &mut line.cells, rng),
         };
         line.finish(problem);
@@ -89,6 +123,48 @@ impl Directions {
         Kind::Transfer
     }
 
+    /// Two cells for two others with the same weights together, the last of them found by its
+    /// weights. Two cells if there is none.
+    fn exchange(&self, cells: &mut Vec<(usize, i64)>, rng: &mut Rng) -> Kind {
+        let [a, b, c] = [0; 3].map(|_: usize| rng.random_range(0..self.cells));
+        let weights: Vec<i64> = self.weighted.iter().map(|w| w[a] + w[b] - w[c]).collect();
+        let Some(others) = self.of_weights.get(&weights) else { return self.pair(cells, rng) };
+        let d = others[rng.random_range(0..others.len())];
+        for (cell, by) in [(a, 1), (b, 1), (c, -1), (d, -1)] {
+            match cells.iter_mut().find(|(known, _)| *known == cell) {
+                Some((_, sum)) => *sum += by,
+                None => cells.push((cell, by)),
+            }
+        }
+        cells.retain(|&(_, by)| by != 0);
+        if cells.is_empty() { self.pair(cells, rng) } else { Kind::Swap }
+    }
+
+    /// Cells in the proportions that preserve n and some sums with weights: the determinants that
+    /// solve their equations, without common factor. Two cells if they are all zero.
+    fn balance(&self, cells: &mut Vec<(usize, i64)>, rng: &mut Rng) -> Kind {
+        let most = self.weighted.len().min(self.cells.saturating_sub(2)).min(MOST_BALANCED);
+        if most == 0 {
+            return self.pair(cells, rng);
+        }
+        let sums = rng.random_range(1..=most);
+        let rows = sample(rng, self.weighted.len(), sums);
+        let chosen = sample(rng, self.cells, sums + 2).into_vec();
+        let mut equations = vec![vec![1; sums + 2]];
+        for row in rows {
+            equations.push(chosen.iter().map(|&cell| self.weighted[row][cell]).collect());
+        }
+        let by: Vec<i64> =
+            (0..chosen.len()).map(|left_out| cofactor(&equations, left_out)).collect();
+        let common = by.iter().fold(0, |common, &by| gcd(common, by.abs()));
+        if common == 0 {
+            return self.pair(cells, rng);
+        }
+        let moved = chosen.into_iter().zip(by).filter(|&(_, by)| by != 0);
+        cells.extend(moved.map(|(cell, by)| (cell, by / common)));
+        Kind::Swap
+    }
+
     /// The corners of a box that differ in `differing` factors.
     fn corners(&self, differing: usize, cells: &mut Vec<(usize, i64)>, rng: &mut Rng) -> Kind {
         cells.push((rng.random_range(0..self.cells), 1));
@@ -108,5 +184,40 @@ impl Directions {
             }
         }
         if differing == 1 { Kind::Transfer } else { Kind::Swap }
+    }
+}
+
+/// The determinant of `rows` without the column `left_out`, with its sign: these of all columns
+/// solve rows times x = 0.
+fn cofactor(rows: &[Vec<i64>], left_out: usize) -> i64 {
+    let Some((first, rest)) = rows.split_first() else { return 1 };
+    let without = |row: &Vec<i64>| {
+        let mut row = row.clone();
+        row.remove(left_out);
+        row
+    };
+    let rest: Vec<Vec<i64>> = rest.iter().map(without).collect();
+    let sign = if left_out.is_multiple_of(2) { 1 } else { -1 };
+    let first = without(first);
+    sign * first.iter().enumerate().map(|(k, entry)| entry * cofactor(&rest, k)).sum::<i64>()
+}
+
+/// The greatest common divisor.
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cofactors_solve_the_equations() {
+        let rows = vec![vec![1, 1, 1, 1], vec![0, 1, 2, 3], vec![0, 1, 4, 9]];
+        let by: Vec<i64> = (0..4).map(|left_out| cofactor(&rows, left_out)).collect();
+        let common = by.iter().fold(0, |common, &by| gcd(common, by.abs()));
+        let smallest: Vec<i64> = by.iter().map(|by| by / common).collect();
+        let sign = smallest[0].signum();
+        assert_eq!(smallest.iter().map(|by| by * sign).collect::<Vec<_>>(), [1, -3, 3, -1]);
     }
 }

@@ -6,17 +6,20 @@ use super::published::{Likelihood, Published};
 use super::shares::Shares;
 use super::table::{Margin, Table};
 use crate::error::Invalid;
-use crate::release::query::Axis;
+use crate::release::query::{Axis, Query};
 use crate::release::{Aggregate, Layer, Part, Release, Total};
 
 impl CountProblem {
     /// The count problem of `release`, with the probabilities of the cells from `shares`, a
-    /// function of the axes of the table. The error says why there is none.
+    /// function of the axes of the table. If a record is the index of one of so many `categories`,
+    /// any query with whole numbers is a weighted sum of their counts. The error says why there is
+    /// no such problem.
     pub fn of_release(
         release: &Release,
+        categories: Option<usize>,
         shares: impl FnOnce(&[Axis]) -> Option<Shares>,
     ) -> Result<Self, String> {
-        let axes = axes(release)?;
+        let axes = axes(release, categories)?;
         let shares =
             shares(&axes).ok_or("the model gives no probabilities of the cells of the query")?;
         let table = Table::of_axes(&axes).map_err(|invalid| invalid.to_string())?;
@@ -25,10 +28,12 @@ impl CountProblem {
         }
         let mut rows = Vec::new();
         for part in release.published_parts() {
-            let kept = part.query().cells().map(|cells| cells.kept).unwrap_or_default();
-            let mut margins = table.margin(&kept).map_err(said)?;
-            margins.iter_mut().for_each(|margin| name(margin, &axes, &kept));
-            rows.extend(self::rows(part, release.n(), &margins)?);
+            let query = part.query().as_ref();
+            let sums = match query.cells() {
+                None if !is_count(query) => weighted(query, table.cells())?,
+                cells => margins(&table, &axes, &cells.map(|c| c.kept).unwrap_or_default())?,
+            };
+            rows.extend(self::rows(part, release.n(), sums)?);
         }
         CountProblem::new(table, rows, release.total(), shares).map_err(|i| i.to_string())
     }
@@ -97,16 +102,24 @@ fn of_synthetic(
     Ok(problem.with_synthetic(synthetic))
 }
 
-/// The axes of the one table that all parts count in. A part that counts the records is the total of
-/// any table.
-fn axes(release: &Release) -> Result<Vec<Axis>, String> {
+/// Whether the query counts the records, whatever they are: the total of any table.
+fn is_count(query: &dyn Query) -> bool {
+    query.for_any_record(1).is_some() && query.counts_records()
+}
+
+/// The axes of the one table that all parts count in. If no part counts in one, the `categories` are
+/// its cells.
+fn axes(release: &Release, categories: Option<usize>) -> Result<Vec<Axis>, String> {
     let mut found: Option<Vec<Axis>> = None;
     for part in release.published_parts() {
-        let query = part.query();
-        if query.for_any_record(1).is_some() && query.counts_records() {
+        let query = part.query().as_ref();
+        if is_count(query) {
             continue;
         }
         let Some(cells) = query.cells() else {
+            if categories.is_some() {
+                continue;
+            }
             return Err(format!("a {} query sees more of a record than its cell", query.kind()));
         };
         match &found {
@@ -116,7 +129,48 @@ fn axes(release: &Release) -> Result<Vec<Axis>, String> {
             _ => found = Some(cells.axes),
         }
     }
-    found.ok_or_else(|| "no part of the release counts records in cells".into())
+    let of_categories = |count: usize| {
+        let labels = (0..count).map(|category| category.to_string()).collect();
+        vec![Axis { labels, cuts: None }]
+    };
+    found
+        .or_else(|| categories.map(of_categories))
+        .ok_or_else(|| "no part of the release counts records in cells".into())
+}
+
+/// A weighted sum of counts that is published.
+struct Sum {
+    /// Its name in the output, if any.
+    label: String,
+    /// Its cells with their weights.
+    cells: Vec<(usize, i64)>,
+}
+
+/// The sums of the cells over the axes that are not kept.
+fn margins(table: &Table, axes: &[Axis], kept: &[usize]) -> Result<Vec<Sum>, String> {
+    let sum = |mut margin: Margin| {
+        name(&mut margin, axes, kept);
+        let cells = margin.cells.into_iter().map(|cell| (cell, 1)).collect();
+        Sum { label: margin.label, cells }
+    };
+    Ok(table.margin(kept).map_err(said)?.into_iter().map(sum).collect())
+}
+
+/// The statistics of a query of categories as sums of their counts, weighted by the statistic of
+/// each category.
+fn weighted(query: &dyn Query, categories: usize) -> Result<Vec<Sum>, String> {
+    let records: Vec<f64> = (0..categories).map(|category| category as f64).collect();
+    let mut statistics = vec![0.0; categories * query.dim()];
+    query.statistics(&records, &mut statistics).map_err(|error| error.to_string())?;
+    if statistics.iter().any(|weight| weight.fract() != 0.0) {
+        return Err(format!("a {} query of the categories is not in whole numbers", query.kind()));
+    }
+    let sum = |k: usize| {
+        let weights = statistics[k..].iter().step_by(query.dim()).map(|&weight| weight as i64);
+        let cells = weights.enumerate().filter(|&(_, weight)| weight != 0).collect();
+        Sum { label: String::new(), cells }
+    };
+    Ok((0..query.dim()).map(sum).collect())
 }
 
 /// Names a sum by the levels that it keeps, with a star for each axis that it sums over, since sums
@@ -136,18 +190,18 @@ fn name(margin: &mut Margin, axes: &[Axis], kept: &[usize]) {
 }
 
 /// A row for each released number of a part: the sum of its cells with its noise.
-fn rows(part: &Part, n: usize, margins: &[Margin]) -> Result<Vec<Published>, String> {
+fn rows(part: &Part, n: usize, sums: Vec<Sum>) -> Result<Vec<Published>, String> {
     let Some(mechanism) = part.mechanism() else {
         return Err("a part has a law of several sums together".into());
     };
-    let numbers = part.values().iter().zip(mechanism.scales()).zip(margins);
-    let row = |((&value, &scale), margin): ((&f64, &f64), &Margin)| {
+    let numbers = part.values().iter().zip(mechanism.scales()).zip(sums);
+    let row = |((&value, &scale), sum): ((&f64, &f64), Sum)| {
         let law = Likelihood::published(mechanism, scale, value).map_err(said)?;
         let law = match part.aggregate() {
             Aggregate::Sum => law,
             Aggregate::Mean => law.of_mean(n as f64),
         };
-        Ok(Published::sum(margin.label.clone(), &margin.cells, law))
+        Ok(Published { label: sum.label, cells: sum.cells, law })
     };
     numbers.map(row).collect()
 }

@@ -146,10 +146,11 @@ impl CountProblem {
         }
     }
 
-    /// The published sums that are not single cells, each once: outputs in addition to the cells.
+    /// The named sums that are not single cells, each once: outputs in addition to the cells.
     fn margins(&self) -> impl Iterator<Item = (usize, &Published)> {
         let mut seen = HashSet::new();
-        let rows = self.published.iter().enumerate().filter(|(_, row)| row.cells.len() > 1);
+        let is_margin = |row: &Published| row.cells.len() > 1 && !row.label.is_empty();
+        let rows = self.published.iter().enumerate().filter(move |(_, row)| is_margin(row));
         rows.filter(move |(_, row)| seen.insert(row.label.as_str()))
     }
 

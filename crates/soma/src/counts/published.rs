@@ -231,7 +231,7 @@ impl CountLaw for Processed {
 /// One published number: a row of the matrix A with its likelihood.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// Its name in the output, as in `count[label]`.
+    /// Its name in the output, as in `count[label]`; empty if it is no output.
     pub label: String,
     /// The cells of its true answer, each once, with their weights.
     pub cells: Vec<(usize, i64)>,

@@ -168,6 +168,10 @@ impl Model for Categorical {
         Some(self)
     }
 
+    fn categories(&self) -> Option<usize> {
+        Some(self.prior.len())
+    }
+
     fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
         let cells: usize = axes.iter().map(|axis| axis.labels.len()).product();
         let fits = cells == self.prior.len() && axes.iter().all(|axis| axis.cuts.is_none());

@@ -166,6 +166,11 @@ pub trait Model: Debug + Send + Sync {
         None
     }
 
+    /// The number of categories, if a record is the index of one: 0, 1, ...
+    fn categories(&self) -> Option<usize> {
+        None
+    }
+
     /// The probabilities of the cells of a table with these axes, if the model has them: then the
     /// counts can be sampled without records.
     fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {

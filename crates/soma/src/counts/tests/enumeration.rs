@@ -168,3 +168,20 @@ fn weighted_sums() {
     let problem = problem(list(4), rows, Total::Known(8), &ALPHA);
     assert_posterior("weighted", &problem, 8, 60_000);
 }
+
+/// Sharp sums of values and of squares: only exchanges and balances leave them unchanged.
+#[test]
+fn sharp_weighted_sums() {
+    let row = |weights: &[i64], value: f64| Published {
+        label: String::new(),
+        cells: weights.iter().copied().enumerate().filter(|&(_, w)| w != 0).collect(),
+        law: Likelihood::new(Noise::Gaussian, 0.12, value).unwrap(),
+    };
+    let (values, squares) = ([0, 1, 2, 3], [0, 1, 4, 9]);
+    let one = vec![row(&values, 11.0)];
+    let both = vec![row(&values, 11.0), row(&squares, 22.0)];
+    for (rows, n) in [(one, 8), (both, 8), (vec![row(&values, 3.0)], 2)] {
+        let problem = problem(list(4), rows, Total::Known(n), &ALPHA);
+        assert_posterior(&format!("sharp, n = {n}"), &problem, n, 60_000);
+    }
+}
