@@ -49,6 +49,10 @@ shipped![
         "regression-n10-eps30",
         "regression-n10-eps3",
     ],
-    "sums of a yes or a count with a predictor": ["logistic-regression", "poisson-regression"],
+    "sums of a yes or a count with a predictor": [
+        "logistic-regression",
+        "voters-three-sums",
+        "poisson-regression",
+    ],
     "means of logarithms of shares": ["atus-female", "atus-male"],
 ];

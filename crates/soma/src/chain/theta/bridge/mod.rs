@@ -113,7 +113,7 @@ const MOST_RECORDS: usize = 10_000;
 
 /// With fewer records the posterior is wide, and a random walk finds its way; the density would
 /// cost more than the rest of the warm-up.
-const LEAST_RECORDS: usize = 400;
+const LEAST_RECORDS: usize = 100;
 
 /// With more parameters the density estimate is too rough.
 const MOST_PARAMETERS: usize = 12;
