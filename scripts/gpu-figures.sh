@@ -34,8 +34,8 @@ if [ "$part" = all ] || [ "$part" = sbc ]; then
     "regression-n10-eps30 --warmup 1000 --thin 100" "regression-n10-eps3 --warmup 1000 --thin 50" \
     "normal-gaussian-noise --n 20 --warmup 20000 --thin 2000" \
     "proportion --n 50 --warmup 1000 --thin 100" "poisson-counts --n 50 --warmup 1000 --thin 100" \
-    "two-groups --n 50 --warmup 4000 --thin 400" "gamma-durations --n 50 --warmup 4000 --thin 400" \
-    "log-normal-mean --n 50 --warmup 4000 --thin 400" "category-counts --n 50 --warmup 1000 --thin 100"; do
+    "category-counts --n 50 --warmup 1000 --thin 100" "gamma-durations --n 50 --warmup 2000 --thin 200" \
+    "log-normal-mean --n 50 --warmup 2000 --thin 200"; do
     title "SBC of 100,000 replications: $spec"
     set -- $spec
     name=$1; shift
@@ -44,23 +44,21 @@ if [ "$part" = all ] || [ "$part" = sbc ]; then
 fi
 if [ "$part" = all ] || [ "$part" = means ]; then
   title "posterior means on the GPU against those on the CPU, in standard errors"
+  # means SPEC CPU_DRAWS WARMUP DRAWS KERNELS
   means() {
-    local spec=$1 warmup=$2; shift 2
-    local cpu gpu kernel
-    cpu=$($soma fit examples/$spec.toml --device cpu --quiet --json --chains 16 --warmup 1000 --draws ${DRAWS:-20000})
+    local spec=$1 cpu_draws=$2 warmup=$3 draws=$4 cpu gpu kernel
+    shift 4
+    cpu=$($soma fit examples/$spec.toml --device cpu --quiet --json --chains 16 --warmup 1000 --draws $cpu_draws)
     for kernel in "$@"; do
-      gpu=$($soma fit examples/$spec.toml --device gpu --quiet --json --kernel $kernel --chains 4096 --warmup $warmup --draws 256 --thin 4)
+      gpu=$($soma fit examples/$spec.toml --device gpu --quiet --json --kernel $kernel --chains 4096 --warmup $warmup --draws $draws --thin 4)
       python3 scripts/gpu-means.py "$spec $kernel" "$cpu" "$gpu"
     done
   }
-  for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3 normal-gaussian-noise \
-    proportion poisson-counts binomial-successes category-counts; do
-    means $spec 4000 soma sys-imwg
+  for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3 normal-gaussian-noise; do
+    means $spec 20000 4000 256 soma sys-imwg
   done
-  for spec in log-normal-mean gamma-durations overdispersed-counts; do means $spec 10000 soma sys-imwg; done
-  for spec in heavy-tails two-groups; do means $spec 10000 "soma-blocks --subset 8" sys-imwg; done
-  for spec in logistic-regression poisson-regression regression-unknown-predictors multivariate-normal; do
-    means $spec 10000 "soma-blocks --subset 8" sys-imwg
+  for spec in proportion poisson-counts binomial-successes category-counts log-normal-mean gamma-durations; do
+    means $spec 4000 2000 256 soma sys-imwg
   done
 fi
 if [ "$part" = all ] || [ "$part" = fit ]; then

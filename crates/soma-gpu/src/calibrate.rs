@@ -71,7 +71,7 @@ pub fn rank(
     let begun = std::time::Instant::now();
     let places = places(template)?;
     let simulate = |number: u64| one(program, template, plan, &places, number);
-    let all = over_threads(plan.replications, threads, &simulate)?;
+    let all = over_threads(plan.replications, 64, threads, &simulate)?;
     let seconds_simulating = begun.elapsed().as_secs_f64();
     let published: Vec<f64> = all.iter().flat_map(|one| one.published.clone()).collect();
     let theta: Vec<f64> = all.iter().flat_map(|one| one.start.clone()).collect();
@@ -106,20 +106,20 @@ pub fn rank(
     Ok(Ranked { names, rows, seconds_simulating, seconds_chains: chains.seconds })
 }
 
-/// `work` on each number below `count`, over threads: its results in order.
+/// `work` on each number below `count`, `at_once` after each other, over threads: its results in order.
 pub(crate) fn over_threads<T: Send>(
     count: u64,
+    at_once: u64,
     threads: NonZeroUsize,
     work: &(dyn Fn(u64) -> Outcome<T> + Sync),
 ) -> Outcome<Vec<T>> {
     let next = AtomicU64::new(0);
     let found = Mutex::new(Vec::new());
     let failure: Mutex<Option<Failure>> = Mutex::default();
-    const AT_ONCE: u64 = 64;
     let run = || {
         loop {
-            let from = next.fetch_add(AT_ONCE, Ordering::Relaxed);
-            let to = count.min(from + AT_ONCE);
+            let from = next.fetch_add(at_once, Ordering::Relaxed);
+            let to = count.min(from + at_once);
             if from >= to {
                 return;
             }

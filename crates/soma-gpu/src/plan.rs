@@ -13,6 +13,9 @@ use crate::chains::{Chains, Drawn};
 use crate::device::Device;
 use crate::program::{Options, Program};
 
+/// Iterations for each iteration of the plan: one of the CPU has more kinds of theta updates.
+const ITERATIONS: u64 = 16;
+
 /// The programs of the settings of a plan. The error says what the GPU does not support.
 pub fn plan_programs(plan: &Plan, most_shared: usize) -> Result<Vec<Program>, Invalid> {
     let program = |problem: &Problem| {
@@ -53,7 +56,7 @@ pub fn run_plan(
             continue;
         }
         let simulate = |replication: u64| released(plan, &plan.settings[number], replication);
-        let all = over_threads(plan.replications, threads, &simulate)?;
+        let all = over_threads(plan.replications, 8, threads, &simulate)?;
         let mut device = open(program)?;
         let fitted = fit(plan, program, &all, device.as_mut(), threads)?;
         fitted.iter().for_each(|_| observer.done());
@@ -79,9 +82,10 @@ fn fit(
         theta.extend(start);
         published.extend(program.published(problem.release()));
     }
-    let (seed, warmup) = (plan.seed, plan.warmup);
-    let mut chains = Chains::start(device, program, seed, 0, warmup, 1, &published, &theta)?;
-    let last = warmup + plan.draws;
+    let (seed, warmup) = (plan.seed, ITERATIONS * plan.warmup);
+    let mut chains =
+        Chains::start(device, program, seed, 0, warmup, ITERATIONS, &published, &theta)?;
+    let last = warmup + ITERATIONS * plan.draws;
     let mut drawn = Drawn::default();
     while chains.iteration() < last {
         let some = chains.advance(device, last, true)?;
@@ -94,5 +98,5 @@ fn fit(
             (0..program.parameters).map(|k| drawn.column(k, chain)).collect();
         Ok(all[chain].fitted(&columns))
     };
-    over_threads(all.len() as u64, threads, &summarise)
+    over_threads(all.len() as u64, 8, threads, &summarise)
 }

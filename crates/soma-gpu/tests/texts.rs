@@ -18,7 +18,7 @@ use soma_gpu::{Chains, Cuda, Fit, Options, Program, rank};
 
 /// From records of the CPU at this theta, places against their probabilities, and proposals against the CPU's.
 fn check(problem: &Problem, theta: &[f64], kernel: KernelChoice, lanes: usize) {
-    const MOVES: usize = 4_000;
+    const MOVES: usize = 12_000;
     let n = problem.release().n();
     let block = match kernel {
         KernelChoice::Soma => Some(n),

@@ -126,7 +126,7 @@ fn fits(problem: &Problem, settings: &Settings) -> bool {
 }
 
 #[cfg(feature = "gpu")]
-pub use work::{calibrate, fit, plan, plan_fits};
+pub use work::{calibrate, fit, plan};
 
 /// The subcommand.
 #[cfg(feature = "gpu")]

@@ -76,11 +76,6 @@ pub fn plan(
     Ok(soma_gpu::run_plan(plan, &programs, threads, observer, &open)?)
 }
 
-/// Whether every setting of a plan runs on the GPU.
-pub fn plan_fits(plan: &soma::plan::Plan) -> bool {
-    soma_gpu::plan_programs(plan, 99 << 10).is_ok()
-}
-
 fn spec_of(args: &ShowArgs) -> Result<(Spec, Settings), Failed> {
     let text = spec_file::text(&args.spec)?;
     let spec = spec_file::parse(&args.spec, &text)?;

@@ -93,6 +93,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
     if (is_kept && ++since == p.thin) {
       since = 0;
       from_free(free, theta);
+      for (int k = 0; k < PARAMETERS; k++)
+        if (failed == 0 && !(fabsf((float)theta[k]) <= 1e30f)) failed = (u32)iteration + 1;
       u64 row = (u64)draw * (PARAMETERS + 1);
       if (lane == 0 && is_chain) {
         for (int k = 0; k < PARAMETERS; k++) p.draws[(row + k) * p.stride + chain] = (float)theta[k];
