@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{example, soma};
+use common::{example, json, soma};
 
 /// The shipped spec of this name without its settings of the sampler, and with other values.
 fn spec(name: &str, changes: &[(&str, &str)]) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -20,6 +20,25 @@ fn spec(name: &str, changes: &[(&str, &str)]) -> (tempfile::TempDir, std::path::
     let path = folder.path().join("spec.toml");
     std::fs::write(&path, text).unwrap();
     (folder, path)
+}
+
+/// A hundred voters. Without bridges the chains disagree.
+#[test]
+fn chains_of_few_voters_agree() {
+    let changes = [
+        ("n = 2000", "n = 100"),
+        ("[1200, 96000, 60000]", "[60, 4800, 3000]"),
+        ("epsilon = 1.0", "epsilon = 10.0"),
+    ];
+    let (_folder, path) = spec("voters-three-sums", &changes);
+    let options = ["--json", "--quiet", "--chains", "2", "--warmup", "200", "--draws", "1200"];
+    let largest = |moves: &str| {
+        let report = json(soma().arg("fit").arg(&path).args(options).args(["--moves", moves]));
+        let parameters = report["parameters"].as_array().unwrap().iter();
+        parameters.map(|parameter| parameter["rhat"].as_f64().unwrap()).fold(1.0, f64::max)
+    };
+    let (with, without) = (largest("auto"), largest("interwoven"));
+    assert!(with < 1.1 && without > 1.2, "{with} and {without}");
 }
 
 #[test]
