@@ -63,6 +63,21 @@ fn tables_a_figure_and_an_answer() {
     }
 }
 
+/// Chains of a few draws settle by chance only: the table says how many did, and nothing is NaN.
+#[test]
+fn fits_that_have_not_settled_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let figure = folder.path().join("plan.svg");
+    let short = ["--warmup", "0", "--draws", "20", "--figure", figure.to_str().unwrap()];
+    let (code, said, errors) = plan(&spec(), &short);
+    assert_eq!(code, Some(0), "{errors}");
+    for part in ["settled", " of 4", "and are left out", "--warmup 0 --draws 40"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("NaN"), "{said}");
+    assert!(!std::fs::read_to_string(figure).unwrap().contains("NaN"));
+}
+
 #[test]
 fn mistakes_are_named() {
     let cases: [(&[&str], &str); 4] = [

@@ -121,6 +121,28 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     }
 }
 
+/// With a wide prior all records may lie beyond a clamp, where neither the release nor the model has a
+/// slope. The start of this chain was flung across both clamps, and theta went to 1e18 from there.
+#[test]
+fn data_beyond_a_clamp_do_not_make_a_chain_run_away() {
+    let text = r#"
+        [release]
+        n = 400
+        statistic = "mean"
+        query = { kind = "moments", degree = 2, clamp = [7.0, 13.0] }
+        mechanism = { kind = "laplace", epsilon = 8.0 }
+
+        [model]
+        kind = "normal"
+        prior = { kind = "normal-inverse-gamma", mean = 10.0, lambda = 0.1, shape = 3.0, rate = 2.0 }
+    "#;
+    let plan = plan(text, PlanOptions::default());
+    let fit = replicate(&plan, &plan.settings[0], 28).unwrap();
+    let mu = fit.quantities[0];
+    // The records are at 17 and look like 13: the posterior is the prior above some 14.
+    assert!(mu.truth > 17.0 && mu.low > 13.0 && mu.high < 40.0, "{mu:?}");
+}
+
 /// Settings share their data: the truths are the same, and the floor is of the same records.
 #[test]
 fn settings_share_their_data() {

@@ -40,6 +40,7 @@ fn panel(report: &PlanReport, groups: &[(&str, usize)], k: usize) -> Panel {
     let budget = |setting: &SettingReport| setting.budget.unwrap_or(1.0);
     let budgets: Vec<f64> = report.settings.iter().map(budget).collect();
     let floors = report.floors.iter().map(|floor| floor.quantities[k].width);
+    let floors = floors.filter(|width| width.is_finite());
     let widths: Vec<f64> =
         report.settings.iter().map(|s| s.quantities[k].width).chain(floors.clone()).collect();
     let mut x_ticks: Vec<(f64, String)> =
@@ -53,8 +54,9 @@ fn panel(report: &PlanReport, groups: &[(&str, usize)], k: usize) -> Panel {
     }
     for (i, own) in groups.iter().enumerate() {
         let settings = report.settings.iter().filter(|setting| group(setting) == *own);
-        let points: Vec<(f64, f64)> =
-            settings.map(|s| (budget(s).log10(), s.quantities[k].width.log10())).collect();
+        let points = settings.map(|s| (budget(s).log10(), s.quantities[k].width.log10()));
+        // Where no fit settled, there is no width.
+        let points: Vec<(f64, f64)> = points.filter(|(_, width)| width.is_finite()).collect();
         let name = format!("{}, n = {}", own.0, own.1);
         plot = plot.line(&points, Ink::Chain(i), &name);
         for &(x, y) in &points {

@@ -68,6 +68,7 @@ impl Surrogate {
             let weighted: Vec<f64> = residual.iter().zip(&weights).map(|(r, w)| r * w).collect();
             sums.log_prior(point) - 0.5 * dense::dot(residual, &weighted)
         };
+        let mut initial = None;
         for _ in 0..MOST_NEWTON_STEPS {
             let exists = sums.residual_and_slope(
                 &point,
@@ -80,6 +81,7 @@ impl Surrogate {
                 return Ok(None);
             }
             let before = value(&point, &residual);
+            initial.get_or_insert(before);
             let prior = sums.log_prior_precision(&point);
             let Some(lower) = precision(sums, &prior, &slope, &weights) else { return Ok(None) };
             let mut step = vec![0.0; dim];
@@ -106,13 +108,29 @@ impl Surrogate {
         let Some(surrogate) = Surrogate::around(sums, point, rng, &mut scratch)? else {
             return Ok(None);
         };
+        if !sums.residual(&surrogate.reference, &standardised, &mut scratch, &mut residual)? {
+            return Ok(Some(surrogate));
+        }
+        let best = value(&surrogate.reference, &residual);
         let (mut noise, mut start) = (vec![0.0; dim], vec![0.0; dim]);
         fill_normals(&mut noise, rng);
         noise.iter_mut().for_each(|x| *x *= DISPERSION);
-        cholesky::times_lower(&surrogate.spread, &noise, &mut start);
-        dense::axpy(1.0, &surrogate.reference, &mut start);
-        if sums.log_prior(&start).is_finite() {
-            sums.place(&start, &standardised, &mut scratch, state)?;
+        for _ in 0..MOST_HALVINGS {
+            cholesky::times_lower(&surrogate.spread, &noise, &mut start);
+            dense::axpy(1.0, &surrogate.reference, &mut start);
+            if !sums.log_prior(&start).is_finite() {
+                break;
+            }
+            let exists = sums.residual(&start, &standardised, &mut scratch, &mut residual)?;
+            // Beyond a clamp the spread is the prior's, and may reach past the other clamp: a chain that
+            // starts there prefers any theta, however large, under which some records come back.
+            let least = best - MOST_FALL * 0.5 * dense::dot(&noise, &noise);
+            let is_lost = exists && value(&start, &residual) < initial.unwrap_or(best).min(least);
+            if !is_lost {
+                sums.place(&start, &standardised, &mut scratch, state)?;
+                break;
+            }
+            noise.iter_mut().for_each(|x| *x *= 0.5);
         }
         Ok(Some(surrogate))
     }
@@ -271,6 +289,10 @@ impl Surrogate {
 
 /// The dispersion of a start relative to the posterior.
 const DISPERSION: f64 = 1.5;
+
+/// A start is lost if it is worse than the state before it, and its log density falls below the mode's by
+/// so many times what that of a normal posterior would. It is then drawn in towards the mode.
+const MOST_FALL: f64 = 1000.0;
 
 const MOST_NEWTON_STEPS: usize = 20;
 const MOST_HALVINGS: i32 = 10;
