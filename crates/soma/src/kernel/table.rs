@@ -99,7 +99,8 @@ impl KernelOptions {
     }
 }
 
-/// The places that a move selects from: all that a coupling needs to know of a kernel.
+/// The places that a move selects from: all that a coupling needs to know of a kernel that accepts
+/// as SOMA does on these places (on one place, as independent Metropolis does).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coupling {
     /// All places.

@@ -15,7 +15,7 @@ use crate::simd::vector::Vector;
 /// L2. By default it must be unimodal: decreasing up to the mode, then increasing, as for a density
 /// that is log-concave in the true answer. Other curves must override `bounds`.
 pub trait Curve: Debug + Send + Sync {
-    /// Minus the log density, up to a constant.
+    /// Minus the log density, up to a constant; finite, since a chain may start at any residual.
     fn cost(&self, residual: f64) -> f64;
 
     /// The residual that minimises the cost; it may be infinite.
