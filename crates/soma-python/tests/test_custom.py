@@ -80,7 +80,7 @@ def test_a_query_of_the_users_own_has_the_records_of_the_model(within_error):
         query=even, statistic="sum", n=40, mechanism=soma.DiscreteLaplace(scale=0.5), values=[30]
     )
     shares = soma.fit(counted, soma.Categorical(prior=soma.DirichletPrior([1.0] * 3)), **options)
-    assert shares.parameters == ("p0", "p1", "p2")
+    assert shares.parameters == ("p0", "p1", "p2", "count[0]", "count[1]", "count[2]")
     assert abs((shares["p0"] + shares["p2"]).mean() - 32 / 43) < 0.02
 
 
