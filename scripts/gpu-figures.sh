@@ -35,11 +35,31 @@ if [ "$part" = all ] || [ "$part" = sbc ]; then
     "normal-gaussian-noise --n 20 --warmup 20000 --thin 2000" \
     "proportion --n 50 --warmup 1000 --thin 100" "poisson-counts --n 50 --warmup 1000 --thin 100" \
     "category-counts --n 50 --warmup 1000 --thin 100" "gamma-durations --n 50 --warmup 2000 --thin 200" \
-    "log-normal-mean --n 50 --warmup 2000 --thin 200"; do
+    "log-normal-mean --n 50 --warmup 2000 --thin 200" "two-groups --n 50 --warmup 2000 --thin 200" \
+    "two-groups --n 50 --warmup 2000 --thin 200 --moves centred"; do
     title "SBC of 100,000 replications: $spec"
     set -- $spec
     name=$1; shift
     timed $soma calibrate examples/$name.toml --device gpu --kernel sys-imwg --replications 100000 "$@"
+  done
+fi
+if [ "$part" = all ] || [ "$part" = counts ]; then
+  title "SBC of 100,000 replications: counts without records"
+  timed $soma calibrate examples/category-counts.toml --device gpu --replications 100000 --warmup 100 --thin 10
+fi
+if [ "$part" = all ] || [ "$part" = texts ]; then
+  for spec in two-groups regression-unknown-predictors logistic-regression poisson-regression multivariate-normal; do
+    title "fit $spec on the GPU"
+    $soma fit examples/$spec.toml --device gpu --quiet --kernel soma --chains 4096 --warmup 2000 --draws 100 --thin 4
+  done
+fi
+if [ "$part" = all ] || [ "$part" = couple ]; then
+  for spec in regression-n10-eps30 regression-n10-eps3; do
+    for kernel in soma sys-imwg; do
+      title "100,000 pairs of $kernel, $spec; then 500 on the CPU"
+      timed $soma couple examples/$spec.toml --device gpu --kernel $kernel --pairs 100000
+      timed $soma couple examples/$spec.toml --quiet --kernel $kernel --pairs 500
+    done
   done
 fi
 if [ "$part" = all ] || [ "$part" = means ]; then

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::value_parser;
 use serde::Serialize;
-use soma::calibration::{Calibration, Observer, Plan, Ranks, calibrate};
+use soma::calibration::{Autocorrelation, Calibration, Observer, Plan, Ranks, calibrate};
 use soma::chain::{MovesChoice, Settings};
 
 use crate::args::{KernelArgs, ThreadArgs};
@@ -52,6 +52,10 @@ pub struct Args {
     #[arg(long)]
     quiet: bool,
 }
+
+/// An autocorrelation of so many standard errors says that draws are not independent, which the test of ranks
+/// assumes.
+const SLOW: f64 = 6.0;
 
 /// Below this p-value the ranks count as non-uniform: one false alarm in a thousand.
 const LEVEL: f64 = 1e-3;
@@ -139,6 +143,9 @@ struct Row {
     chi_squared: f64,
     location: f64,
     spread: f64,
+    /// From one draw of a chain to the next, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    autocorrelation: Option<Autocorrelation>,
     /// The number of replications with each rank.
     counts: Vec<u64>,
 }
@@ -155,6 +162,7 @@ impl Row {
             chi_squared: tests.chi_squared,
             location: tests.location,
             spread: tests.spread,
+            autocorrelation: ranks.autocorrelation,
             counts,
         }
     }
@@ -167,6 +175,9 @@ struct Report {
     /// The smallest p-value, corrected for their number.
     p_value: f64,
     is_uniform: bool,
+    /// The largest autocorrelation and its quantity, where it is known.
+    #[serde(skip)]
+    slowest: Option<(String, Autocorrelation)>,
     replications: u64,
     n: usize,
     plan: Plan,
@@ -181,6 +192,7 @@ impl Report {
             quantities: quantities.collect(),
             p_value,
             is_uniform: p_value >= LEVEL,
+            slowest: found.slowest().map(|(name, value)| (name.to_string(), value)),
             replications,
             n,
             plan: plan.clone(),
@@ -192,13 +204,30 @@ impl Report {
     }
 
     fn sentence(&self) -> String {
-        match self.is_uniform {
-            true => "nothing wrong was found".into(),
-            false => format!(
+        let (thin, warmup) = (self.plan.thin, self.plan.warmup);
+        match &self.slowest {
+            _ if self.is_uniform => "nothing wrong was found".into(),
+            Some((name, found)) if found.score() >= SLOW => format!(
+                "some chains mix too slowly for --thin {thin}. From one draw of a chain to the next, {name} has an \
+                 autocorrelation of {:.3} (standard error {:.4}; 0 if draws are independent), and such draws give \
+                 ranks that are not uniform, whatever the sampler. This run says nothing of the model: take \
+                 --thin {} --warmup {} or more",
+                found.mean,
+                found.error,
+                10 * thin,
+                10 * warmup
+            ),
+            Some(_) => format!(
+                "the model or the program, or a warm-up that is too short for some chains: draws that are kept are \
+                 independent, as far as their autocorrelations show. If --warmup {} does not mend it, it is \
+                 the model or the program",
+                10 * warmup
+            ),
+            None => format!(
                 "the model, or a chain whose draws are not independent. If --thin {} --warmup {} \
                  does not mend it, it is the model or the program",
-                2 * self.plan.thin,
-                2 * self.plan.warmup
+                2 * thin,
+                2 * warmup
             ),
         }
     }
@@ -225,4 +254,30 @@ impl Report {
 /// A p-value with its significant digits.
 fn p_value(p: f64) -> String {
     if p < 1e-3 { format!("{p:.0e}") } else { format!("{p:.3}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use soma::calibration::{Autocorrelation, Calibration, Plan};
+
+    use super::Report;
+
+    /// Ranks that pile up at one end, of chains with this autocorrelation.
+    fn sentence(mean: Option<f64>) -> String {
+        let plan = Plan { replications: 400, draws: 7, ..Plan::default() };
+        let mut found = Calibration::named(vec!["sd".into()], &plan, &vec![vec![7]; 400]);
+        let of = |mean| Autocorrelation { mean, error: 0.01 };
+        found.quantities[0].autocorrelation = mean.map(of);
+        let report = Report::new(&found, &plan, 10);
+        assert!(!report.is_uniform);
+        report.sentence()
+    }
+
+    #[test]
+    fn slow_chains_are_not_taken_for_a_wrong_sampler() {
+        let slow = sentence(Some(0.6));
+        assert!(slow.contains("mix too slowly") && slow.contains("sd") && slow.contains("0.600"));
+        assert!(sentence(Some(0.01)).contains("the model or the program"));
+        assert!(sentence(None).contains("not independent"));
+    }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use soma::calibration::{Calibration, Plan, simulated};
+use soma::calibration::{Autocorrelation, Calibration, Plan, Series, simulated};
 use soma::chain::Problem;
 use soma::rng::stream;
 use soma::{Failure, Invalid, Outcome};
@@ -20,6 +20,8 @@ pub struct Ranked {
     pub names: Vec<String>,
     /// The rank of each quantity, by replication.
     pub rows: Vec<Vec<u64>>,
+    /// The autocorrelation of each quantity from one draw of a chain to the next, over all chains.
+    pub autocorrelations: Vec<Autocorrelation>,
     /// Seconds for the simulated releases, on the CPU.
     pub seconds_simulating: f64,
     /// Seconds for the chains, on the device.
@@ -29,7 +31,11 @@ pub struct Ranked {
 impl Ranked {
     /// Whether the ranks are uniform.
     pub fn calibration(&self, plan: &Plan) -> Calibration {
-        Calibration::named(self.names.clone(), plan, &self.rows)
+        let mut found = Calibration::named(self.names.clone(), plan, &self.rows);
+        for (ranks, value) in found.quantities.iter_mut().zip(&self.autocorrelations) {
+            ranks.autocorrelation = Some(*value);
+        }
+        found
     }
 }
 
@@ -82,6 +88,7 @@ pub fn rank(
     let width = program.parameters + 1;
     let mut below = vec![0_u64; all.len() * width];
     let mut equal = below.clone();
+    let mut series = vec![Series::default(); all.len() * width];
     while chains.iteration() < last {
         let drawn = chains.advance(device, last, true)?;
         for draw in 0..drawn.draws() {
@@ -89,6 +96,7 @@ pub fn rank(
                 for k in 0..width {
                     let value = drawn.get(draw, k, chain);
                     let value = if k + 1 < width { value } else { one.top - value };
+                    series[chain * width + k].push(value);
                     let gap = value - one.truth[k];
                     let is_equal = gap.abs() <= ROUNDING * (1.0 + one.truth[k].abs());
                     equal[chain * width + k] += u64::from(is_equal);
@@ -103,7 +111,10 @@ pub fn rank(
         (0..all.len()).map(|r| (0..width).map(|k| rank(r * width + k)).collect()).collect();
     let mut names = template.model().parameters();
     names.push("log_density".into());
-    Ok(Ranked { names, rows, seconds_simulating, seconds_chains: chains.seconds })
+    let of = |k: usize| Autocorrelation::of(series.iter().skip(k).step_by(width));
+    let autocorrelations = (0..width).map(of).collect();
+    let seconds_chains = chains.seconds;
+    Ok(Ranked { names, rows, autocorrelations, seconds_simulating, seconds_chains })
 }
 
 /// `work` on each number below `count`, `at_once` after each other, over threads: its results in order.
@@ -159,7 +170,11 @@ fn one(
     let release = problem.release();
     let mut start = vec![0.0; program.parameters];
     problem.model().start(release, &mut start, &mut stream(plan.seed, 2 * number + 1))?;
-    let top = release.log_density(&vec![0.0; program.statistics()]);
+    // The log density of whole records: true sums that are whole numbers are rounded in it.
+    let (sums, scales) = (release.sums(), release.sum_scales());
+    let nearest = sums.iter().zip(scales.iter()).map(|(sum, scale)| (sum - sum.round()) / scale);
+    let nearest: Vec<f64> = nearest.collect();
+    let top = release.log_density(&nearest) + release.potential().cost(&nearest);
     Ok(Simulated { published: program.published(release), start, truth, top })
 }
 

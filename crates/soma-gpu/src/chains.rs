@@ -2,7 +2,8 @@
 
 use soma::Outcome;
 use soma::chain::Problem;
-use soma::rng::stream;
+use soma::model::Recipe;
+use soma::rng::{Rng, stream};
 
 use crate::device::{Buffer, Device, Entry, Params, bytes_of, read_all, round_keys};
 use crate::program::Program;
@@ -12,7 +13,7 @@ use crate::program::Program;
 pub const ITERATIONS_PER_LAUNCH: u64 = 128;
 
 /// Chains whose records are contiguous in memory: `TILE` of the text.
-const TILE: usize = 32;
+pub(crate) const TILE: usize = 32;
 
 /// Chains with the same start: a superchain of nested R-hat.
 pub const SUPERCHAIN: usize = 16;
@@ -57,6 +58,7 @@ pub struct Chains {
     counts: Buffer,
     failed: Buffer,
     records: Buffer,
+    states: Buffer,
     places: Buffer,
     proposals: Buffer,
     dim: usize,
@@ -73,13 +75,49 @@ pub fn starts(problem: &Problem, seed: u64, first: u64, count: usize) -> Outcome
     for (chain, theta) in (first..).zip(all.chunks_exact_mut(parameters)) {
         let number = chain / SUPERCHAIN as u64;
         if last.as_ref().is_none_or(|(had, _)| *had != number) {
-            let mut start = vec![0.0; parameters];
-            problem.model().start(problem.release(), &mut start, &mut stream(seed, number))?;
+            let start = start(problem, &mut stream(seed, number))?;
             last = Some((number, start));
         }
         theta.copy_from_slice(&last.as_ref().expect("made above").1);
     }
     Ok(all)
+}
+
+/// Prior draws among which the start of a model without a start of its own is chosen.
+const CANDIDATES: usize = 64;
+
+/// Records that are drawn at each candidate, at most.
+const DRAWN: usize = 256;
+
+/// A theta near the release. For models written as text it is that one of some prior draws at which records give
+/// the likeliest release: from a theta far out, where all records are clamped, a chain would not find back.
+fn start(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
+    let (model, release) = (problem.model(), problem.release());
+    let mut theta = vec![0.0; model.parameters().len()];
+    if !matches!(model.recipe(), Some(Recipe::Text(_))) {
+        model.start(release, &mut theta, rng)?;
+        return Ok(theta);
+    }
+    let (n, k) = (release.n().min(DRAWN), release.query().dim());
+    let (sums, scales) = (release.sums(), release.sum_scales());
+    let share = release.n() as f64 / n as f64;
+    let (mut records, mut statistics) = (vec![0.0; n * model.record_dim()], vec![0.0; n * k]);
+    let mut best: Option<(f64, Vec<f64>)> = None;
+    for _ in 0..CANDIDATES {
+        model.sample_prior(&mut theta, rng)?;
+        if model.propose(&theta, &mut records, rng).is_err()
+            || release.query().statistics(&records, &mut statistics).is_err()
+        {
+            continue;
+        }
+        let sum = |c: usize| share * statistics.iter().skip(c).step_by(k).sum::<f64>();
+        let residual: Vec<f64> = (0..k).map(|c| (sums[c] - sum(c)) / scales[c]).collect();
+        let cost = release.potential().cost(&residual);
+        if cost.is_finite() && best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, theta.clone()));
+        }
+    }
+    Ok(best.map_or(theta, |(_, theta)| theta))
 }
 
 impl Chains {
@@ -153,6 +191,7 @@ impl Chains {
             counts,
             failed,
             records,
+            states,
             places,
             proposals,
             dim,
@@ -220,6 +259,15 @@ impl Chains {
         }
     }
 
+    /// The unconstrained theta of each chain as the device has it, and its records.
+    pub fn states(
+        &self,
+        device: &mut dyn Device,
+        program: &Program,
+    ) -> Outcome<Vec<(Vec<f64>, Vec<f64>)>> {
+        states(device, program, self.states, self.records, self.count())
+    }
+
     /// Acceptance rates after warm-up: of moves, and of non-centred updates.
     pub fn acceptance(&self, device: &mut dyn Device) -> Outcome<(f64, f64)> {
         let stride = self.params.stride as usize;
@@ -243,4 +291,24 @@ impl Chains {
         let of = |chain: usize| (0..self.dim).map(|d| get(d, chain)).collect();
         Ok((places, (0..chains).map(of).collect()))
     }
+}
+
+/// The unconstrained theta and the records of the first `count` chains in memory.
+pub(crate) fn states(
+    device: &mut dyn Device,
+    program: &Program,
+    theta: Buffer,
+    records: Buffer,
+    count: usize,
+) -> Outcome<Vec<(Vec<f64>, Vec<f64>)>> {
+    let (stride, length) = (count.next_multiple_of(TILE), program.records * program.dim);
+    let theta: Vec<f64> = read_all(device, theta, stride * program.parameters)?;
+    let records: Vec<f32> = read_all(device, records, stride * length)?;
+    let one = |chain: usize| {
+        let free = (0..program.parameters).map(|k| theta[k * stride + chain]).collect();
+        let tile = chain / TILE * TILE * length + chain % TILE;
+        let at = |place: usize| program.shown(f64::from(records[tile + place * TILE]));
+        (free, (0..length).map(at).collect())
+    };
+    Ok((0..count).map(one).collect())
 }

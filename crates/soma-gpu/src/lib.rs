@@ -16,6 +16,7 @@ mod emulate;
 mod fit;
 pub mod frozen;
 mod nested;
+mod pairs;
 mod plan;
 mod program;
 
@@ -26,5 +27,6 @@ pub use device::{Buffer, Device, Entry, Params};
 pub use emulate::Emulated;
 pub use fit::{Fit, Fitted, Row};
 pub use nested::nested_rhat;
+pub use pairs::{Pairs, run_pairs};
 pub use plan::{plan_programs, run_plan};
 pub use program::{Options, Program};

@@ -1,5 +1,6 @@
 //! CUDA text for a problem.
 
+mod counts;
 mod language;
 mod layout;
 mod model;
@@ -13,6 +14,7 @@ use soma::chain::{MovesChoice, Problem};
 use soma::kernel::{KernelChoice, Subset};
 use soma::model::Recipe;
 
+use language::Precision;
 use layout::{Layout, Size};
 use statistics::Statistics;
 
@@ -25,6 +27,8 @@ pub struct Options {
     pub moves: MovesChoice,
     /// Make one move from a given state and report it, instead of a chain (for tests).
     pub is_frozen: bool,
+    /// Run pairs of coupled chains instead of chains.
+    pub is_paired: bool,
     /// Threads per chain: a power of two up to 32.
     pub lanes: Option<usize>,
     /// Threads per block.
@@ -42,6 +46,7 @@ impl Options {
             kernel,
             moves,
             is_frozen: false,
+            is_paired: false,
             lanes: None,
             threads: None,
             most_shared: 99 << 10,
@@ -80,6 +85,9 @@ pub struct Program {
 /// second at epsilon 30 are most with eight (docs/gpu.md).
 const NON_CENTRED: usize = 8;
 
+/// The same where quantiles in double precision make each cost several sweeps.
+const NON_CENTRED_IN_DOUBLE: usize = 4;
+
 impl Program {
     /// Generates the program of a problem. The error names what the GPU does not support.
     pub fn new(problem: &Problem, options: Options) -> Result<Self, Invalid> {
@@ -87,9 +95,6 @@ impl Program {
         let n = release.n();
         if release.slotted().is_some() {
             return Err(unfit("release.n", "unknown", "a number of records that is public"));
-        }
-        if n > 1 << 20 {
-            return Err(unfit("release.n", n, "up to 1048576 records"));
         }
         let model = problem.model();
         let recipe = model.recipe().ok_or_else(|| {
@@ -102,15 +107,26 @@ impl Program {
         }
         let is_logit = matches!(recipe, Recipe::Beta { .. });
         let statistics = Statistics::of(release)?;
-        let (block, order) = block_of(options.kernel, n)?;
-        let non_centred = match options.moves {
-            MovesChoice::Centred => 0,
-            MovesChoice::Auto if !model::is_carried(&recipe) => 0,
-            _ if !model::is_carried(&recipe) => {
+        if counts::are_taken(&options, &recipe, problem) {
+            return counts::program(problem, &recipe, statistics, options);
+        }
+        if n > 1 << 20 {
+            return Err(unfit("release.n", n, "up to 1048576 records"));
+        }
+        let (block, order) = match options.is_paired {
+            true => (1, Order::Blocks),
+            false => block_of(options.kernel, n)?,
+        };
+        // The text of a pair's model, and its kernel.
+        let pair = options.is_paired.then(|| pair_of(options.kernel, &recipe)).transpose()?;
+        let non_centred = match (options.moves, model::carried_in(&recipe)) {
+            (MovesChoice::Centred, _) | (MovesChoice::Auto, None) => 0,
+            (moves, None) => {
                 let allowed = "centred or auto: records of this model cannot be carried to another theta there";
-                return Err(unfit("sampler.moves", options.moves.name(), allowed));
+                return Err(unfit("sampler.moves", moves.name(), allowed));
             }
-            _ => options.non_centred.unwrap_or(NON_CENTRED),
+            (_, Some(Precision::Single)) => options.non_centred.unwrap_or(NON_CENTRED),
+            (_, Some(Precision::Double)) => options.non_centred.unwrap_or(NON_CENTRED_IN_DOUBLE),
         };
         let parts = model::text(&recipe, problem, non_centred > 0)?;
         let parameters = model.parameters().len();
@@ -123,12 +139,13 @@ impl Program {
             block,
             sums,
             statistics: statistics.len(),
-            is_heavy: non_centred > 0 || !parts.second.is_empty(),
+            is_heavy: non_centred > 0 || options.is_paired || !parts.second.is_empty(),
             is_read_often: non_centred > 0,
         };
         let layout = Layout::new(size, options)?;
         let Layout { lanes, threads, is_resident, is_padded, shared } = layout;
         let kernel = match options.kernel {
+            other if options.is_paired => format!("pairs of {}", other.name()),
             KernelChoice::SomaBlocks { .. } => format!("soma-blocks of {block}"),
             KernelChoice::SomaSubset { .. } => format!("soma-subset of {block}"),
             KernelChoice::Auto => "sys-imwg".into(),
@@ -178,16 +195,30 @@ impl Program {
         text += "\n";
         text += include_str!("text/proposals.cu");
         text += "\n";
-        text += match block {
+        let sweep = match block {
             1 => include_str!("text/single.cu"),
             _ => include_str!("text/blocks.cu"),
         };
-        text += "\n";
-        text += &parts.second;
-        text += "\n";
-        text += include_str!("text/theta.cu");
-        text += "\n";
-        text += include_str!("text/chain.cu");
+        let rest = match &pair {
+            Some(pair) => [
+                include_str!("text/theta.cu"),
+                include_str!("text/start.cu"),
+                pair,
+                include_str!("text/pair.cu"),
+            ],
+            None => {
+                let theta = include_str!("text/theta.cu");
+                text += sweep;
+                text += "\n";
+                [
+                    &parts.second[..],
+                    theta,
+                    include_str!("text/start.cu"),
+                    include_str!("text/chain.cu"),
+                ]
+            }
+        };
+        text += &rest.join("\n");
         Ok(Program {
             text,
             records: n,
@@ -262,6 +293,32 @@ fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, Order), Invalid> {
             Err(unfit("sampler.kernel", other.name(), allowed))
         }
     }
+}
+
+/// What pairs of chains need of the model, and which kernel they have.
+fn pair_of(kernel: KernelChoice, recipe: &Recipe) -> Result<String, Invalid> {
+    let model = match recipe {
+        Recipe::Regression { .. } => include_str!("text/regression_pair.cu"),
+        Recipe::Exponential { .. } => include_str!("text/exponential_pair.cu"),
+        other => {
+            let given = match other {
+                Recipe::Text(_) => "a model written as text",
+                _ => "this model",
+            };
+            return Err(unfit("model.kind", given, "regression, normal or exponential, for pairs"));
+        }
+    };
+    let is_among_all = match kernel {
+        KernelChoice::Soma => true,
+        KernelChoice::SysImwg => false,
+        other => {
+            return Err(unfit("sampler.kernel", other.name(), "soma or sys-imwg, for pairs"));
+        }
+    };
+    Ok(format!(
+        "// Whether a move chooses among all records, as SOMA does, or comes to the next one, as Sys-IMwG does.\n\
+         constexpr bool AMONG_ALL = {is_among_all};\n\n{model}"
+    ))
 }
 
 fn unfit(field: &str, given: impl ToString, allowed: impl Into<String>) -> Invalid {

@@ -75,18 +75,21 @@ fn a_chain_depends_on_its_number_and_nothing_else() {
 /// them all. So launches of one iteration must draw what one launch of many draws.
 #[test]
 fn a_launch_may_end_anywhere() {
-    let problem = regression(9, "{ kind = \"laplace\", epsilon = 60.0 }");
-    for kernel in [
-        KernelChoice::Soma,
-        KernelChoice::SomaBlocks { size: Some(4) },
-        KernelChoice::SomaSubset { size: 4, subset: Subset::Cyclic },
-        KernelChoice::SysImwg,
-        KernelChoice::RanImwg,
+    let sharp = regression(9, "{ kind = \"laplace\", epsilon = 60.0 }");
+    let groups = common::groups_text(6);
+    for (problem, kernel) in [
+        (&sharp, KernelChoice::Soma),
+        (&sharp, KernelChoice::SomaBlocks { size: Some(4) }),
+        (&sharp, KernelChoice::SomaSubset { size: 4, subset: Subset::Cyclic }),
+        (&sharp, KernelChoice::SysImwg),
+        (&sharp, KernelChoice::RanImwg),
+        (&groups, KernelChoice::SysImwg),
+        (&groups, KernelChoice::SomaBlocks { size: Some(4) }),
     ] {
         let options = Options::new(kernel, MovesChoice::Interwoven);
-        let program = Program::new(&problem, options).unwrap();
+        let program = Program::new(problem, options).unwrap();
         let published = program.published(problem.release());
-        let theta = starts(&problem, 5, 0, 8).unwrap();
+        let theta = starts(problem, 5, 0, 8).unwrap();
         let run = |step: u64| {
             let mut device = emulated(&program)?;
             let mut chains =
@@ -221,6 +224,6 @@ fn what_a_gpu_cannot_do_is_said() {
     );
     assert!(told(&shares, KernelChoice::Soma).contains("model.kind"));
     let interwoven = Options::new(KernelChoice::Soma, MovesChoice::Interwoven);
-    let told = Program::new(&common::poisson_text(5), interwoven).unwrap_err().to_string();
+    let told = Program::new(&common::gamma_text(5), interwoven).unwrap_err().to_string();
     assert!(told.contains("sampler.moves") && told.contains("centred"), "{told}");
 }

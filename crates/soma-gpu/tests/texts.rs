@@ -6,8 +6,8 @@ mod common;
 use std::num::NonZeroUsize;
 
 use common::{
-    bernoulli_text, beta, bivariate_text, categorical, emulated, gamma_text, logistic_text,
-    normal_text, poisson_text, program, text, text_at,
+    bernoulli_text, beta, bivariate_text, categorical, emulated, gamma_text, groups_text,
+    logistic_text, normal_text, poisson_text, program, text, text_at,
 };
 use soma::calibration::Plan;
 use soma::chain::{MovesChoice, Problem, Settings};
@@ -125,8 +125,49 @@ fn proposals_are_those_of_the_cpu() {
 /// Where the release says nothing, the prior is invariant: chains that start from it are in it after some
 /// iterations. `theta` given the records is what can spoil it.
 fn keeps_its_prior(name: &str, problem: &Problem, kernel: KernelChoice, lanes: usize) {
+    keeps_its_prior_with(MovesChoice::Centred, name, problem, kernel, lanes);
+}
+
+/// The records of chains against those of prior thetas: the first of them, and their sum, by coordinate.
+fn keeps_its_records(
+    name: &str,
+    problem: &Problem,
+    reference: &[f64],
+    states: &[(Vec<f64>, Vec<f64>)],
+) {
+    let (model, n) = (problem.model(), problem.release().n());
+    let (p, dim) = (model.parameters().len(), model.record_dim());
+    let mut rng = stream(4, 0);
+    let mut all = vec![0.0; reference.len() / p * n * dim];
+    for (theta, records) in reference.chunks_exact(p).zip(all.chunks_exact_mut(n * dim)) {
+        model.propose(theta, records, &mut rng).unwrap();
+    }
+    for d in 0..dim {
+        let first = |records: &[f64]| records[d];
+        let sum = |records: &[f64]| records.iter().skip(d).step_by(dim).sum::<f64>();
+        for (f, function) in [&first as &dyn Fn(&[f64]) -> f64, &sum].iter().enumerate() {
+            let ours: Vec<f64> = states.iter().map(|(_, records)| function(&records[..])).collect();
+            let theirs: Vec<f64> = all.chunks_exact(n * dim).map(function).collect();
+            let mut sorted = theirs.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            for share in [0.03, 0.2, 0.5, 0.8, 0.97] {
+                let at = sorted[(share * sorted.len() as f64) as usize];
+                let z = difference(&ours, &theirs, &|x| f64::from(u8::from(x <= at)));
+                assert!(z.abs() < 4.5, "{name}, coordinate {d}, function {f}, {share}: {z}");
+            }
+        }
+    }
+}
+
+fn keeps_its_prior_with(
+    moves: MovesChoice,
+    name: &str,
+    problem: &Problem,
+    kernel: KernelChoice,
+    lanes: usize,
+) {
     const CHAINS: usize = 6_000;
-    let mut options = Options::new(kernel, MovesChoice::Centred);
+    let mut options = Options::new(kernel, moves);
     options.lanes = Some(lanes);
     let program = Program::new(problem, options).unwrap();
     let Some(mut device) = emulated(&program) else { return };
@@ -142,6 +183,11 @@ fn keeps_its_prior(name: &str, problem: &Problem, kernel: KernelChoice, lanes: u
     let published = program.published(problem.release());
     let mut chains = Chains::start(&mut device, &program, 9, 0, 8, 4, &published, &start).unwrap();
     let drawn = chains.advance(&mut device, 12, true).unwrap();
+    // Centred updates leave the records to the sweep.
+    if moves == MovesChoice::Interwoven {
+        let states = chains.states(&mut device, &program).unwrap();
+        keeps_its_records(name, problem, &reference, &states);
+    }
     for k in 0..p {
         let ours: Vec<f64> = (0..CHAINS).map(|chain| drawn.get(0, k, chain)).collect();
         let theirs: Vec<f64> = reference.iter().skip(k).step_by(p).copied().collect();
@@ -196,6 +242,33 @@ fn the_prior_is_kept_where_the_release_says_nothing() {
     keeps_its_prior("categorical", &categorical, soma, 1);
 }
 
+/// The same with non-centred updates, which carry records of every kind to another theta: integers by uniforms that
+/// are held fixed, in one iteration, for all updates.
+#[test]
+fn the_prior_is_kept_when_records_are_carried() {
+    let blind = |parameters: &str, record: &str| {
+        text_at(1e-6, 4, "[\"clamp(k, 0, 3)\"]", "[0.0]", parameters, record)
+    };
+    let parameters = "p ~ beta(2, 2)\nm ~ gamma(4, 3)";
+    let first = blind(
+        parameters,
+        "g ~ bernoulli(p)\nk ~ poisson(m * (1 + g))\nb ~ binomial(6, p)\nx ~ exponential(m)\n\
+         y ~ laplace(p + x, m)",
+    );
+    let second = blind(
+        parameters,
+        "k ~ negative_binomial(m, 2)\nc ~ categorical([p, 1 - p, m])\nh ~ half_normal(m)\n\
+         z ~ logistic(c, m)\nw ~ weibull(2, m)",
+    );
+    for (problem, kernel, lanes) in [
+        (&first, KernelChoice::SysImwg, 1),
+        (&first, KernelChoice::RanImwg, 1),
+        (&second, KernelChoice::Soma, 2),
+    ] {
+        keeps_its_prior_with(MovesChoice::Interwoven, "carried", problem, kernel, lanes);
+    }
+}
+
 fn p_value(
     problem: &Problem,
     kernel: KernelChoice,
@@ -225,6 +298,7 @@ fn ranks_are_uniform() {
         (normal_text(5), soma, 8, Some(2)),
         (bivariate_text(4), sys, 8, None),
         (logistic_text(5), sys, 10, None),
+        (groups_text(6), sys, 10, None),
         (beta(4), sys, 15, None),
     ] {
         let Some(p) = p_value(&problem, kernel, thin, lanes) else { return };
@@ -267,6 +341,22 @@ fn posteriors_are_those_of_the_cpu() {
             assert!(row.nested_rhat < 1.2 && row.ess > 80.0, "{row:?}");
         }
     }
+}
+
+/// A prior that is much wider than the clamps: most of it is where all records are clamped.
+#[test]
+fn chains_start_near_the_release() {
+    let problem = text(
+        50,
+        "[\"clamp(x, -3, 3)\"]",
+        "[0.4]",
+        "m ~ normal(0, 40)\ns ~ gamma(3, 3)",
+        "x ~ normal(m, s)",
+    );
+    let theta = soma_gpu::starts(&problem, 5, 0, 200 * soma_gpu::SUPERCHAIN).unwrap();
+    let near = theta.iter().step_by(2 * soma_gpu::SUPERCHAIN).filter(|m| m.abs() < 4.0).count();
+    // Of 64 draws none is near with a probability of 0.01.
+    assert!(near >= 185, "{near} of 200");
 }
 
 /// A chain's draws do not depend on the chains beside it, whose slice moves may take longer.

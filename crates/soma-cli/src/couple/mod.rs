@@ -16,7 +16,7 @@ use soma::coupling::{PILOT, PairRun, PairSettings, Window, pilot, run_pairs};
 use crate::args::{KernelArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
 use crate::gpu::Device;
-use crate::{interrupt, spec_file};
+use crate::{gpu, interrupt, spec_file};
 pub use certify::warmup;
 use folder::Folder;
 use function::Functions;
@@ -61,7 +61,7 @@ pub struct Args {
     m: Option<u64>,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Where pairs run: on the CPU.
+    /// Where pairs run. On the GPU, meeting times of thousands of pairs; auto is the CPU.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     device: Device,
     /// Keep finished pairs in this folder; a second run with the same folder continues.
@@ -77,13 +77,6 @@ pub struct Args {
 
 /// The subcommand.
 pub fn run(args: Args) -> Outcome {
-    if args.device == Device::Gpu {
-        return Err(Failed::Input(
-            "--device gpu: pairs of coupled chains run on the CPU (given: gpu). Allowed: cpu, or auto, which is \
-             the CPU here."
-                .into(),
-        ));
-    }
     let text = spec_file::text(&args.spec)?;
     let spec = spec_file::parse(&args.spec, &text)?;
     let problem = &spec.problem;
@@ -99,6 +92,11 @@ pub fn run(args: Args) -> Outcome {
         window: None,
     };
     interrupt::watch();
+    if args.device == Device::Gpu {
+        let (settings, runs) = on_gpu(&args, problem, wanted)?;
+        let report = Report::new(problem, &settings, &functions, &runs);
+        return exit::print(&if args.json { report.json() } else { report.text() });
+    }
     let mut folder = args.out.as_ref().map(|path| Folder::open(path, &text)).transpose()?;
     let settings = match folder.as_ref().and_then(Folder::settings) {
         Some(stored) => same(stored, &args, &wanted)?,
@@ -114,6 +112,29 @@ pub fn run(args: Args) -> Outcome {
     }
     let report = Report::new(problem, &settings, &functions, &runs);
     exit::print(&if args.json { report.json() } else { report.text() })
+}
+
+/// The pairs, run on the GPU, with a lag that a pilot there chose if none is given.
+fn on_gpu(
+    args: &Args,
+    problem: &Problem,
+    wanted: PairSettings,
+) -> Result<(PairSettings, Vec<PairRun>), Failed> {
+    let refused = [("--estimate", args.estimate), ("--out", args.out.is_some())];
+    if let Some((option, _)) = refused.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failed::Input(format!(
+            "--device gpu: {option} is not supported on the GPU, which gives meeting times and keeps none of the \
+             draws. Allowed: no {option}, or --device cpu."
+        )));
+    }
+    Device::Gpu.is_gpu_for((0, 0.0), || true)?;
+    limit::check_lag(wanted.lag, &wanted)?;
+    let lag = |pilot: &[PairRun]| {
+        let pilot = wanted.meetings(pilot);
+        limit::check(&pilot, &wanted, problem.release().n())?;
+        Ok(limit::lag(&pilot, &wanted))
+    };
+    gpu::couple(problem, &wanted, args.pairs, args.lag, &lag, args.quiet)
 }
 
 /// The settings; those not given are chosen by a pilot.

@@ -83,6 +83,9 @@ pub struct BenchArgs {
     pub waves: usize,
 }
 
+/// The lag that pilot pairs suggest, or why no pairs are worth running.
+pub type LagOf<'a> = dyn Fn(&[soma::coupling::PairRun]) -> Result<u64, Failed> + 'a;
+
 /// Least chains and moves for which `auto` takes the GPU.
 const WORTH_CHAINS: u64 = 1_000;
 const WORTH_MOVES: f64 = 1e10;
@@ -126,7 +129,7 @@ fn fits(problem: &Problem, settings: &Settings) -> bool {
 }
 
 #[cfg(feature = "gpu")]
-pub use work::{calibrate, fit, plan};
+pub use work::{calibrate, couple, fit, plan};
 
 /// The subcommand.
 #[cfg(feature = "gpu")]
@@ -152,6 +155,19 @@ fn missing() -> Option<String> {
 #[cfg(not(feature = "gpu"))]
 fn fits(_: &Problem, _: &Settings) -> bool {
     false
+}
+
+/// Pairs on the GPU, in a program without GPU support.
+#[cfg(not(feature = "gpu"))]
+pub fn couple(
+    _: &Problem,
+    _: &soma::coupling::PairSettings,
+    _: u64,
+    _: Option<u64>,
+    _: &LagOf<'_>,
+    _: bool,
+) -> Result<(soma::coupling::PairSettings, Vec<soma::coupling::PairRun>), Failed> {
+    Err(Failed::Input(format!("--device gpu: {WITHOUT}")))
 }
 
 /// The subcommand, in a program without GPU support.

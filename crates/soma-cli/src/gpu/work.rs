@@ -4,13 +4,14 @@ use std::num::NonZeroUsize;
 
 use soma::calibration::{Calibration, Plan};
 use soma::chain::{MovesChoice, Problem, Settings};
+use soma::coupling::{PILOT, PairRun, PairSettings};
 use soma::kernel::KernelChoice;
 use soma::rng::stream;
 use soma::spec::Spec;
-use soma_gpu::{Cuda, Device, Fit, Options, Program, frozen, rank};
+use soma_gpu::{Cuda, Device, Fit, Options, Program, frozen, rank, run_pairs};
 
-use super::ShowArgs;
 use super::report::Report;
+use super::{LagOf, ShowArgs};
 use crate::exit::{self, Failed, Outcome};
 use crate::{interrupt, spec_file};
 
@@ -74,6 +75,45 @@ pub fn plan(
     })?;
     let open = |program: &Program| Ok(Box::new(Cuda::new(program)?) as Box<dyn Device>);
     Ok(soma_gpu::run_plan(plan, &programs, threads, observer, &open)?)
+}
+
+/// The number of the first pilot pair, behind all that are asked for.
+const FIRST_PILOT: u64 = 1 << 32;
+
+/// Runs `count` pairs. Without a lag, one is chosen by as many pilot pairs as on the CPU.
+pub fn couple(
+    problem: &Problem,
+    wanted: &PairSettings,
+    count: u64,
+    lag: Option<u64>,
+    lag_of: &LagOf<'_>,
+    quiet: bool,
+) -> Result<(PairSettings, Vec<PairRun>), Failed> {
+    let mut options = Options::new(wanted.kernel, MovesChoice::Centred);
+    options.is_paired = true;
+    let program = program(problem, options)?;
+    let mut device = Cuda::new(&program)?;
+    let mut run = |settings: &PairSettings, range: (u64, u64)| {
+        let found = run_pairs(&mut device, &program, problem, settings, range, &interrupt::seen)?;
+        match interrupt::seen() {
+            true => Err(Failed::Run("stopped before all pairs had ended".into())),
+            false => Ok(found),
+        }
+    };
+    let lag = match lag {
+        Some(lag) => lag,
+        None => lag_of(&run(wanted, (FIRST_PILOT, PILOT))?.0)?,
+    };
+    let settings = PairSettings { lag, ..wanted.clone() };
+    let (runs, seconds) = run(&settings, (0, count))?;
+    if !quiet {
+        eprintln!(
+            "note: {} on {}: {seconds:.2} s for {count} pairs",
+            program.kernel,
+            device.name()
+        );
+    }
+    Ok((settings, runs))
 }
 
 fn spec_of(args: &ShowArgs) -> Result<(Spec, Settings), Failed> {

@@ -19,6 +19,28 @@ static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 
 static struct { unsigned x; } threadIdx, blockIdx, blockDim;
 
+// The normal quantile: Acklam's approximation, then a step of Halley's method.
+static inline double normcdfinv(double p) {
+  if (!(p > 0.0 && p < 1.0)) return p == 0.0 ? -INFINITY : p == 1.0 ? INFINITY : NAN;
+  if (p > 0.5) return -normcdfinv(1.0 - p);
+  double x, q;
+  if (p < 0.02425) {
+    q = std::sqrt(-2.0 * std::log(p));
+    x = (((((-7.784894002430293e-03 * q - 3.223964580411365e-01) * q - 2.400758277161838) * q - 2.549732539343734) * q
+         + 4.374664141464968) * q + 2.938163982698783)
+        / ((((7.784695709041462e-03 * q + 3.224671290700398e-01) * q + 2.445134137142996) * q + 3.754408661907416) * q + 1.0);
+  } else {
+    q = p - 0.5;
+    double r = q * q;
+    x = (((((-3.969683028665376e+01 * r + 2.209460984245205e+02) * r - 2.759285104469687e+02) * r
+          + 1.383577518672690e+02) * r - 3.066479806614716e+01) * r + 2.506628277459239) * q
+        / (((((-5.447609879822406e+01 * r + 1.615858368580409e+02) * r - 1.556989798598866e+02) * r
+            + 6.680131188771972e+01) * r - 1.328068155288572e+01) * r + 1.0);
+  }
+  double error = 0.5 * std::erfc(-x * 0.70710678118654752) - p, slope = error * 2.5066282746310002 * std::exp(0.5 * x * x);
+  return x - slope / (1.0 + 0.5 * x * slope);
+}
+
 // glibc has these names for itself.
 #define __log2f(x) std::log2((float)(x))
 #define __sincosf(x, s, c) (*(s) = std::sin((float)(x)), *(c) = std::cos((float)(x)))

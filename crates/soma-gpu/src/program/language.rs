@@ -9,6 +9,7 @@ use std::fmt::Write;
 use soma::Invalid;
 use soma_language::graph::{Binary, Draw, Input, Unary};
 use soma_language::program::{Action, Instruction, Operand, Program};
+use soma_language::special::Special;
 
 use super::model::number;
 use super::unfit;
@@ -67,12 +68,21 @@ impl<'a> Translation<'a> {
         Translation { owner, letter, ..self }
     }
 
+    /// The type of numbers in the part for each record.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.precision {
+            Precision::Single => "float",
+            Precision::Double => "double",
+        }
+    }
+
     /// The slots that the part for each record reads, as `float s4; ` and as `  d.s4 = (float)s4;` line by line.
     pub(super) fn fields(&self) -> (String, String) {
-        let letter = self.letter;
+        let (letter, kind) = (self.letter, self.kind());
         let slots = self.shared_slots();
-        let fields = slots.iter().map(|slot| format!("float {letter}{slot}; ")).collect();
-        let set = slots.iter().map(|slot| format!("  d.{letter}{slot} = (float){letter}{slot};\n"));
+        let fields = slots.iter().map(|slot| format!("{kind} {letter}{slot}; ")).collect();
+        let set =
+            slots.iter().map(|slot| format!("  d.{letter}{slot} = ({kind}){letter}{slot};\n"));
         (fields, set.collect())
     }
 
@@ -123,10 +133,7 @@ impl<'a> Translation<'a> {
 
     /// The part for each record, with its columns declared. Counts the random numbers.
     pub(super) fn rows(&mut self) -> Result<String, Invalid> {
-        let kind = match self.precision {
-            Precision::Single => "float",
-            Precision::Double => "double",
-        };
+        let kind = self.kind();
         let mut text = String::new();
         if self.program.columns > 0 {
             let all: Vec<String> = (0..self.program.columns).map(|c| format!("c{c}")).collect();
@@ -204,8 +211,7 @@ impl<'a> Translation<'a> {
         match operand {
             Operand::Slot(slot) => match (self.constants.get(&slot), self.precision) {
                 (Some(&value), precision) => literal(value, precision),
-                (None, Precision::Double) => format!("{}{slot}", self.letter),
-                (None, Precision::Single) => format!("{}{}{slot}", self.owner, self.letter),
+                (None, _) => format!("{}{}{slot}", self.owner, self.letter),
             },
             Operand::Column(column) => format!("c{column}"),
         }
@@ -243,7 +249,10 @@ impl<'a> Translation<'a> {
             Action::SubMul => format!("{} - {} * {}", a[2], a[0], a[1]),
             Action::Select => format!("{} != {zero} ? {} : {}", a[0], a[1], a[2]),
             Action::Count => format!("({one} * RECORDS)"),
-            Action::Special(special) => return Err(self.lacks(&format!("{special:?}"))),
+            Action::Special(special) => match (own_name(special), precision) {
+                (Some(name), Precision::Double) => format!("{name}({})", a.join(", ")),
+                _ => return Err(self.lacks(&format!("{special:?}"))),
+            },
             Action::Sum | Action::SumProduct | Action::Draw(_) => {
                 unreachable!("sums and draws are written by their callers")
             }
@@ -272,6 +281,8 @@ impl<'a> Translation<'a> {
             Unary::Digamma => own("digamma"),
             Unary::Trigamma => own("trigamma"),
             Unary::NormalCdf => own("normal_cdf"),
+            Unary::NormalLogCdf if precision == Precision::Double => own("normal_log_cdf"),
+            Unary::NormalQuantile if precision == Precision::Double => own("normcdfinv"),
             Unary::NormalLogCdf => Err(self.lacks("normal_log_cdf")),
             Unary::NormalQuantile => Err(self.lacks("normal_quantile")),
         }
@@ -280,6 +291,25 @@ impl<'a> Translation<'a> {
     fn lacks(&self, what: &str) -> Invalid {
         unfit(self.field, what, "a text without it")
     }
+}
+
+/// The function of `text/quantiles.cu` that computes a special function, if there is one.
+fn own_name(special: Special) -> Option<&'static str> {
+    use Special::*;
+    Some(match special {
+        HalfNormalScore => "half_normal_score",
+        HalfNormalQuantile => "half_normal_quantile",
+        ExponentialScore => "exponential_score",
+        LaplaceScore => "laplace_score",
+        LogitScore => "logit_score",
+        PoissonCdf => "poisson_cdf",
+        PoissonQuantile => "poisson_quantile",
+        BinomialCdf => "binomial_cdf",
+        BinomialQuantile => "binomial_quantile",
+        NegativeBinomialCdf => "negative_binomial_cdf",
+        NegativeBinomialQuantile => "negative_binomial_quantile",
+        _ => return None,
+    })
 }
 
 /// A call of a function of the C library in a precision.

@@ -79,7 +79,9 @@ impl Layout {
         let slots = |count: usize| if block > 1 { count * variables * 4 } else { 0 };
         let (plain, padded) = (slots(per_lane), slots(per_lane.next_multiple_of(4)));
         let enough = if size.is_read_often { 128 } else { 512 };
-        let is_resident = lanes == 1 && threads_for(plain + n * dim * 4) >= enough;
+        // The two chains of a pair are in memory side by side.
+        let is_resident =
+            !options.is_paired && lanes == 1 && threads_for(plain + n * dim * 4) >= enough;
         let rest = match is_resident {
             true => n * dim * 4,
             false if block < n => sums * 8,

@@ -4,6 +4,7 @@ use soma::Invalid;
 use soma::chain::Problem;
 use soma::model::Recipe;
 
+use super::language::Precision;
 use super::text_model::{self, Parts};
 use super::unfit;
 
@@ -89,12 +90,12 @@ pub(super) fn sums(recipe: &Recipe) -> usize {
     }
 }
 
-/// Whether records can be carried to another theta, for non-centred updates.
-pub(super) fn is_carried(recipe: &Recipe) -> bool {
+/// Whether records can be carried to another theta, for non-centred updates, and in which precision.
+pub(super) fn carried_in(recipe: &Recipe) -> Option<Precision> {
     match recipe {
-        Recipe::Regression { .. } | Recipe::Exponential { .. } => true,
-        Recipe::Categorical { .. } | Recipe::Beta { .. } => false,
-        Recipe::Text(model) => text_model::is_carried(model),
+        Recipe::Regression { .. } | Recipe::Exponential { .. } => Some(Precision::Single),
+        Recipe::Categorical { .. } | Recipe::Beta { .. } => None,
+        Recipe::Text(model) => text_model::carried_in(model),
     }
 }
 
@@ -109,7 +110,9 @@ fn constants([normals, uniforms, rejecting]: [usize; 3], first_carried: usize) -
          constexpr int NORMALS = {normals}, UNIFORMS = {uniforms}, REJECTING = {rejecting};\n\
          constexpr u32 SPAN = {SPAN};\n\
          // A change of theta with the noise held fixed changes the coordinates from this one on.\n\
-         constexpr int FIRST_CARRIED = {first_carried};\n"
+         constexpr int FIRST_CARRIED = {first_carried};\n\
+         // Whether a carried record may leave the range of numbers.\n\
+         constexpr bool MAY_OVERFLOW = false;\n"
     )
 }
 

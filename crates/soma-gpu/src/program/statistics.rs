@@ -128,6 +128,19 @@ impl Statistics {
         each.map(|(term, sum)| (sum - self.n as f64 * term.offset) * term.per_unit).collect()
     }
 
+    /// For statistics that are counts: what is added to the published values, the unit of a count, and whether the
+    /// cost is the residual's size (1) or its square (0).
+    pub(super) fn cells(&self) -> [Vec<f64>; 3] {
+        let of = |value: fn(&Term, f64) -> f64| {
+            self.terms.iter().map(|term| value(term, self.n as f64)).collect()
+        };
+        [
+            of(|term, n| n * term.offset * term.per_unit),
+            of(|term, _| term.per_unit),
+            of(|term, _| f64::from(u8::from(term.is_l1))),
+        ]
+    }
+
     /// The functions of the query and the potential. `is_logit`: records are stored as their logits.
     pub(super) fn text(&self, is_logit: bool) -> Result<String, Invalid> {
         let mut text = String::from("// ---- Query and potential.\n\n");

@@ -127,7 +127,9 @@ fn constants(drawn: Drawn, n: usize) -> Result<String, Invalid> {
          words as they need.\n\
          constexpr int NORMALS = {normals}, UNIFORMS = {uniforms}, REJECTING = {rejecting};\n\
          constexpr u32 SPAN = {span};\n\
-         constexpr int FIRST_CARRIED = 0, SUMS = 0;\n\n\
+         constexpr int FIRST_CARRIED = 0, SUMS = 0;\n\
+         // Whether a carried record may leave the range of numbers.\n\
+         constexpr bool MAY_OVERFLOW = true;\n\n\
          __device__ __forceinline__ void add_sums(const float*, float*) {{}}\n\n"
     ))
 }
@@ -171,6 +173,7 @@ fn assigned(name: &str, values: &[String]) -> String {
 
 /// What moves a record to another theta with its noise held fixed.
 struct Carrying {
+    precision: Precision,
     /// Fields of `Drawer`, and their computation.
     fields: String,
     compute: String,
@@ -178,16 +181,20 @@ struct Carrying {
     functions: String,
 }
 
-/// Whether records of a model can be carried: all of its variables are smooth functions of their noise, and
-/// of functions that the GPU has.
-pub(super) fn is_carried(model: &Model) -> bool {
-    carrying(model).is_some()
+/// The precision in which records of a model are carried, if they can be: if its variables are functions of their noise
+/// that the GPU has.
+pub(super) fn carried_in(model: &Model) -> Option<Precision> {
+    carrying(model).map(|carrying| carrying.precision)
 }
 
 fn carrying(model: &Model) -> Option<Carrying> {
-    if model.noise().iter().any(|noise| *noise != Noise::Smooth) {
-        return None;
-    }
+    // Single precision is enough for normal variables; it is not for the tails of others.
+    let is_smooth = model.noise().iter().all(|noise| *noise == Noise::Smooth);
+    let single = if is_smooth { carrying_in(model, Precision::Single) } else { None };
+    single.or_else(|| carrying_in(model, Precision::Double))
+}
+
+fn carrying_in(model: &Model, precision: Precision) -> Option<Carrying> {
     let programs = model.programs();
     let find = |name: &str| {
         let found = programs.iter().find(|(known, _)| *known == name);
@@ -195,28 +202,49 @@ fn carrying(model: &Model) -> Option<Carrying> {
     };
     let translated = |name: &str, owner: &'static str, letter: char| {
         let program = find(name)?;
-        let mut text =
-            Translation::new(program, Precision::Single, "model.record").owned_by(owner, letter);
-        let rows = text.rows().ok().filter(|_| text.drawn == Drawn::default())?;
+        let mut text = Translation::new(program, precision, "model.record").owned_by(owner, letter);
+        let rows = text.rows().ok()?;
+        let Drawn { normals, uniforms, rejecting } = text.drawn;
+        let uniforms = (normals + rejecting == 0).then_some(uniforms)?;
         let (fields, set) = text.fields();
-        Some((fields, text.theta().ok()? + &set, rows, text.row_outputs()))
+        Some((fields, text.theta().ok()? + &set, rows, text.row_outputs(), uniforms))
     };
-    let (inverse_fields, inverse, to_noise, noise) = translated("inverse", "c.from.", 'i')?;
-    let (forward_fields, forward, to_record, record) = translated("forward", "c.to.", 'f')?;
+    let (inverse_fields, inverse, to_noise, noise, uniforms) =
+        translated("inverse", "c.from.", 'i')?;
+    let (forward_fields, forward, to_record, record, 0) = translated("forward", "c.to.", 'f')?
+    else {
+        return None;
+    };
+    let kind = if precision == Precision::Single { "float" } else { "double" };
+    // The noise of an integer is uniform on an interval: drawn anew in each iteration, and held in it.
+    let (field, given, set, draws) = match uniforms {
+        0 => ("", "", "", String::new()),
+        count => (
+            " Stream stream;",
+            " stream",
+            ", stream",
+            format!("  float uniforms[{count}];\n  draw_noise(c.stream, place, uniforms);\n"),
+        ),
+    };
+    // Quantiles are too long to be repeated in unrolled loops.
+    let (quantiles, inlined) = match precision {
+        Precision::Single => ("", "__forceinline__"),
+        Precision::Double => (include_str!("../text/quantiles.cu"), "__noinline__"),
+    };
     let functions = format!(
-        "\n// A change of theta with the noise of a record held fixed.\n\
-         struct Carrier {{ Drawer from, to; bool is_there; }};\n\n\
+        "{quantiles}\n// A change of theta with the noise of a record held fixed.\n\
+         struct Carrier {{ Drawer from, to; bool is_there;{field} }};\n\n\
          __device__ __forceinline__ Carrier no_carrier() {{\n  Carrier c = {{}};\n  return c;\n}}\n\n\
-         __device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to) {{\n  \
-         return Carrier{{from, to, true}};\n}}\n\n\
-         __device__ __forceinline__ void carry(const Carrier& c, float* record) {{\n  \
-         if (!c.is_there) return;\n  float noise[{}];\n  {{\n{to_noise}{}  }}\n  {{\n{to_record}{}  }}\n}}\n",
+         __device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to, const Stream&{given}) {{\n  \
+         return Carrier{{from, to, true{set}}};\n}}\n\n\
+         __device__ {inlined} void carry(const Carrier& c, u32 place, float* record) {{\n  \
+         if (!c.is_there) return;\n{draws}  {kind} noise[{}];\n  {{\n{to_noise}{}  }}\n  {{\n{to_record}{}  }}\n}}\n",
         noise.len().max(1),
         assigned("noise", &noise),
         assigned("record", &record),
     );
     let fields = inverse_fields + &forward_fields;
-    Some(Carrying { fields, compute: format!("{inverse}{forward}"), functions })
+    Some(Carrying { precision, fields, compute: format!("{inverse}{forward}"), functions })
 }
 
 /// A function of theta or free (`input`) and of the records, with sums over them.

@@ -40,7 +40,7 @@ __device__ __forceinline__ void load_block(float* records, u32 lane, bool is_cha
       float record[DIM];
       load_record(records, place_of(start, i), record);
       if (NON_CENTRED > 0 && !CYCLIC) {
-        carry(pending, record);
+        carry(pending, start + i, record);
         if (is_chain) store_record(records, start + i, record, FIRST_CARRIED);
       }
       to_variables(record, variables);

@@ -1,36 +1,5 @@
 // ---- Chains: sweeps, theta given the records (centred), theta with the records (non-centred).
 
-__device__ __forceinline__ Stream stream_of(const Params& p, u32 chain, u64 iteration) {
-  u64 number = p.first_chain + chain;
-  return Stream{p.keys, {(u32)number, (u32)(number >> 32)}, (u32)iteration};
-}
-
-// Draws the first records of each chain from the model at its theta, as iteration 0.
-extern "C" __global__ void soma_start(Params p) {
-  u32 chain = blockIdx.x * blockDim.x + threadIdx.x;
-  if (chain >= p.chains) return;
-  double theta[PARAMETERS], free[PARAMETERS];
-  for (int k = 0; k < PARAMETERS; k++) theta[k] = p.theta[(u64)k * p.stride + chain];
-  to_free(theta, free);
-  Drawer d = drawer(free);
-  Stream stream = stream_of(p, chain, 0);
-  float* records = tile_of(p, chain);
-  for (u32 i = 0; i < RECORDS; i += 2) {
-    Proposals two = propose_two(stream, i / 2, d);
-    for (int h = 0; h < 2 && i + h < RECORDS; h++)
-      for (int d = 0; d < DIM; d++) records[((i + h) * DIM + d) * TILE] = two.record[h][d];
-  }
-  for (int at = 0; NON_CENTRED > 0 && at < TUNING; at++) tuned(p, chain, at) = 0.0;
-  for (int i = 0; NON_CENTRED > 0 && i < PARAMETERS; i++) {
-    tuned(p, chain, MEAN + i) = free[i];
-    tuned(p, chain, SPREAD + i * (i + 1) / 2 + i) = 0.1;
-  }
-  for (int k = 0; k < PARAMETERS; k++) p.theta[(u64)k * p.stride + chain] = free[k];
-  p.counts[chain] = 0;
-  p.counts[p.stride + chain] = 0;
-  p.failed[chain] = 0;
-}
-
 // Iterations p.iteration + 1, ..., p.iteration + p.iterations of each chain.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, lane = thread % LANES, chain = thread / LANES;
@@ -82,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
               p, published, chain, lane, records, free, dice, reference, current, prior, residual, cost, probability);
       }
       if (!is_kept) tune(p, chain, lane, is_chain, iteration, free, probability / (NON_CENTRED > 0 ? NON_CENTRED : 1));
-      pending = moved > 0 ? carrier(reference, current) : no_carrier();
+      pending = moved > 0 ? carrier(reference, current, stream) : no_carrier();
       if (REVISITS) carry_all(records, lane, is_chain, pending);
     }
     accepted += is_kept ? taken : 0;

@@ -6,6 +6,20 @@ __device__ __forceinline__ Dice dice_of(const Dice& record, u32 which) {
   return Dice{record.stream, record.call + which * SPAN};
 }
 
+// The uniforms that the noise of a record is made with when it is carried, behind the calls of the theta updates.
+constexpr u32 CARRYING = 0xc0000000u;
+
+template <int COUNT>
+__device__ __forceinline__ void draw_noise(const Stream& stream, u32 place, float (&uniforms)[COUNT]) {
+#pragma unroll
+  for (int k = 0; k < COUNT; k += 4) {
+    Words words = draw_words(stream, CARRYING + place * ((COUNT + 3) / 4) + k / 4);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      if (k + j < COUNT) uniforms[k + j] = uniform(words.x[j]);
+  }
+}
+
 // Gamma of rate 1, in the range of single precision.
 __device__ float draw_gamma(float shape, Dice dice) {
   return fmaxf((float)gamma_draw((double)shape, dice), 1e-37f);

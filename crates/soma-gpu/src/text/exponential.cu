@@ -21,11 +21,11 @@ struct Carrier { float scale; };
 
 __device__ __forceinline__ Carrier no_carrier() { return Carrier{1.0f}; }
 
-__device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to) {
+__device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to, const Stream&) {
   return Carrier{to.scale / from.scale};
 }
 
-__device__ __forceinline__ void carry(const Carrier& c, float* record) { record[0] *= c.scale; }
+__device__ __forceinline__ void carry(const Carrier& c, u32, float* record) { record[0] *= c.scale; }
 
 __device__ __forceinline__ void add_sums(const float* record, float* sums) { sums[0] += record[0]; }
 

@@ -16,6 +16,15 @@ struct Params {
   u32 keys[2 * ROUNDS];     // of the random numbers, from the seed
 };
 
+__device__ __forceinline__ Stream stream_of(const Params& p, u32 chain, u64 iteration) {
+  u64 number = p.first_chain + chain;
+  return Stream{p.keys, {(u32)number, (u32)(number >> 32)}, (u32)iteration};
+}
+
+__device__ __forceinline__ const double* published_of(const Params& p, u32 chain) {
+  return p.published + (u64)(chain / p.chains_per_release) * STATS;
+}
+
 constexpr u32 EVERY_LANE = 0xffffffffu;
 constexpr int PER_LANE = (BLOCK + LANES - 1) / LANES;
 // The sums over the records that an iteration needs: statistics, then those of the theta update.

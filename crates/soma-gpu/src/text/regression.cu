@@ -58,7 +58,7 @@ __device__ __forceinline__ Carrier no_carrier() {
   return c;
 }
 
-__device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to) {
+__device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to, const Stream&) {
   Carrier c;
   c.scale = to.sigma / from.sigma;
 #pragma unroll
@@ -66,7 +66,7 @@ __device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to)
   return c;
 }
 
-__device__ __forceinline__ void carry(const Carrier& c, float* record) {
+__device__ __forceinline__ void carry(const Carrier& c, u32, float* record) {
   float y = fmaf(c.scale, record[PREDICTORS], c.shift[0]);
 #pragma unroll
   for (int j = 0; j < PREDICTORS; j++) y = fmaf(c.shift[1 + j], record[j] - centre(j), y);
@@ -109,10 +109,11 @@ __device__ __forceinline__ double log_prior(const double* free) {
       - (PRIOR_RATE + 0.5 * quadratic) * exp(-log_sigma2);
 }
 
-// The centred update: an exact draw of theta given the records.
-__device__ __forceinline__ void update_theta(
-    const double* sums, const float*, u32, double* free, Dice& dice) {
-  double lower[COEFFICIENTS][COEFFICIENTS], cross[COEFFICIENTS];
+// The Cholesky factor L of the posterior precision, with the inverse of its diagonal; cross = L^-1 times the
+// precision times the mean; gives the sum of squares that is left.
+__device__ __forceinline__ double complete_squares(
+    const double* sums, double (&lower)[COEFFICIENTS][COEFFICIENTS], double (&cross)[COEFFICIENTS],
+    double (&inverse)[COEFFICIENTS]) {
   int at = 0;
   lower[0][0] = RECORDS + prior_precision(0);
 #pragma unroll
@@ -129,9 +130,6 @@ __device__ __forceinline__ void update_theta(
     cross[i] = sums[at + i] + shift;
     squares += prior_mean(i) * shift;
   }
-  // Cholesky factor with the inverse of its diagonal, and half of the solution: squares loses
-  // |L^-1 cross|^2.
-  double inverse[COEFFICIENTS];
 #pragma unroll
   for (int i = 0; i < COEFFICIENTS; i++) {
 #pragma unroll
@@ -146,6 +144,14 @@ __device__ __forceinline__ void update_theta(
     cross[i] *= inverse[i];
     squares -= cross[i] * cross[i];
   }
+  return squares;
+}
+
+// The centred update: an exact draw of theta given the records.
+__device__ __forceinline__ void update_theta(
+    const double* sums, const float*, u32, double* free, Dice& dice) {
+  double lower[COEFFICIENTS][COEFFICIENTS], cross[COEFFICIENTS], inverse[COEFFICIENTS];
+  double squares = complete_squares(sums, lower, cross, inverse);
   double root = inverse_root(gamma_draw(PRIOR_SHAPE + 0.5 * RECORDS, dice));
   double sigma2 = (PRIOR_RATE + 0.5 * squares) * root * root, sigma = sigma2 * inverse_root(sigma2);
   float normals[COEFFICIENTS];

@@ -11,14 +11,10 @@ __device__ __forceinline__ void sum_records(const float* records, u32 lane, Tota
     for (u32 i = first; i < first + AT_ONCE * LANES && i < RECORDS; i += LANES) {
       float record[DIM];
       load_record(records, i, record);
-      each(record, some);
+      each(i, record, some);
     }
     totals.take(some);
   }
-}
-
-__device__ __forceinline__ const double* published_of(const Params& p, u32 chain) {
-  return p.published + (u64)(chain / p.chains_per_release) * STATS;
 }
 
 // The residual from the totals.
@@ -29,7 +25,7 @@ __device__ __forceinline__ void set_residual(const double* published, Totals& to
 
 // All sums over the records, as they are in memory.
 __device__ __forceinline__ void sum_all(const float* records, u32 lane, Totals& totals) {
-  sum_records(records, lane, totals, [](float* record, float (&some)[SUMMED]) {
+  sum_records(records, lane, totals, [](u32, float* record, float (&some)[SUMMED]) {
     float variables[VARIABLES];
     to_variables(record, variables);
     add_record(record, variables, some);
@@ -42,7 +38,7 @@ __device__ __forceinline__ void carry_all(float* records, u32 lane, bool is_chai
   for (u32 i = lane; i < RECORDS; i += LANES) {
     float record[DIM];
     load_record(records, i, record);
-    carry(pending, record);
+    carry(pending, i, record);
     if (is_chain) store_record(records, i, record, FIRST_CARRIED);
   }
   if (LANES > 1) __syncwarp();
@@ -119,11 +115,14 @@ __device__ __forceinline__ bool update_non_centred(
     for (int j = 0; j <= i; j++) new_free[i] += tuned(p, chain, SPREAD + i * (i + 1) / 2 + j) * moved[j];
   }
   Drawer to = drawer(new_free);
-  Carrier between = carrier(reference, to);
+  Carrier between = carrier(reference, to, dice.stream);
   Totals totals;
-  sum_records(records, lane, totals, [&](float* record, float (&some)[SUMMED]) {
+  sum_records(records, lane, totals, [&](u32 place, float* record, float (&some)[SUMMED]) {
     float variables[VARIABLES], statistic[STATS];
-    carry(between, record);
+    carry(between, place, record);
+    // A clamp hides a number that is not finite: the sum does not, and the step is rejected.
+#pragma unroll
+    for (int d = 0; MAY_OVERFLOW && d < DIM; d++) some[0] += record[d] - record[d];
     to_variables(record, variables);
     to_statistic(variables, statistic);
 #pragma unroll

@@ -119,6 +119,18 @@ pub fn logistic_text(n: usize) -> Problem {
     )
 }
 
+/// Two groups, whose standard deviation may be near 0: centred updates alone are slow there.
+#[allow(dead_code)]
+pub fn groups_text(n: usize) -> Problem {
+    text(
+        n,
+        "[\"treated\", \"clamp(y, 0, 12) * treated\", \"clamp(y, 0, 12) * (1 - treated)\"]",
+        "[0.4, 2.0, 3.0]",
+        "share ~ beta(1, 1)\nuntreated ~ normal(6, 3)\ndifference ~ normal(0, 2)\nsd ~ half_normal(3)",
+        "treated ~ bernoulli(share)\ny ~ normal(untreated + difference * treated, sd)",
+    )
+}
+
 /// Durations and their logarithms.
 #[allow(dead_code)]
 pub fn gamma_text(n: usize) -> Problem {

@@ -13,6 +13,7 @@
 //! The chain must have converged after warm-up, and must be thinned until its draws are nearly
 //! independent: correlated draws give ranks that pile up at the ends although nothing is wrong.
 
+mod autocorrelation;
 mod uniformity;
 
 use std::num::NonZeroUsize;
@@ -20,6 +21,7 @@ use std::num::NonZeroUsize;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
+pub use autocorrelation::{Autocorrelation, Series};
 pub use uniformity::Uniformity;
 
 use crate::chain::{Engine, MovesChoice, Problem, Settings};
@@ -113,6 +115,9 @@ pub struct Ranks {
     pub ranks: Vec<u64>,
     /// The tests of uniformity.
     pub uniformity: Uniformity,
+    /// The autocorrelation of the draws of a chain from one to the next, over all chains, where it is
+    /// known: far from 0, chains mix too slowly for their thinning, and ranks say nothing of the sampler.
+    pub autocorrelation: Option<Autocorrelation>,
 }
 
 /// The results of a calibration.
@@ -137,10 +142,17 @@ impl Calibration {
         let quantity = |(k, name): (usize, String)| {
             let ranks: Vec<u64> = rows.iter().map(|row| row[k]).collect();
             let uniformity = Uniformity::of(&ranks, plan.draws);
-            Ranks { name, ranks, uniformity }
+            Ranks { name, ranks, uniformity, autocorrelation: None }
         };
         let quantities = names.into_iter().enumerate().map(quantity).collect();
         Calibration { draws: plan.draws, quantities }
+    }
+
+    /// The quantity whose autocorrelation is the most standard errors above 0, where they are known.
+    pub fn slowest(&self) -> Option<(&str, Autocorrelation)> {
+        let known = self.quantities.iter();
+        let known = known.filter_map(|q| q.autocorrelation.map(|value| (q.name.as_str(), value)));
+        known.max_by(|a, b| a.1.score().total_cmp(&b.1.score()))
     }
 
     /// The smallest p-value of all quantities, times their number (Bonferroni), at most 1.
@@ -240,20 +252,9 @@ fn simulate(
     truth: Option<&Release>,
     rng: &mut Rng,
 ) -> Outcome<(Problem, Vec<f64>)> {
-    let (model, release) = (template.model(), template.release());
-    let mut theta = vec![0.0; model.parameters().len()];
-    match template.fixed() {
-        Some(fixed) => theta.copy_from_slice(fixed),
-        None => model.sample_prior(&mut theta, rng)?,
-    }
-    let (n, k) = (release.n(), release.query().dim());
+    let theta = template.draw_theta(rng)?;
     let records = template.simulate_records(&theta, rng)?;
-    let mut statistics = vec![0.0; n * k];
-    release.query().statistics(&records, &mut statistics)?;
-    let sum = |c| statistics.iter().skip(c).step_by(k).sum::<f64>();
-    let sums: Vec<f64> = (0..k).map(sum).collect();
-    let values = truth.unwrap_or(release).publish(&sums, rng);
-    let problem = template.with_release(release.with_values(&values)?)?;
+    let problem = template.released(&records, truth.unwrap_or(template.release()), rng)?;
     let records = Records::new(problem.release(), records)?;
     let mut ranked = problem.output(&theta, &records);
     ranked.push(problem.log_density(&records));

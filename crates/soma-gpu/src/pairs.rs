@@ -1,0 +1,162 @@
+//! Pairs of coupled chains on a device: their meeting times.
+
+use soma::Outcome;
+use soma::chain::Problem;
+use soma::coupling::{PairRun, PairSettings};
+use soma::kernel::Counts;
+use soma::rng::stream;
+
+use crate::chains::{ITERATIONS_PER_LAUNCH, TILE, states};
+use crate::device::{Buffer, Device, Entry, Params, bytes_of, read_all, round_keys};
+use crate::program::Program;
+
+/// Pairs on a device. The program is that of [`Options::is_paired`](crate::Options).
+#[derive(Debug)]
+pub struct Pairs {
+    params: Params,
+    pairs: usize,
+    met: Buffer,
+    failed: Buffer,
+    records: Buffer,
+    states: Buffer,
+    /// Seconds that the device took for iterations.
+    pub seconds: f64,
+}
+
+impl Pairs {
+    /// Starts the pairs from number `first` on with the thetas of `theta`, X and Y by turns, and records drawn from the
+    /// model. X is `lag` iterations ahead.
+    pub fn start(
+        device: &mut dyn Device,
+        program: &Program,
+        problem: &Problem,
+        (seed, first): (u64, u64),
+        lag: u64,
+        theta: &[f64],
+    ) -> Outcome<Self> {
+        let parameters = program.parameters;
+        let pairs = theta.len() / parameters / 2;
+        let stride = (2 * pairs).next_multiple_of(TILE);
+        let published = program.published(problem.release());
+        let on_device = device.allocate(size_of_val(&published[..]))?;
+        device.write(on_device, bytes_of(&published))?;
+        let records = device.allocate(4 * stride * program.records * program.dim)?;
+        let states = device.allocate(8 * stride * parameters)?;
+        let met = device.allocate(8 * 2 * stride)?;
+        let failed = device.allocate(4 * stride)?;
+        let mut by_column = vec![0.0; parameters * stride];
+        for (chain, one) in theta.chunks_exact(parameters).enumerate() {
+            one.iter().enumerate().for_each(|(k, &value)| by_column[k * stride + chain] = value);
+        }
+        device.write(states, bytes_of(&by_column))?;
+        let mut params = Params {
+            published: on_device.address,
+            records: records.address,
+            theta: states.address,
+            counts: met.address,
+            failed: failed.address,
+            first_chain: 2 * first,
+            warmup: lag,
+            thin: 1,
+            chains: u32::try_from(2 * pairs)?,
+            stride: u32::try_from(stride)?,
+            chains_per_release: u32::try_from(2 * pairs)?,
+            keys: round_keys([seed as u32, (seed >> 32) as u32]),
+            ..Params::default()
+        };
+        device.launch(Entry::Start, 1, &params)?;
+        params.first_chain = first;
+        params.chains = u32::try_from(pairs)?;
+        Ok(Pairs { params, pairs, met, failed, records, states, seconds: 0.0 })
+    }
+
+    /// Sets the records of X and of Y of every pair (row by row).
+    pub fn set_records(
+        &mut self,
+        device: &mut dyn Device,
+        program: &Program,
+        [x, y]: [&[f64]; 2],
+    ) -> Outcome {
+        let stored = |at: usize, chain: usize| {
+            program.stored(if chain.is_multiple_of(2) { x[at] } else { y[at] }) as f32
+        };
+        let tile: Vec<f32> =
+            (0..x.len()).flat_map(|at| (0..TILE).map(move |chain| stored(at, chain))).collect();
+        device.write(self.records, bytes_of(&tile.repeat(self.params.stride as usize / TILE)))
+    }
+
+    /// Runs up to iteration `last` of X, in launches of 128 iterations, until all pairs have met. `stop` is called
+    /// between launches. Returns the iteration at which each met.
+    pub fn run(
+        &mut self,
+        device: &mut dyn Device,
+        last: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Outcome<Vec<Option<u64>>> {
+        loop {
+            let met: Vec<u64> = read_all(device, self.met, self.pairs)?;
+            let from = self.params.iteration;
+            if from >= last || met.iter().all(|&met| met > 0) || stop() {
+                return Ok(met.into_iter().map(|met| (met > 0).then_some(met)).collect());
+            }
+            let to = last.min((from / ITERATIONS_PER_LAUNCH + 1) * ITERATIONS_PER_LAUNCH);
+            self.params.iterations = u32::try_from(to - from)?;
+            self.seconds += device.launch(Entry::Chains, 1, &self.params)?;
+            self.params.iteration = to;
+            let failed: Vec<u32> = read_all(device, self.failed, self.pairs)?;
+            if let Some(pair) = failed.iter().position(|&failed| failed != 0) {
+                return Err(format!(
+                    "pair {} left the range of numbers on the GPU, or its chains could not be coupled. \
+                     Check the scales and clamps in the spec, or use --device cpu",
+                    self.params.first_chain + pair as u64
+                )
+                .into());
+            }
+        }
+    }
+
+    /// Moves that the chains of each pair accepted.
+    pub fn accepted(&self, device: &mut dyn Device) -> Outcome<Vec<u64>> {
+        let stride = self.params.stride as usize;
+        let counts: Vec<u64> = read_all(device, self.met, stride + self.pairs)?;
+        Ok(counts[stride..].to_vec())
+    }
+
+    /// The unconstrained theta of a chain as the device has it, and the records: X of pair c is chain 2 c, Y is 2 c + 1.
+    pub fn states(
+        &self,
+        device: &mut dyn Device,
+        program: &Program,
+    ) -> Outcome<Vec<(Vec<f64>, Vec<f64>)>> {
+        states(device, program, self.states, self.records, 2 * self.pairs)
+    }
+}
+
+/// Meeting times of pairs `first..first + count`, as the CPU reports them. Marginally, each chain has the initial
+/// distribution and the iterations of a plain chain with centred updates; the coupling is the device's own.
+pub fn run_pairs(
+    device: &mut dyn Device,
+    program: &Program,
+    problem: &Problem,
+    settings: &PairSettings,
+    (first, count): (u64, u64),
+    stop: &dyn Fn() -> bool,
+) -> Outcome<(Vec<PairRun>, f64)> {
+    let PairSettings { lag, max_iterations, seed, .. } = *settings;
+    let parameters = program.parameters;
+    let mut theta = vec![0.0; 2 * count as usize * parameters];
+    for (chain, one) in (2 * first..).zip(theta.chunks_exact_mut(parameters)) {
+        problem.model().start(problem.release(), one, &mut stream(seed, chain))?;
+    }
+    let mut pairs = Pairs::start(device, program, problem, (seed, first), lag, &theta)?;
+    let met = pairs.run(device, max_iterations, stop)?;
+    let accepted = pairs.accepted(device)?;
+    let n = program.records as u64;
+    let run = |(index, (met, accepted)): (u64, (Option<u64>, u64))| {
+        let last = met.unwrap_or(max_iterations);
+        let cost = 2 * last - lag.min(last);
+        let counts = Counts { moves: n * cost, accepted, evaluations: 0 };
+        PairRun { index, met, cost, counts, estimate: None }
+    };
+    Ok(((first..).zip(met.into_iter().zip(accepted)).map(run).collect(), pairs.seconds))
+}
