@@ -3,14 +3,17 @@
 The rival is the model of NAPSU-MQ (Raisa, Jalko, Kaski and Honkela, AISTATS 2023) with one query for
 each cell: the multinomial counts are taken for normal ones, so that given the shares p the noisy
 counts are y ~ N(n p, n (diag p - p p') + sd^2 I), and NUTS samples p. The prior of p is flat, as in
-SOMA's model. NumPyro, 64 bits, four chains one after the other. Both clocks have warm-up and draws;
-compilation is shown apart. The relaxation is taken as it is published, and once more with its density
-simplified by hand.
+SOMA's model. NumPyro, 64 bits, four chains one after the other. Both clocks count the processor time of
+the process, so that a busy machine does not matter, and have warm-up and draws; compilation is shown
+apart. The relaxation is taken as it is published, and once more with its density simplified by hand.
 
-    python scripts/rivals/counts_numpyro.py            # needs numpyro (pip install numpyro), and soma
+    XLA_FLAGS=--xla_cpu_multi_thread_eigen=false python scripts/rivals/counts_numpyro.py
 
-prints effective draws a second of both on 24 cells, and a small table of counts where the relaxation
-is wrong, beside exact answers by enumeration.
+(one thread; it needs soma, and numpyro: pip install numpyro "jax[cpu]")
+
+prints effective draws a second of both on tables of several sizes, with the largest difference of the
+posterior mean of a share, and a small table of counts where the relaxation is wrong, beside exact
+answers by enumeration.
 """
 
 from __future__ import annotations
@@ -70,14 +73,14 @@ def nuts(model, values, n, sd, draws):
         return state, constrain(state.z)["p"]
 
     many = jax.jit(lambda state: jax.lax.scan(step, state, None, length=draws))
-    begun = time.perf_counter()
+    begun = time.process_time()
     many = many.lower(start).compile()
-    compiled, chains = time.perf_counter(), []
+    compiled, chains = time.process_time(), []
     for chain in range(4):
         state = start._replace(rng_key=jax.random.PRNGKey(chain + 1))
         state, _ = many(state)
         chains.append(np.asarray(many(state)[1]))
-    return np.stack(chains), compiled - begun, time.perf_counter() - compiled
+    return np.stack(chains), compiled - begun, time.process_time() - compiled
 
 
 def normal_counts(shares, values, n, sd, rng):
@@ -94,7 +97,7 @@ def normal_counts(shares, values, n, sd, rng):
 
 def fit(values, n, sd, draws):
     """SOMA's posterior, and the seconds of warm-up and draws."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     release = soma.Release(
         query=soma.Categories(), statistic="sum", n=n,
         mechanism=soma.DiscreteGaussian(scale=sd), values=[int(value) for value in values],
@@ -102,7 +105,7 @@ def fit(values, n, sd, draws):
     model = soma.Categorical(prior=soma.DirichletPrior(1.0))
     options = dict(warmup=draws, draws=draws, threads=1, progress=False)
     posterior = soma.fit(release, model, **options)
-    return posterior, time.perf_counter() - begun
+    return posterior, time.process_time() - begun
 
 
 def smallest(draws):
@@ -110,26 +113,39 @@ def smallest(draws):
     return float(np.min(effective_sample_size(np.asarray(draws))))
 
 
-def speed(cells, n, sd, draws):
+SIZES = [
+    # cells, n, sd of the noise
+    (24, 100, 8.0),
+    (24, 100, 200.0),
+    (24, 10_000, 0.5),
+    (24, 10_000, 8.0),
+    (24, 10_000, 200.0),
+    (24, 1_000_000, 8.0),
+    (24, 1_000_000, 2000.0),
+    (4, 10_000, 8.0),
+    (200, 100_000, 8.0),
+]
+
+
+def speed(cells, n, sd, draws, models):
     rng = np.random.default_rng(1)
     counts = rng.multinomial(n, rng.dirichlet(np.ones(cells)))
     values = counts + np.round(rng.normal(0.0, sd, cells))
     posterior, seconds = fit(values, n, sd, draws)
     shares = np.stack([posterior[f"p{cell}"] for cell in range(cells)], axis=-1)
-    print(f"{cells} cells, n = {n:,}, noise of sd {sd:g}, 4 chains of {draws} + {draws} iterations")
-    print(f"{'':24} {'seconds':>8} {'ESS':>6} {'ESS/s':>8} {'ratio':>6}   with compilation: ESS/s, ratio")
     rate = smallest(shares) / seconds
-    print(f"{'SOMA':24} {seconds:8.2f} {smallest(shares):6.0f} {rate:8.0f}")
-    for name, model in [("NUTS, as published", published), ("NUTS, by hand", by_hand)]:
+    size = f"{cells:5} {n:9,} {sd:6g}"
+    print(f"{size}  {'SOMA':20} {seconds:8.2f} {smallest(shares):6.0f} {rate:8.0f}", flush=True)
+    for name, model in models:
         found, compilation, seconds = nuts(model, values, n, sd, draws)
         ess = smallest(found)
         own, whole = ess / seconds, ess / (compilation + seconds)
-        print(
-            f"{name:24} {seconds:8.2f} {ess:6.0f} {own:8.0f} {rate / own:6.1f}"
-            f"   {whole:8.0f} {rate / whole:6.1f}"
-        )
         gap = np.abs(shares.mean(axis=(0, 1)) - found.mean(axis=(0, 1))).max()
-        print(f"{'':24} largest difference of the mean of a share {gap:.5f}")
+        print(
+            f"{size}  {name:20} {seconds:8.2f} {ess:6.0f} {own:8.0f} {rate / own:8.1f}"
+            f" {compilation:8.2f} {whole:8.0f} {rate / whole:8.1f} {gap:9.5f}",
+            flush=True,
+        )
 
 
 def exact(values, n, sd):
@@ -176,7 +192,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=1000)
     args = parser.parse_args()
-    speed(24, 10_000, 8.0, args.draws)
+    print(f"4 chains of {args.draws} + {args.draws} iterations; ratio: SOMA's ESS/s over the row's")
+    print(
+        f"{'cells':>5} {'n':>9} {'sd':>6}  {'':20} {'CPU s':>8} {'ESS':>6} {'ESS/s':>8} {'ratio':>8}"
+        f" {'compile':>8} {'ESS/s':>8} {'ratio':>8} {'gap':>9}"
+    )
+    models = [("NUTS, as published", published), ("NUTS, by hand", by_hand)]
+    for cells, n, sd in SIZES:
+        # As published a step factors a matrix of the cells: minutes for hundreds of cells.
+        speed(cells, n, sd, args.draws, models if cells < 100 else models[1:])
     small([11, 4, 1, -2], 14, 1.5, 5 * args.draws)
 
 

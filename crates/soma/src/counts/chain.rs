@@ -56,7 +56,7 @@ pub struct CountMoves {
     /// Slice moves from one cell to another.
     pub transfer: MoveCounts,
     /// Slice moves that keep margins.
-    pub swap: MoveCounts,
+    pub exchange: MoveCounts,
     /// Joint redraws of two cells from the prior.
     pub redraw: MoveCounts,
     /// Joint moves of all counts with n.
@@ -73,7 +73,7 @@ impl CountMoves {
         [
             ("cell", self.cell),
             ("transfer", self.transfer),
-            ("swap", self.swap),
+            ("exchange", self.exchange),
             ("redraw", self.redraw),
             ("resize", self.resize),
             ("theta", self.theta),
@@ -89,7 +89,7 @@ impl CountMoves {
             all.accepted += made.accepted;
             all.work += made.work;
         }
-        for slices in [self.cell, self.transfer, self.swap, self.theta] {
+        for slices in [self.cell, self.transfer, self.exchange, self.theta] {
             all.accepted += slices.proposed - slices.accepted;
         }
         all
@@ -98,9 +98,9 @@ impl CountMoves {
 
 /// One chain: the true counts and theta.
 ///
-/// An iteration makes each applicable kind of move a fixed number of times. Each leaves the joint
-/// posterior of counts and theta invariant, and so does the iteration. Its cost grows with the
-/// number of cells and of published numbers, and not with n.
+/// An iteration makes each applicable kind of move a number of times that is fixed after warm-up.
+/// Each leaves the joint posterior of counts and theta invariant, and so does the iteration. Its
+/// cost grows with the number of cells and of published numbers, and not with n.
 #[derive(Debug)]
 pub struct CountChain<'a> {
     problem: &'a CountProblem,

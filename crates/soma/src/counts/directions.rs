@@ -1,18 +1,20 @@
 //! The directions of slice moves.
 //!
-//! A line is chosen by random numbers and by the shape of the table only, never by the counts, as
-//! [slice moves](super::line) require. The kinds of lines:
+//! But for the last kind a line is chosen by random numbers and by the shape of the table only, never
+//! by the counts, as [slice moves](super::line) require. The kinds of lines:
 //!
 //! - *cell*: one cell, if n is unknown.
 //! - *transfer*: from one cell to another. It preserves n. With both cells in one published sum, or
 //!   equal in all factors but one, it preserves the sums that contain both or neither.
-//! - *swap*: the corners of a box, 2 to the power D cells equal in all but D >= 2 factors, with
-//!   alternating signs. It preserves every margin over a subset that omits one of the D factors
-//!   (for D = 2 the basic move of Diaconis and Sturmfels 1998).
-//! - *exchange*: two records for two others of the same weights together, such as 0 and 3 for 1 and
-//!   2. It preserves n and every sum with weights.
-//! - *balance*: R + 2 cells, in proportions that preserve n and R of the sums with weights, such as 1,
-//!   -3, 3, -1 for the sum and the sum of squares of 0, 1, 2, 3.
+//! - *exchange*: several cells such that sums are preserved. The corners of a box, 2 to the power D
+//!   cells equal in all but D >= 2 factors, with alternating signs, preserve every margin over a
+//!   subset that omits one of the D factors (for D = 2 the basic move of Diaconis and Sturmfels
+//!   1998). Two records for two others of the same weights together, such as 0 and 3 for 1 and 2,
+//!   preserve every sum with weights. R + 2 cells in the right proportions preserve R of these, such
+//!   as 1, -3, 3, -1 the sum and the sum of squares of 0, 1, 2, 3.
+//! - *occupied*: from one cell to another of the same published sum, or of the table, both of which
+//!   have records and keep at least one. In a large table most cells are empty, and few lines chosen
+//!   without the counts have records at both ends.
 
 use std::collections::HashMap;
 
@@ -22,10 +24,14 @@ use rand::seq::index::sample;
 use super::line::Line;
 use super::problem::CountProblem;
 use super::published::Published;
+use super::state::State;
 use crate::rng::Rng;
 
 /// The most sums with weights that a balance preserves together.
 const MOST_BALANCED: usize = 3;
+
+/// The most cells of a sum among which occupied ones are looked for.
+const MOST_LOOKED_AT: usize = 64;
 
 /// The tables from which lines are drawn.
 #[derive(Debug, Clone)]
@@ -45,7 +51,7 @@ pub(super) struct Directions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Transfer,
-    Swap,
+    Exchange,
 }
 
 impl Directions {
@@ -74,22 +80,68 @@ impl Directions {
         Directions { cells: table.cells(), factors, sums, weighted, of_weights }
     }
 
-    /// Draws a line that preserves n.
+    /// Draws a line that preserves n, without the changes of its sums.
     pub(super) fn draw(&self, problem: &CountProblem, line: &mut Line, rng: &mut Rng) -> Kind {
         line.cells.clear();
         let factors = self.factors.len();
         let sums = usize::from(!self.sums.is_empty());
         let weighted = if self.weighted.is_empty() { 0 } else { 2 };
-        let kind = match rng.random_range(0..=factors + sums + weighted) {
+        match rng.random_range(0..=factors + sums + weighted) {
             0 => self.pair(&mut line.cells, rng),
             1 if factors == 1 => self.pair(&mut line.cells, rng),
             differing if differing <= factors => self.corners(differing, &mut line.cells, rng),
-            other if other == factors + sums + 1 => self.exchange(&mut line.cells, rng),
+            other if other == factors + sums + 1 => self.two_for_two(&mut line.cells, rng),
             other if other == factors + sums + 2 => self.balance(&mut line.cells, rng),
             _ => self.within(problem, &mut line.cells, rng),
+        }
+    }
+
+    /// A line between two occupied cells of one published sum, or of the table. False if there are
+    /// none.
+    ///
+    /// This one is chosen by the counts. The sum, and the cells of it that are looked at, are chosen
+    /// without them; of the m occupied ones of these any two are as likely, 2 / (m (m - 1)). So counts
+    /// and line have the joint density of the target times a function of which cells are occupied. A
+    /// move along the line that leaves at least one record in both cells does not change which these
+    /// are: given the line the density along it is the target's, and a move that leaves this
+    /// invariant leaves the joint density and the target invariant.
+    pub(super) fn occupied(
+        &self,
+        problem: &CountProblem,
+        state: &State,
+        line: &mut Line,
+        rng: &mut Rng,
+    ) -> bool {
+        line.cells.clear();
+        let sum = self.sums.get(rng.random_range(0..=self.sums.len()));
+        let members = sum.map(|&row| &problem.published()[row].cells);
+        let size = members.map_or(self.cells, Vec::len);
+        // All of a small sum, and of a large one some, evenly spaced from a random one on.
+        let (start, stride, some) = if size <= MOST_LOOKED_AT {
+            (0, 1, size)
+        } else {
+            let stride = rng.random_range(1..size);
+            let different = size / gcd(size as i64, stride as i64) as usize;
+            (rng.random_range(0..size), stride, different.min(MOST_LOOKED_AT))
         };
-        line.finish(problem);
-        kind
+        for step in 0..some {
+            let place = (start + step * stride) % size;
+            let cell = members.map_or(place, |members| members[place].0);
+            if state.counts[cell] > 0 {
+                line.cells.push((cell, 1));
+            }
+        }
+        let count = line.cells.len();
+        if count < 2 {
+            return false;
+        }
+        let first = rng.random_range(0..count);
+        let second = rng.random_range(0..count - 1);
+        let second = second + usize::from(second >= first);
+        let (first, second) = (line.cells[first].0, line.cells[second].0);
+        line.cells.clear();
+        line.cells.extend([(first, 1), (second, -1)]);
+        true
     }
 
     /// The line of one cell.
@@ -125,7 +177,7 @@ impl Directions {
 
     /// Two cells for two others with the same weights together, the last of them found by its
     /// weights. Two cells if there is none.
-    fn exchange(&self, cells: &mut Vec<(usize, i64)>, rng: &mut Rng) -> Kind {
+    fn two_for_two(&self, cells: &mut Vec<(usize, i64)>, rng: &mut Rng) -> Kind {
         let [a, b, c] = [0; 3].map(|_: usize| rng.random_range(0..self.cells));
         let weights: Vec<i64> = self.weighted.iter().map(|w| w[a] + w[b] - w[c]).collect();
         let Some(others) = self.of_weights.get(&weights) else { return self.pair(cells, rng) };
@@ -137,7 +189,7 @@ impl Directions {
             }
         }
         cells.retain(|&(_, by)| by != 0);
-        if cells.is_empty() { self.pair(cells, rng) } else { Kind::Swap }
+        if cells.is_empty() { self.pair(cells, rng) } else { Kind::Exchange }
     }
 
     /// Cells in the proportions that preserve n and some sums with weights: the determinants that
@@ -162,7 +214,7 @@ impl Directions {
         }
         let moved = chosen.into_iter().zip(by).filter(|&(_, by)| by != 0);
         cells.extend(moved.map(|(cell, by)| (cell, by / common)));
-        Kind::Swap
+        Kind::Exchange
     }
 
     /// The corners of a box that differ in `differing` factors.
@@ -183,7 +235,7 @@ impl Directions {
                 cells.push((cell + other * stride - level * stride, -sign));
             }
         }
-        if differing == 1 { Kind::Transfer } else { Kind::Swap }
+        if differing == 1 { Kind::Transfer } else { Kind::Exchange }
     }
 }
 
@@ -209,7 +261,39 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{flat, list};
+    use super::super::{Likelihood, Published, Total};
     use super::*;
+    use crate::release::mechanism::Noise;
+    use crate::rng::stream;
+
+    /// Of sums that are looked at whole and in part: all pairs are drawn, and no other ones.
+    #[test]
+    fn occupied_cells_of_one_sum() {
+        let law = Likelihood::new(Noise::Gaussian, 1.0, 5.0).unwrap();
+        let large: Vec<usize> = (10..90).collect();
+        let sums: [&[usize]; 2] = [&large, &[3, 50, 95]];
+        let rows = sums.map(|cells| Published::sum("", cells, law.clone()));
+        let problem =
+            CountProblem::new(list(100), rows.to_vec(), Total::Known(30), flat(100)).unwrap();
+        let mut counts = vec![0; 100];
+        let occupied = [3, 12, 50, 51, 89, 95];
+        occupied.iter().for_each(|&cell| counts[cell] = 5);
+        let state = State::new(&problem, counts, Vec::new());
+        let directions = Directions::new(&problem);
+        let (mut line, mut rng) = (Line::default(), stream(4, 0));
+        let mut drawn = std::collections::HashSet::new();
+        for _ in 0..4000 {
+            if directions.occupied(&problem, &state, &mut line, &mut rng) {
+                assert_eq!((line.cells[0].1, line.cells[1].1), (1, -1));
+                drawn.insert((line.cells[0].0, line.cells[1].0));
+            }
+        }
+        assert_eq!(drawn.len(), 30);
+        let is_pair =
+            |&(a, b): &(usize, usize)| a != b && [a, b].iter().all(|c| occupied.contains(c));
+        assert!(drawn.iter().all(is_pair));
+    }
 
     #[test]
     fn cofactors_solve_the_equations() {

@@ -54,16 +54,27 @@ impl Line {
         self.rows.retain(|&(_, change)| change != 0);
     }
 
+    /// The published numbers that change, with the change at k = 1.
+    pub(super) fn rows(&self) -> &[(usize, i64)] {
+        &self.rows
+    }
+
+    /// Whether no k but 0 leaves all counts non-negative. Needs the cells only.
+    pub(super) fn is_stuck(&self, state: &State) -> bool {
+        let (least, most) = self.range(state, 0);
+        least == most
+    }
+
     /// The number of terms of the log density that change along the line.
     pub(super) fn terms(&self) -> u64 {
         (self.cells.len() + self.rows.len()) as u64
     }
 
-    /// The range of k in which no count is negative.
-    fn range(&self, state: &State) -> (i64, i64) {
+    /// The range of k in which no count is below `fewest`.
+    fn range(&self, state: &State, fewest: i64) -> (i64, i64) {
         let (mut low, mut high) = (-Total::MOST, Total::MOST);
         for &(cell, sign) in &self.cells {
-            let count = state.counts[cell];
+            let count = state.counts[cell] - fewest;
             if sign > 0 {
                 low = low.max(-(count / sign));
             } else {
@@ -73,16 +84,18 @@ impl Line {
         (low, high)
     }
 
-    /// The log density at k minus that at 0, if no count is negative.
-    fn log_density(&self, problem: &CountProblem, terms: Terms, state: &State, k: i64) -> f64 {
-        let mut change = 0.0;
-        for &(row, by) in &self.rows {
-            let (law, sum) = (&problem.published()[row].law, state.sums[row]);
-            change += law.log_density((sum + by * k) as f64) - law.log_density(sum as f64);
-        }
-        for &(cell, sign) in &self.cells {
-            change += terms.cell(cell, state.counts[cell], sign * k);
-        }
+    /// The log density of the published sums at k.
+    fn published(&self, problem: &CountProblem, state: &State, k: i64) -> f64 {
+        let at = |&(row, by): &(usize, i64)| {
+            problem.published()[row].law.log_density((state.sums[row] + by * k) as f64)
+        };
+        self.rows.iter().map(at).sum()
+    }
+
+    /// The log prior at k minus that at 0, if no count is negative.
+    fn prior(&self, problem: &CountProblem, terms: &Terms, state: &State, k: i64) -> f64 {
+        let cell = |&(cell, sign): &(usize, i64)| terms.cell(cell, state.counts[cell], sign * k);
+        let mut change: f64 = self.cells.iter().map(cell).sum();
         if self.size != 0 {
             change += terms.size(problem.total(), state.n, self.size * k);
         }
@@ -95,19 +108,21 @@ impl Line {
         &self,
         problem: &CountProblem,
         state: &mut State,
-        width: i64,
+        (width, fewest): (i64, i64),
         rng: &mut Rng,
     ) -> (bool, u64) {
-        let (least, most) = self.range(state);
+        let (least, most) = self.range(state, fewest);
         if least == most {
             return (false, 0);
         }
         let drop: f64 = rng.sample(Exp1);
         let mut evaluations = 0;
         let terms = problem.terms(&state.log_shares);
+        let here = self.published(problem, state, 0);
         let inside = |k: i64| {
             evaluations += 1;
-            self.log_density(problem, terms, state, k) >= -drop
+            self.published(problem, state, k) - here + self.prior(problem, &terms, state, k)
+                >= -drop
         };
         let k = within((least, most), width, STEPS, inside, rng);
         self.go(state, k);
@@ -115,7 +130,7 @@ impl Line {
     }
 
     /// Moves the counts by k.
-    fn go(&self, state: &mut State, k: i64) {
+    pub(super) fn go(&self, state: &mut State, k: i64) {
         self.cells.iter().for_each(|&(cell, sign)| state.counts[cell] += sign * k);
         self.rows.iter().for_each(|&(row, by)| state.sums[row] += by * k);
         state.n += self.size * k;

@@ -30,6 +30,7 @@ mod shared;
 mod shares;
 mod simulate;
 mod size;
+mod split;
 mod start;
 mod state;
 mod sweep;

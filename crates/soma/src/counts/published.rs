@@ -55,7 +55,10 @@ impl Likelihood {
                 "value",
                 format!("{} noise gives whole numbers", noise.name()),
                 value,
-                "a whole number; or laplace or gaussian noise, if the release is not whole",
+                format!(
+                    "a whole number; or {} noise, if the release is not whole",
+                    Noise::any_continuous()
+                ),
             ));
         }
         let (rate, constant) = (1.0 / scale, noise.log_density(scale, 0.0));

@@ -23,6 +23,9 @@ pub(super) fn redraw(
     rng: &mut Rng,
 ) -> bool {
     let sum = state.counts[first] + state.counts[second];
+    if sum == 0 {
+        return true;
+    }
     let share = match problem.shares() {
         Shares::Dirichlet(alpha) => {
             let logs = [first, second].map(|cell| log_gamma_draw(alpha[cell], rng));

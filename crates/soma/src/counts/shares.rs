@@ -128,6 +128,25 @@ impl Terms<'_> {
         }
     }
 
+    /// The change of the terms of two cells if one record goes from the second, which has records,
+    /// to the first.
+    #[inline]
+    pub(super) fn step(&self, (to, more): (usize, i64), (from, less): (usize, i64)) -> f64 {
+        let (more, less) = (more as f64, less as f64);
+        match self {
+            Terms::Dirichlet { alpha, .. } => {
+                let (gain, loss) = (alpha[to], alpha[from]);
+                if gain == 1.0 && loss == 1.0 {
+                    return 0.0;
+                }
+                ((more + gain) * less / ((more + 1.0) * (less - 1.0 + loss))).ln()
+            }
+            Terms::Multinomial { log_shares } => {
+                log_shares[to] - log_shares[from] + (less / (more + 1.0)).ln()
+            }
+        }
+    }
+
     /// The change of the term of n.
     pub(super) fn size(&self, total: Total, n: i64, by: i64) -> f64 {
         if by == 0 {

@@ -1,4 +1,5 @@
-//! Adaptation in warm-up: the variance of each count, the covariance of theta, and step sizes.
+//! Adaptation in warm-up: the variance of each count, the number of lines, the covariance of theta,
+//! and step sizes.
 //!
 //! In windows, each twice as long as the one before, and fixed at the end of warm-up: from then on
 //! the chain is a homogeneous Markov chain.
@@ -11,6 +12,10 @@ use crate::stored::MOST_COUNTED;
 /// The target acceptance rate of one-dimensional random walks.
 const TARGET: f64 = 0.44;
 
+/// Lines for each cell in an iteration, if no cell is empty, and the most.
+pub(super) const PASSES: usize = 2;
+const MOST_PASSES: usize = 10;
+
 /// The smallest and the largest step.
 const SMALLEST: f64 = 1e-12;
 const LARGEST: f64 = 1e6;
@@ -22,6 +27,9 @@ pub(super) struct Tuning {
     /// The approximate posterior variance of each count.
     pub(super) variances: Vec<f64>,
     counts: Moments,
+    /// Lines for each cell in an iteration: as many per occupied cell, whatever part of them is
+    /// occupied.
+    pub(super) passes: usize,
     /// The step of the move of n, with its number of adaptations.
     pub(super) size: Step,
     /// Directions for theta given the counts.
@@ -45,6 +53,7 @@ impl Tuning {
             warmup,
             variances,
             counts: Moments::new(cells, false),
+            passes: PASSES,
             size: Step::new(0.3),
             joint: centred.clone(),
             steps: vec![vec![Step::new(2.4); dim]; ways],
@@ -68,6 +77,7 @@ impl Tuning {
             && self.variances.iter().all(positive)
             && self.counts.is_valid(cells, false)
             && self.theta.is_valid(dim, true)
+            && (PASSES..=MOST_PASSES).contains(&self.passes)
             && self.size.is_valid()
             && self.steps.len() == ways
             && self.steps.iter().all(|steps| steps.len() == dim)
@@ -88,6 +98,9 @@ impl Tuning {
         for (variance, new) in self.variances.iter_mut().zip(self.counts.variances()) {
             *variance = new.clamp(0.25, 1e24);
         }
+        let occupied = counts.iter().filter(|&&count| count > 0).count().max(1);
+        let passes = (PASSES * counts.len()) as f64 / occupied as f64;
+        self.passes = (passes.round() as usize).min(MOST_PASSES);
         if let Some(columns) = self.theta.factor() {
             self.joint = columns;
             let anew = |step: &mut Step| *step = Step::new(2.4);

@@ -15,4 +15,4 @@ mod tests;
 pub use pool::pool;
 pub use run::{Fitted, Plan, Quiet, Watch};
 pub use separate::fit;
-pub use table::{Entry, GroupTable};
+pub use table::{Entry, GroupTable, Size};

@@ -21,8 +21,36 @@ pub struct Entry {
     pub scale: f64,
     /// What became of the noisy count: clamped at zero, suppressed up to a threshold, rounded.
     pub publishing: Publishing,
-    /// The number of records of the group, where it is public.
-    pub n: Option<u64>,
+    /// What is known of the number of records of the group.
+    pub size: Size,
+}
+
+/// What was published of the number of records of a group.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Size {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// The number itself.
+    Public(u64),
+    /// The number with additive noise of the same kind as that of the counts.
+    Noisy {
+        /// The noisy number.
+        value: f64,
+        /// The scale of its noise.
+        scale: f64,
+    },
+}
+
+impl Size {
+    /// As in a message.
+    fn given(self) -> String {
+        match self {
+            Size::Unknown => "nothing".into(),
+            Size::Public(n) => n.to_string(),
+            Size::Noisy { value, scale } => format!("noisy {value}, of scale {scale}"),
+        }
+    }
 }
 
 /// Groups with the same cells.
@@ -35,7 +63,8 @@ pub struct GroupTable {
 impl GroupTable {
     /// The groups of these rows, in the order in which they come, with additive noise of this kind
     /// and a Dirichlet prior of the shares with `alpha` for each cell. Every group must have every
-    /// cell once. A group whose n is not public has a flat prior of it.
+    /// cell once. A group whose n is not public has a flat prior of it,
+    /// beside a noisy n if there is one.
     pub fn new(entries: &[Entry], noise: Noise, alpha: f64) -> Result<Self, Invalid> {
         let mut cells = Names::default();
         let mut groups = Names::default();
@@ -46,7 +75,7 @@ impl GroupTable {
         let table = Table::list(cells.all.clone())?;
         let mut laws = Laws::default();
         let mut rows = vec![vec![None; cells.all.len()]; groups.all.len()];
-        let mut sizes: Vec<Option<Option<u64>>> = vec![None; groups.all.len()];
+        let mut sizes: Vec<Option<Size>> = vec![None; groups.all.len()];
         for (number, entry) in entries.iter().enumerate() {
             let (group, cell) = (groups.places[&entry.group], cells.places[&entry.cell]);
             let under = |invalid: Invalid| invalid.under(&format!("row {}", number + 1));
@@ -60,12 +89,12 @@ impl GroupTable {
                 ));
             }
             match sizes[group] {
-                None => sizes[group] = Some(entry.n),
-                Some(n) if n != entry.n => {
+                None => sizes[group] = Some(entry.size),
+                Some(size) if size != entry.size => {
                     return Err(Invalid::new(
                         format!("row {}: n", number + 1),
                         "the group has another n in another row",
-                        entry.n.map_or("nothing".into(), |n| n.to_string()),
+                        entry.size.given(),
                         "the same n in all rows of a group",
                     ));
                 }
@@ -82,13 +111,20 @@ impl GroupTable {
                     "one row for each cell of each group",
                 ));
             }
-            let total = match sizes[group].flatten() {
-                Some(n) => Total::Known(i64::try_from(n).unwrap_or(i64::MAX)),
-                None => Total::Unknown(SizePrior::Flat),
+            let under = |invalid: Invalid| invalid.under(&format!("group {}", groups.all[group]));
+            let mut rows: Vec<Published> = rows.into_iter().flatten().collect();
+            let total = match sizes[group].unwrap_or_default() {
+                Size::Public(n) => Total::Known(i64::try_from(n).unwrap_or(i64::MAX)),
+                Size::Unknown => Total::Unknown(SizePrior::Flat),
+                Size::Noisy { value, scale } => {
+                    let plain = Publishing::default();
+                    let law = Likelihood::processed(noise, scale, plain, value);
+                    let all: Vec<usize> = (0..cells.all.len()).collect();
+                    rows.push(Published::sum("", &all, law.map_err(under)?));
+                    Total::Unknown(SizePrior::Flat)
+                }
             };
-            let rows = rows.into_iter().flatten().collect();
-            CountProblem::new(table.clone(), rows, total, shares.clone())
-                .map_err(|invalid| invalid.under(&format!("group {}", groups.all[group])))
+            CountProblem::new(table.clone(), rows, total, shares.clone()).map_err(under)
         };
         let problems = rows.into_iter().enumerate().map(problem).collect::<Result<_, _>>()?;
         Ok(GroupTable { names: groups.all, problems })

@@ -17,7 +17,8 @@ use crate::rng::{Rng, stream};
 
 fn entry(group: &str, cell: &str, value: f64, n: Option<u64>) -> Entry {
     let publishing = Publishing::default();
-    Entry { group: group.into(), cell: cell.into(), value, scale: 2.0, publishing, n }
+    let size = n.map_or(Size::Unknown, Size::Public);
+    Entry { group: group.into(), cell: cell.into(), value, scale: 2.0, publishing, size }
 }
 
 /// A count that was published with discrete Gaussian noise of this scale, and not below `low`.
@@ -55,6 +56,21 @@ fn groups_agree_with_enumeration() {
     // The same draws on one thread.
     let again = fit(&table(&entries), &plan, NonZeroUsize::MIN, &Quiet).unwrap();
     assert_eq!(again[1].columns[0].summary.mean, fitted[1].columns[0].summary.mean);
+}
+
+/// The oracle of the same counts with a noisy n of 18, with discrete Laplace noise of scale 1.
+#[test]
+fn a_noisy_n_agrees_with_enumeration() {
+    let size = Size::Noisy { value: 18.0, scale: 1.0 };
+    let entries = [("a", 12.0), ("b", 3.0)]
+        .map(|(cell, value)| Entry { size, ..entry("north", cell, value, None) });
+    let plan = Plan { draws: 10_000, ..Plan::default() };
+    let fitted = fit(&table(&entries), &plan, NonZeroUsize::MIN, &Quiet).unwrap();
+    for (name, expected) in [("p[a]", 0.72971), ("n", 17.49698)] {
+        let column = fitted[0].columns.iter().find(|column| column.name == name).unwrap();
+        let error = 4.5 * column.summary.mcse_mean + 1e-5;
+        assert!((column.summary.mean - expected).abs() < error, "{name}: {}", column.summary.mean);
+    }
 }
 
 /// The oracles of counts clamped at zero, y = (12, 0) with discrete Gaussian noise of scale 3, and of a
@@ -162,18 +178,17 @@ fn ranks(replication: u64, made: Made) -> Vec<usize> {
     };
     let groups: Vec<Vec<f64>> = truths.into_iter().map(|truth| truth.values).collect();
     let truth = of(&shared, &groups);
-    let mut below = vec![0usize; truth.len()];
+    let (mut below, mut equal) = (vec![0usize; truth.len()], vec![0usize; truth.len()]);
     for _ in 0..DRAWS {
         (0..8).for_each(|_| chain.step().unwrap());
         let groups: Vec<Vec<f64>> = (0..4).map(|group| chain.group(group)).collect();
-        for ((rank, truth), drawn) in below.iter_mut().zip(&truth).zip(of(&chain.shared(), &groups))
-        {
-            // Ties, of counts, are broken at random.
-            let is_below = drawn < *truth || (drawn == *truth && rng.random());
-            *rank += usize::from(is_below);
+        for (place, drawn) in of(&chain.shared(), &groups).into_iter().enumerate() {
+            below[place] += usize::from(drawn < truth[place]);
+            equal[place] += usize::from(drawn == truth[place]);
         }
     }
-    below
+    // Among equal draws, of counts, every place is as likely.
+    below.iter().zip(equal).map(|(below, equal)| below + rng.random_range(0..=equal)).collect()
 }
 
 /// The largest chi-squared statistic of ranks in ten bins, over all quantities.

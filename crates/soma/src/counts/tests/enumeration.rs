@@ -120,6 +120,37 @@ fn sparse_cells_under_blunt_noise() {
     assert_posterior("sparse", &problem, 20, 60_000);
 }
 
+/// Sums of two cells above and below the largest that is shared out by weighing all its values.
+#[test]
+fn cells_with_many_records() {
+    for (noise, values) in [
+        (Noise::DiscreteGaussian, &[180.0, 110.0][..]),
+        (Noise::DiscreteLaplace, &[70.0, 45.0, 3.0]),
+    ] {
+        let n = if values.len() == 2 { 300 } else { 120 };
+        let rows = published_cells(noise, 15.0, values);
+        let problem = problem(list(values.len()), rows, Total::Known(n), &ALPHA[1..=values.len()]);
+        assert_posterior(&format!("{n} records"), &problem, n, 40_000);
+    }
+}
+
+/// A sparse table with sharp margins: most cells are empty, and which they are is in doubt.
+#[test]
+fn sparse_table_with_margins() {
+    let table = cross(&[2, 3]);
+    let mut rows = published_cells(Noise::DiscreteGaussian, 4.0, &[6.0, 0.0, -3.0, 1.0, 4.0, -1.0]);
+    for (kept, values) in [(&[0][..], &[7.0, 2.0][..]), (&[1], &[6.0, 3.0, 0.0])] {
+        for (margin, &value) in table.margin(kept).unwrap().iter().zip(values) {
+            let law = Likelihood::new(Noise::DiscreteGaussian, 1.0, value).unwrap();
+            rows.push(Published::sum(margin.label.clone(), &margin.cells, law));
+        }
+    }
+    for total in [Total::Known(9), Total::Unknown(SizePrior::Poisson { mean: 8.0 })] {
+        let problem = problem(table.clone(), rows.clone(), total, &[0.1, 0.2, 0.05, 0.1, 0.3, 0.1]);
+        assert_posterior(&format!("sparse, {total:?}"), &problem, 9, 60_000);
+    }
+}
+
 #[test]
 fn cells_with_unknown_n() {
     let priors = [

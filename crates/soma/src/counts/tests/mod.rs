@@ -10,7 +10,8 @@ mod pooled;
 use super::*;
 use crate::release::mechanism::Noise;
 
-fn list(cells: usize) -> Table {
+/// A table of cells in a row.
+pub(super) fn list(cells: usize) -> Table {
     Table::list((0..cells).map(|cell| cell.to_string()).collect()).unwrap()
 }
 
