@@ -7,12 +7,12 @@
 //! batches, so that it is as fast as it can be made.
 //!
 //! `cargo test --release -p soma-mcmc --test birth_death -- --ignored --nocapture` prints the effective
-//! draws a second of both.
+//! draws a second of both, in seconds of the processor that the thread had (on Linux).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand::RngExt;
-use soma::chain::{Engine, Problem, Settings};
+use soma::chain::{Engine, Problem, Settings, Tally};
 use soma::diagnostics::{ess_bulk, mcse_mean};
 use soma::release::mechanism::Noise;
 use soma::release::{Aggregate, Part, SizePrior, Total};
@@ -190,26 +190,50 @@ fn log_prior(problem: &Problem, n: usize) -> f64 {
     }
 }
 
-/// Columns of the draws of four chains of the library, and the seconds that they took.
-fn library(problem: &Problem, warmup: u64, draws: usize) -> (Vec<Vec<Vec<f64>>>, f64) {
-    let begun = Instant::now();
+/// The time that this thread has had on a processor.
+fn processor_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    let nanoseconds = text.split_whitespace().next().and_then(|first| first.parse().ok());
+    Duration::from_nanos(nanoseconds.expect("a number"))
+}
+
+/// Columns of the draws of four chains of the library, and the seconds that the draws took and that
+/// warm-up took.
+fn library(problem: &Problem, warmup: u64, draws: usize) -> (Vec<Vec<Vec<f64>>>, [f64; 2]) {
+    let mut seconds = [0.0; 2];
     let settings = Settings { warmup, seed: 3, ..Settings::default() };
     let mut columns = vec![vec![Vec::new(); 4]; problem.output_count()];
     for index in 0..4 {
+        let begun = processor_time();
         let mut engine = Engine::new(problem, &settings, index as u64).unwrap();
-        for iteration in 0..warmup as usize + draws {
+        (0..warmup).for_each(|_| engine.step().unwrap());
+        let warm = processor_time();
+        for _ in 0..draws {
             engine.step().unwrap();
-            if iteration >= warmup as usize {
-                let values = engine.draw();
-                columns.iter_mut().zip(values).for_each(|(chains, x)| chains[index].push(x));
+            let values = engine.draw();
+            columns.iter_mut().zip(values).for_each(|(chains, x)| chains[index].push(x));
+        }
+        seconds[0] += (processor_time() - warm).as_secs_f64();
+        seconds[1] += (warm - begun).as_secs_f64();
+        if index == 0 && draws > 100 {
+            let tried = engine.chosen().map_or_else(String::new, |chosen| chosen.kernel);
+            println!("kernel {tried}");
+            for made in engine.moves() {
+                let Tally { proposed, accepted, .. } = made.tally;
+                let rate = 100.0 * accepted as f64 / proposed.max(1) as f64;
+                let (name, share) = (&made.name, 100.0 * made.share);
+                println!(
+                    "  {name}: {} a step, accepted {rate:.0}%, {share:.0}% of the work",
+                    made.repeats
+                );
             }
         }
     }
-    (columns, begun.elapsed().as_secs_f64())
+    (columns, seconds)
 }
 
 /// The same of the published chain, for about so long, each chain begun at a draw of the library: it
-/// has no warm-up to pay for.
+/// has no warm-up.
 fn rival(
     problem: &Problem,
     starts: &[Vec<Vec<f64>>],
@@ -217,13 +241,13 @@ fn rival(
     time: Duration,
 ) -> (Vec<Vec<Vec<f64>>>, f64, u64) {
     let (mut columns, mut cycles) = (vec![vec![Vec::new(); 4]; starts.len()], 0);
-    let begun = Instant::now();
+    let begun = processor_time();
     for index in 0..4 {
         let at: Vec<f64> = starts.iter().map(|chains| *chains[index].last().unwrap()).collect();
         let (n, theta) = at.split_last().unwrap();
         let rng = stream(5, index as u64);
         let mut chain = BirthDeath::new(problem, theta.to_vec(), *n as usize, births, rng);
-        while begun.elapsed() < time.mul_f64((index + 1) as f64 / 4.0) {
+        while processor_time() - begun < time.mul_f64((index + 1) as f64 / 4.0) {
             chain.cycle();
             cycles += 1;
             columns.iter_mut().zip(chain.draw()).for_each(|(c, x)| c[index].push(x));
@@ -232,7 +256,7 @@ fn rival(
     // Chains of the same length.
     let least = columns[0].iter().map(Vec::len).min().unwrap();
     columns.iter_mut().flatten().for_each(|chain| chain.truncate(least));
-    (columns, begun.elapsed().as_secs_f64(), cycles)
+    (columns, (processor_time() - begun).as_secs_f64(), cycles)
 }
 
 fn mean(chains: &[Vec<f64>]) -> f64 {
@@ -338,27 +362,35 @@ fn regression() -> Spec {
 fn effective_draws_a_second() {
     let spec = regression();
     let problem = &spec.problem;
-    let (ours, seconds) = library(problem, 1000, 4000);
+    let (ours, [seconds, warmup]) = library(problem, 1000, 4000);
     let names = problem.outputs();
-    let rates = |columns: &[Vec<Vec<f64>>], seconds: f64| -> Vec<f64> {
-        columns.iter().map(|chains| ess_bulk(chains) / seconds).collect()
-    };
-    let (rate, time) = (rates(&ours, seconds), Duration::from_secs(60));
-    println!("SOMA: 4 chains of 1000 + 4000 iterations in {seconds:.1} s");
+    let of = |columns: &[Vec<Vec<f64>>]| columns.iter().map(|c| ess_bulk(c)).collect::<Vec<_>>();
+    let (own, iterations) = (of(&ours), 4.0 * 4000.0);
+    let each = 1e6 * seconds / iterations;
+    println!(
+        "SOMA: 4 chains of 4000 iterations in {seconds:.1} s, {each:.0} us each; warm-up {warmup:.1} s"
+    );
     for births in [1, 100] {
-        let (theirs, seconds, cycles) = rival(problem, &ours, births, time);
-        let other = rates(&theirs, seconds);
-        println!("birth-death, {births} steps of n a cycle: {cycles} cycles in {seconds:.1} s");
+        let (theirs, time, cycles) = rival(problem, &ours, births, Duration::from_secs(15));
+        let other = of(&theirs);
+        let each = 1e6 * time / cycles as f64;
         println!(
-            "{:>8} {:>12} {:>12} {:>8}  mean (SOMA, other)",
-            "", "SOMA ESS/s", "other ESS/s", "ratio"
+            "birth-death, {births} steps of n a cycle: {cycles} cycles in {time:.1} s, {each:.0} us each"
+        );
+        println!(
+            "{:>8} {:>12} {:>12} {:>12} {:>12} {:>8}  mean (SOMA, other)",
+            "", "SOMA ESS/it", "other", "SOMA ESS/s", "other", "ratio"
         );
         for (k, name) in names.iter().enumerate() {
+            let per_draw = [own[k] / iterations, other[k] / cycles as f64];
+            let rates = [own[k] / seconds, other[k] / time];
             println!(
-                "{name:>8} {:>12.1} {:>12.2} {:>8.0}  {:.3} {:.3}",
-                rate[k],
-                other[k],
-                rate[k] / other[k],
+                "{name:>8} {:>12.4} {:>12.4} {:>12.1} {:>12.2} {:>8.1}  {:.3} {:.3}",
+                per_draw[0],
+                per_draw[1],
+                rates[0],
+                rates[1],
+                rates[0] / rates[1],
                 mean(&ours[k]),
                 mean(&theirs[k])
             );

@@ -41,45 +41,64 @@ fn columns(text: &str, kernel: KernelChoice, draws: usize) -> (Vec<String>, Vec<
     (names, columns)
 }
 
-/// Fails if a posterior differs from the known one by more than 4.5 Monte Carlo errors.
-fn assert_known(text: &str, draws: usize, known: &[Known]) {
-    // `auto` samples counts without records.
-    let kernels = [KernelChoice::Soma, KernelChoice::SysImwg, KernelChoice::Auto];
-    assert_known_with(&kernels, text, draws, known);
+/// A release whose posterior is known exactly, and the kernels that it is sampled with.
+struct Case {
+    name: &'static str,
+    kernels: &'static [KernelChoice],
+    text: String,
+    known: &'static [Known],
 }
 
-fn assert_known_with(kernels: &[KernelChoice], text: &str, draws: usize, known: &[Known]) {
-    for &kernel in kernels {
-        let (names, columns) = columns(text, kernel, draws);
-        let column = |name: &str| {
-            let at = names.iter().position(|own| own == name);
-            &columns[at.unwrap_or_else(|| panic!("{name} of {names:?}"))]
-        };
+/// `auto` samples counts without records.
+const KERNELS: &[KernelChoice] = &[KernelChoice::Soma, KernelChoice::SysImwg, KernelChoice::Auto];
+
+impl Case {
+    /// Fails if four chains of so many draws differ from what is known by more than so many Monte
+    /// Carlo errors. Prints the difference in errors for each quantity.
+    fn check(&self, draws: usize, most: f64) {
+        for &kernel in self.kernels {
+            let (names, columns) = columns(&self.text, kernel, draws);
+            let mut found = String::new();
+            for known in self.known {
+                let (what, z, error) = known.compare(&names, &columns);
+                found += &format!(", {what} {z:+.2}");
+                let at = format!("{}, {kernel:?}, {what}: {z} errors of {error}", self.name);
+                assert!(z.abs() < most, "{at}");
+                assert!(error < 0.06 * known.value().abs(), "{at}");
+            }
+            println!("{}, {}{found}", self.name, kernel.name());
+        }
+    }
+}
+
+impl Known {
+    fn value(&self) -> f64 {
+        match self {
+            Mean(_, value) | Sd(_, value) => *value,
+        }
+    }
+
+    /// What is compared, by how many Monte Carlo errors it differs, and the error.
+    fn compare(&self, names: &[String], columns: &[Vec<Vec<f64>>]) -> (String, f64, f64) {
+        let (Mean(name, expected) | Sd(name, expected)) = *self;
+        let at = names.iter().position(|own| own == name);
+        let chains = &columns[at.unwrap_or_else(|| panic!("{name} of {names:?}"))];
         let mean_of = |chains: &[Vec<f64>]| {
             let count: usize = chains.iter().map(Vec::len).sum();
             chains.iter().flatten().sum::<f64>() / count as f64
         };
-        for known in known {
-            let (name, found, error, expected) = match known {
-                Mean(name, expected) => {
-                    let chains = column(name);
-                    (name, mean_of(chains), mcse_mean(chains), *expected)
-                }
-                Sd(name, expected) => {
-                    let chains = column(name);
-                    let mean = mean_of(chains);
-                    let squares: Vec<Vec<f64>> = chains
-                        .iter()
-                        .map(|chain| chain.iter().map(|x| (x - mean).powi(2)).collect())
-                        .collect();
-                    let sd = mean_of(&squares).sqrt();
-                    (name, sd, mcse_mean(&squares) / (2.0 * sd), *expected)
-                }
-            };
-            let z = (found - expected) / error;
-            assert!(z.abs() < 4.5, "{kernel:?}, {name}: {found} for {expected}, {z} errors");
-            assert!(error < 0.06 * expected.abs(), "{kernel:?}, {name}: error {error}");
-        }
+        let mean = mean_of(chains);
+        let (what, found, error) = match self {
+            Mean(..) => (format!("E {name}"), mean, mcse_mean(chains)),
+            Sd(..) => {
+                let square = |x: &f64| (x - mean).powi(2);
+                let squares: Vec<Vec<f64>> =
+                    chains.iter().map(|chain| chain.iter().map(square).collect()).collect();
+                let sd = mean_of(&squares).sqrt();
+                (format!("sd {name}"), sd, mcse_mean(&squares) / (2.0 * sd))
+            }
+        };
+        (what, (found - expected) / error, error)
     }
 }
 
@@ -99,19 +118,9 @@ fn counts(n: &str, values: &str, mechanism: &str, further: &str) -> String {
     )
 }
 
-const DRAWS: usize = 1_500;
+const DISCRETE_LAPLACE: &str = r#"{ kind = "discrete-laplace", scale = 2.0 }"#;
 
-#[test]
-fn counts_with_n_unknown_and_known() {
-    let mechanism = r#"{ kind = "discrete-laplace", scale = 2.0 }"#;
-    let known = [Mean("n", 14.65882), Sd("n", 3.67940), Mean("p0", 0.74876), Sd("p0", 0.14821)];
-    assert_known(&counts("\"unknown\"", "[12, 3]", mechanism, ""), DRAWS, &known);
-    let known = [Mean("p0", 0.76105), Sd("p0", 0.12336)];
-    assert_known(&counts("15", "[12, 3]", mechanism, ""), DRAWS, &known);
-}
-
-#[test]
-fn counts_and_a_noisy_total() {
+fn total() -> Case {
     let total = r#"
         [[release.parts]]
         query = { kind = "count" }
@@ -119,71 +128,166 @@ fn counts_and_a_noisy_total() {
         values = [18]
         mechanism = { kind = "discrete-laplace", scale = 1.0 }
     "#;
-    let mechanism = r#"{ kind = "discrete-laplace", scale = 2.0 }"#;
-    let known = [Mean("n", 17.49698), Sd("n", 1.28412), Mean("p0", 0.72971), Sd("p0", 0.13017)];
-    assert_known(&counts("\"unknown\"", "[12, 3]", mechanism, total), DRAWS, &known);
+    Case {
+        name: "counts and a noisy total",
+        kernels: KERNELS,
+        text: counts("\"unknown\"", "[12, 3]", DISCRETE_LAPLACE, total),
+        known: &[Mean("n", 17.49698), Sd("n", 1.28412), Mean("p0", 0.72971), Sd("p0", 0.13017)],
+    }
+}
+
+fn two_counts(n: &str, known: &'static [Known]) -> Case {
+    let text = counts(n, "[12, 3]", DISCRETE_LAPLACE, "");
+    Case { name: "counts", kernels: KERNELS, text, known }
+}
+
+fn unknown_and_known() -> [Case; 2] {
+    [
+        two_counts(
+            "\"unknown\"",
+            &[Mean("n", 14.65882), Sd("n", 3.67940), Mean("p0", 0.74876), Sd("p0", 0.14821)],
+        ),
+        Case {
+            name: "counts of 15",
+            ..two_counts("15", &[Mean("p0", 0.76105), Sd("p0", 0.12336)])
+        },
+    ]
+}
+
+fn rounded() -> Case {
+    let mechanism = r#"{ kind = "rounded-laplace", scale = 1.0 }"#;
+    Case {
+        name: "rounded Laplace",
+        kernels: KERNELS,
+        text: counts("\"unknown\"", "[12, 3]", mechanism, ""),
+        known: &[Mean("n", 14.82375), Sd("n", 1.97504), Mean("p0", 0.76733), Sd("p0", 0.11781)],
+    }
+}
+
+fn suppressed() -> Case {
+    let mechanism = r#"{ kind = "discrete-gaussian", scale = 10.0, threshold = 90 }"#;
+    // The flat prior of n needs an upper limit here, which the release does not imply.
+    let n = r#"{ prior = "flat", slots = 260 }"#;
+    Case {
+        name: "a suppressed count",
+        kernels: KERNELS,
+        text: counts(n, r#"[95, "suppressed"]"#, mechanism, ""),
+        known: &[Mean("n", 134.42127), Sd("n", 28.80773), Mean("p0", 0.72406), Sd("p0", 0.14689)],
+    }
+}
+
+fn clamped() -> [Case; 2] {
+    let with = |name, clamp: &str, known| {
+        let mechanism = format!(r#"{{ kind = "discrete-gaussian", scale = 3.0{clamp} }}"#);
+        let text = counts("\"unknown\"", "[12, 0]", &mechanism, "");
+        Case { name, kernels: KERNELS, text, known }
+    };
+    [
+        with(
+            "clamped at zero",
+            ", clamp = [0, inf]",
+            &[Mean("n", 12.72071), Mean("p0", 0.83629), Sd("p0", 0.13088)],
+        ),
+        with(
+            "the clamp ignored",
+            "",
+            &[Mean("n", 13.17137), Mean("p0", 0.81429), Sd("p0", 0.13813)],
+        ),
+    ]
+}
+
+fn ratios() -> [Case; 2] {
+    let with = |name, n: &str, known| {
+        let text = format!(
+            r#"
+            [release]
+            n = {n}
+            values = [0.4]
+            query = {{ kind = "mean", clamp = [0.0, 1.0] }}
+            [release.mechanism]
+            kind = "ratio"
+            numerator = {{ kind = "laplace", scale = 1.0 }}
+            denominator = {{ kind = "discrete-laplace", scale = 1.0 }}
+            [model]
+            parameters = "p ~ uniform(0, 1)"
+            record = "x ~ bernoulli(p)"
+            "#
+        );
+        Case { name, kernels: &[KernelChoice::SysImwg, KernelChoice::Auto], text, known }
+    };
+    let unknown = r#"{ prior = "uniform", low = 1, high = 60 }"#;
+    [
+        with("a ratio", unknown, &[Mean("n", 31.81904), Mean("p", 0.413693), Sd("p", 0.126055)]),
+        with("a ratio of 20", "20", &[Mean("p", 0.410759), Sd("p", 0.122119)]),
+    ]
+}
+
+fn reports() -> Case {
+    let text = format!(
+        r#"
+        [release]
+        n = 100
+        values = [60, 40]
+        query = {{ kind = "categories" }}
+        mechanism = {{ kind = "randomised-response", prob = 0.75 }}
+        {MODEL}"#
+    );
+    let known = &[Mean("p0", 0.695944), Sd("p0", 0.096413)];
+    Case { name: "randomised response", kernels: &[KernelChoice::Auto], text, known }
+}
+
+const DRAWS: usize = 1_500;
+const MOST: f64 = 4.5;
+
+#[test]
+fn counts_with_n_unknown_and_known() {
+    unknown_and_known().iter().for_each(|case| case.check(DRAWS, MOST));
+}
+
+#[test]
+fn counts_and_a_noisy_total() {
+    total().check(DRAWS, MOST);
 }
 
 #[test]
 fn rounded_laplace_counts() {
-    let mechanism = r#"{ kind = "rounded-laplace", scale = 1.0 }"#;
-    let known = [Mean("n", 14.82375), Sd("n", 1.97504), Mean("p0", 0.76733), Sd("p0", 0.11781)];
-    assert_known(&counts("\"unknown\"", "[12, 3]", mechanism, ""), DRAWS, &known);
+    rounded().check(DRAWS, MOST);
 }
 
 #[test]
 fn a_suppressed_count() {
-    let mechanism = r#"{ kind = "discrete-gaussian", scale = 10.0, threshold = 90 }"#;
-    let values = r#"[95, "suppressed"]"#;
-    // The flat prior of n needs an upper limit here, which the release does not imply.
-    let n = r#"{ prior = "flat", slots = 260 }"#;
-    let known = [Mean("n", 134.42127), Sd("n", 28.80773), Mean("p0", 0.72406), Sd("p0", 0.14689)];
-    assert_known(&counts(n, values, mechanism, ""), DRAWS, &known);
+    suppressed().check(DRAWS, MOST);
 }
 
 #[test]
 fn counts_clamped_at_zero() {
-    let clamped = r#"{ kind = "discrete-gaussian", scale = 3.0, clamp = [0, inf] }"#;
-    let known = [Mean("n", 12.72071), Mean("p0", 0.83629), Sd("p0", 0.13088)];
-    assert_known(&counts("\"unknown\"", "[12, 0]", clamped, ""), DRAWS, &known);
-    let ignored = r#"{ kind = "discrete-gaussian", scale = 3.0 }"#;
-    let known = [Mean("n", 13.17137), Mean("p0", 0.81429), Sd("p0", 0.13813)];
-    assert_known(&counts("\"unknown\"", "[12, 0]", ignored, ""), DRAWS, &known);
+    clamped().iter().for_each(|case| case.check(DRAWS, MOST));
 }
 
 /// The number of slots is computational only: the posterior does not depend on it.
 #[test]
 fn slots_do_not_matter() {
-    let mechanism = r#"{ kind = "discrete-laplace", scale = 2.0 }"#;
-    let known = [Mean("n", 14.65882), Mean("p0", 0.74876)];
     for slots in [80, 120, 300] {
         let n = format!("{{ prior = \"flat\", slots = {slots} }}");
-        assert_known(&counts(&n, "[12, 3]", mechanism, ""), DRAWS, &known);
+        two_counts(&n, &[Mean("n", 14.65882), Mean("p0", 0.74876)]).check(DRAWS, MOST);
     }
 }
 
 #[test]
 fn a_ratio_alone() {
-    let spec = |n: &str| {
-        format!(
-            r#"
-        [release]
-        n = {n}
-        values = [0.4]
-        query = {{ kind = "mean", clamp = [0.0, 1.0] }}
-        [release.mechanism]
-        kind = "ratio"
-        numerator = {{ kind = "laplace", scale = 1.0 }}
-        denominator = {{ kind = "discrete-laplace", scale = 1.0 }}
-        [model]
-        parameters = "p ~ uniform(0, 1)"
-        record = "x ~ bernoulli(p)"
-        "#
-        )
-    };
-    let known = [Mean("n", 31.81904), Mean("p", 0.413693), Sd("p", 0.126055)];
-    let unknown = spec(r#"{ prior = "uniform", low = 1, high = 60 }"#);
-    let kernels = [KernelChoice::SysImwg];
-    assert_known_with(&kernels, &unknown, 3_000, &known);
-    assert_known_with(&kernels, &spec("20"), 3_000, &[Mean("p", 0.410759), Sd("p", 0.122119)]);
+    ratios().iter().for_each(|case| case.check(2 * DRAWS, MOST));
+}
+
+/// Every exact answer, with 100,000 draws:
+/// `cargo test --release -p soma-mcmc --test releases -- --ignored --nocapture`
+#[test]
+#[ignore = "takes minutes"]
+fn exact_answers_at_100_000_draws() {
+    let [unknown, known] = unknown_and_known();
+    let [clamped, ignored] = clamped();
+    let [ratio, ratio_of_20] = ratios();
+    let all = [unknown, known, total(), rounded(), suppressed(), reports(), clamped, ignored];
+    for case in all.into_iter().chain([ratio, ratio_of_20]) {
+        case.check(25_000, 4.0);
+    }
 }

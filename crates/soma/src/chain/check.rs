@@ -47,7 +47,7 @@ impl Stored {
         )?;
         self.counts.check()?;
         self.taken.check()?;
-        self.resized.check()?;
+        self.resize.check()?;
         let since = self.counts.moves.checked_sub(self.taken.moves).is_some()
             && self.counts.accepted.checked_sub(self.taken.accepted).is_some()
             && self.counts.evaluations.checked_sub(self.taken.evaluations).is_some();
@@ -56,10 +56,18 @@ impl Stored {
             (0.0..=1.0).contains(&self.acceptance),
             "the acceptance rate is not between 0 and 1",
         )?;
-        self.kernel.check(release)?;
-        self.moves.check(problem)?;
+        let likely = problem.of_likely().map_err(|invalid| invalid.to_string())?;
+        self.moves.check(&likely)?;
+        let present = match release.slotted() {
+            Some(slotted) if self.resize.sweeps_present() => {
+                Some(slotted.of_present(n).map_err(|invalid| invalid.to_string())?)
+            }
+            _ => None,
+        };
+        let swept = present.as_ref().unwrap_or(release);
+        self.kernel.check(swept)?;
         let warmup = self.moves.warmup();
-        self.trial.as_ref().map_or(Ok(()), |trial| trial.check(problem, warmup))
+        self.trial.as_ref().map_or(Ok(()), |trial| trial.check(problem, swept, warmup))
     }
 
     fn check_run(&self, settings: &Settings, chain: usize) -> Check {

@@ -61,7 +61,7 @@ impl MemoryNeed {
 }
 
 fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
-    let (release, model) = (problem.release(), problem.model());
+    let (release, model) = (problem.release(), problem.record_model());
     let query = release.query();
     let (n, d, k) = (release.n(), query.record_dim(), query.dim());
     let records = product(&[8, n, d]);
@@ -74,6 +74,8 @@ fn of_chain(problem: &Problem, settings: &Settings, stored: bool) -> u64 {
     let trial = if settings.kernel == KernelChoice::Auto { records } else { 0 };
 
     // Theta updates keep the current and the proposed noise, and records with their statistics.
+    // If n is unknown, so do the records that are present.
+    let held = if release.slotted().is_some() { sum(&[held, records, held]) } else { held };
     let moves = match (problem.fixed(), settings.moves, model.transport()) {
         (Some(_), ..) | (None, MovesChoice::Centred, _) => 0,
         (None, _, Some(transport)) => {

@@ -3,7 +3,9 @@
 mod check;
 mod derived;
 mod engine;
+mod iteration;
 mod memory;
+mod present;
 mod problem;
 mod resize;
 mod run;
@@ -18,8 +20,10 @@ use serde::{Deserialize, Serialize};
 
 pub use derived::Derived;
 pub use engine::{Engine, EngineSnapshot};
+use iteration::Iteration;
 pub use memory::MemoryNeed;
 pub use problem::{Problem, Summary};
+use resize::Resize;
 pub use run::{Collected, Draw, Observer, Settings, run, run_chains};
 use tempering::{Ladder, Swaps};
 pub use theta::{MoveReport, MovesChoice, Schedule, State, Tally};
@@ -28,14 +32,15 @@ use trial::{KERNEL_TRIAL, Trial};
 
 use crate::diagnostics::Crossing;
 use crate::error::Outcome;
-use crate::kernel::{Counts, Kernel, KernelChoice, ModelProposals, Records};
+use crate::kernel::{Counts, Kernel, KernelChoice, Records};
 use crate::rng::{self, Rng};
 
 /// One chain: theta and the records, advanced by sweeps and theta updates.
 ///
 /// One iteration is a sweep (n moves) followed by the theta updates. If those renew the records
-/// well, warm-up may choose to sweep in one of a few iterations only. An iteration leaves the joint
-/// posterior of theta and the records invariant, since each part does.
+/// well, warm-up may choose to sweep in one of a few iterations only. If n is unknown, there are
+/// moves of n between the two. An iteration leaves the joint posterior of theta and the records
+/// invariant, since each part does.
 #[derive(Debug)]
 pub struct Chain<'a> {
     problem: Cow<'a, Problem>,
@@ -50,8 +55,8 @@ pub struct Chain<'a> {
     taken: Counts,
     /// The acceptance rate of the last sweep.
     acceptance: f64,
-    /// The moves of the number of records after warm-up, if it is unknown.
-    resized: Tally,
+    /// The moves of the number of records, if it is unknown.
+    resize: Resize,
     /// Whether an iteration is incomplete.
     is_in_step: bool,
     /// Tempered chains with wider noise to swap states with, for sharp releases of few records.
@@ -81,7 +86,7 @@ struct Stored {
     counts: Counts,
     taken: Counts,
     acceptance: f64,
-    resized: Tally,
+    resize: Resize,
 }
 
 impl Snapshot {
@@ -149,7 +154,7 @@ impl<'a> Chain<'a> {
             counts: Counts::default(),
             taken: Counts::default(),
             acceptance: 0.0,
-            resized: Tally::default(),
+            resize: Resize::default(),
             is_in_step: false,
             ladder: None,
         })
@@ -186,7 +191,7 @@ impl<'a> Chain<'a> {
             self.kernel = trial.first().build(n)?;
             self.trial = Some(trial);
         }
-        self.moves = Schedule::new(&self.problem, choice, warmup, &mut self.rng)?;
+        self.moves = Schedule::new(&*self.problem.of_likely()?, choice, warmup, &mut self.rng)?;
         Ok(self)
     }
 
@@ -206,43 +211,15 @@ impl<'a> Chain<'a> {
     }
 
     fn step_alone(&mut self) -> Outcome<Counts> {
-        let release = self.problem.release();
-        let potential = release.potential();
-        let State { theta, records } = &mut self.state;
-        let mut proposals = ModelProposals::new(self.problem.model(), theta, release);
-        let trial = self.trial.as_mut().filter(|trial| trial.is_on(self.iteration));
-        let is_trial = trial.is_some();
-        let (counts, work) = match trial {
-            Some(trial) => trial.sweep(records, &mut proposals, potential, &mut self.rng)?,
-            None if self.moves.sweeps_in(self.iteration) => {
-                let counts =
-                    self.kernel.sweep(records, &mut proposals, potential, &mut self.rng)?;
-                (counts, self.kernel.work(counts))
-            }
-            None => {
-                records.refresh();
-                (Counts::default(), 0.0)
-            }
+        let Chain { problem, state, kernel, trial, moves, resize, rng, .. } = self;
+        let trial = trial.as_mut();
+        let mut iteration = Iteration { kernel, trial, moves, rng, made: self.iteration };
+        let counts = match problem.release().slotted() {
+            None => iteration.of_public(problem, state)?,
+            Some(_) => iteration.of_unknown(resize, problem, state)?,
         };
-        let draws =
-            (self.problem.model().price(release.n()).draw - WORK_DRAW) * counts.moves as f64;
-        let sweep = Tally { work: (work + draws) as u64, ..Tally::from(counts) };
-        let sweep = (counts.moves > 0).then_some(sweep);
         if counts.moves > 0 {
             self.acceptance = counts.acceptance_rate();
-        }
-        let before = if is_trial { self.state.theta.clone() } else { Vec::new() };
-        let (problem, state, rng) = (&*self.problem, &mut self.state, &mut self.rng);
-        let resized = resize::resize(problem, state, rng)?;
-        if self.iteration >= self.moves.warmup() {
-            self.resized += resized;
-        }
-        let theta_work = self.moves.step(problem, state, self.iteration, sweep, rng)?;
-        if let Some(trial) = self.trial.as_mut().filter(|_| is_trial)
-            && let Some(kernel) =
-                trial.learn(&before, &self.state.theta, theta_work as f64, &self.moves)
-        {
-            self.kernel = kernel;
         }
         self.iteration += 1;
         self.counts += counts;
@@ -307,8 +284,8 @@ impl<'a> Chain<'a> {
     /// advisable and there is none, the number of swaps is 0: see [`crossing`].
     pub fn moves(&self) -> Vec<MoveReport> {
         let mut reports = self.moves.report();
-        if self.resized.proposed > 0 {
-            let (name, tally) = ("resize".to_string(), self.resized);
+        if self.resize.tally().proposed > 0 {
+            let (name, tally) = ("resize".to_string(), self.resize.tally());
             reports.push(MoveReport { name, repeats: 1, every: 1, tally, share: 0.0 });
             share_work(&mut reports);
         }
@@ -339,7 +316,7 @@ impl<'a> Chain<'a> {
             counts: self.counts,
             taken: self.taken,
             acceptance: self.acceptance,
-            resized: self.resized,
+            resize: self.resize.clone(),
         }
     }
 
@@ -364,7 +341,7 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
-            resized,
+            resize,
         } = stored;
         let state = State { theta, records: Records::new(problem.release(), records)? };
         Ok(Chain {
@@ -378,7 +355,7 @@ impl<'a> Chain<'a> {
             counts,
             taken,
             acceptance,
-            resized,
+            resize,
             is_in_step: false,
             ladder: None,
         })

@@ -2,6 +2,7 @@
 
 mod prior;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -195,6 +196,30 @@ impl Problem {
         Ok(other)
     }
 
+    /// The problem given that there are `n` records, where n is unknown.
+    pub(super) fn of_present(&self, n: usize) -> Result<Problem, Invalid> {
+        let slotted = self.release.slotted().expect("n is unknown");
+        Ok(Problem {
+            release: slotted.of_present(n)?,
+            given: self.given.clone(),
+            model: self.given.clone(),
+            fixed: self.fixed.clone(),
+            summaries: Vec::new(),
+            derived: None,
+            counts: Err("records are imputed".into()),
+            wants_records: false,
+        })
+    }
+
+    /// The problem of the records that are present: this one, or if n is unknown the one with the
+    /// likely number of records.
+    pub(super) fn of_likely(&self) -> Result<Cow<'_, Problem>, Invalid> {
+        Ok(match self.release.slotted() {
+            None => Cow::Borrowed(self),
+            Some(slotted) => Cow::Owned(self.of_present(slotted.likely().n())?),
+        })
+    }
+
     /// The release.
     pub fn release(&self) -> &Release {
         &self.release
@@ -323,6 +348,31 @@ impl Problem {
             }
         }
         Ok(records)
+    }
+
+    /// theta from the prior, or its fixed value.
+    pub(crate) fn draw_theta(&self, rng: &mut Rng) -> Outcome<Vec<f64>> {
+        let mut theta = vec![0.0; self.model.parameters().len()];
+        match self.fixed() {
+            Some(fixed) => theta.copy_from_slice(fixed),
+            None => self.model.sample_prior(&mut theta, rng)?,
+        }
+        Ok(theta)
+    }
+
+    /// The problem whose values are those of a release of `records`, with the noise of `noise`.
+    pub(crate) fn released(
+        &self,
+        records: &[f64],
+        noise: &Release,
+        rng: &mut Rng,
+    ) -> Outcome<Self> {
+        let (n, k) = (self.release.n(), self.release.query().dim());
+        let mut statistics = vec![0.0; n * k];
+        self.release.query().statistics(records, &mut statistics)?;
+        let sum = |c| statistics.iter().skip(c).step_by(k).sum::<f64>();
+        let sums: Vec<f64> = (0..k).map(sum).collect();
+        Ok(self.with_release(self.release.with_values(&noise.publish(&sums, rng))?)?)
     }
 
     /// Coordinate c of all records that are present, in the user's units.

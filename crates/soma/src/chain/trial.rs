@@ -8,7 +8,7 @@ use theta::ThetaMoves;
 use super::{Problem, Schedule};
 use crate::error::Outcome;
 use crate::kernel::{Counts, Kernel, KernelChoice, Proposals, Records};
-use crate::release::Potential;
+use crate::release::{Potential, Release};
 use crate::rng::Rng;
 use crate::stored::{Check, ensure};
 
@@ -78,6 +78,8 @@ pub(super) struct Trial {
     rounds: u64,
     /// How often the records are followed per turn.
     repeats: usize,
+    /// Whether their mean and quantiles are followed.
+    is_few: bool,
     candidates: Vec<Candidate>,
     /// The theta updates, unless theta is fixed.
     theta: Option<ThetaMoves>,
@@ -127,6 +129,7 @@ impl Trial {
             from: (KERNEL_TRIAL * warmup as f64) as u64,
             rounds,
             repeats: if rounds > 0 { enough.div_ceil(rounds as usize) } else { 0 },
+            is_few: n <= FEW,
             candidates: candidates.into_iter().map(candidate).collect::<Outcome<_>>()?,
             theta: problem.fixed().is_none().then(ThetaMoves::default),
             iterations: 0,
@@ -134,10 +137,13 @@ impl Trial {
         })
     }
 
-    /// Whether this is a valid trial in a warm-up of `warmup` iterations.
-    pub(super) fn check(&self, problem: &Problem, warmup: u64) -> Check {
+    /// Whether this is a valid trial in a warm-up of `warmup` iterations, with sweeps of the records of
+    /// the release `swept`.
+    pub(super) fn check(&self, problem: &Problem, swept: &Release, warmup: u64) -> Check {
         let begun = Trial::new(warmup, problem).map_err(|failure| failure.to_string())?;
-        let plan = |trial: &Trial| (trial.from, trial.rounds, trial.repeats, trial.theta.is_some());
+        let plan = |trial: &Trial| {
+            (trial.from, trial.rounds, trial.repeats, trial.is_few, trial.theta.is_some())
+        };
         ensure(plan(self) == plan(&begun), "the trial of kernels is of another warm-up")?;
         let candidates = KernelChoice::candidates(problem.release().n());
         let turns = self.rounds * candidates.len() as u64;
@@ -156,7 +162,7 @@ impl Trial {
                 variance.len() == covariances.len(),
                 "the figures of a candidate are inconsistent",
             )?;
-            kernel.check(problem.release())?;
+            kernel.check(swept)?;
         }
         let p = problem.model().parameters().len();
         self.theta.as_ref().map_or(Ok(()), |theta| theta.check(p))
@@ -165,6 +171,11 @@ impl Trial {
     /// The chosen kernel, after the trial.
     pub(super) fn chosen(&self) -> Option<&Chosen> {
         self.chosen.as_ref()
+    }
+
+    /// Whether the trial begins in this iteration.
+    pub(super) fn begins_at(&self, iteration: u64) -> bool {
+        self.is_on(iteration) && iteration == self.from
     }
 
     /// Whether the trial runs in this iteration.
@@ -184,7 +195,7 @@ impl Trial {
         let candidate = &mut self.candidates[turn];
         let before = candidate.work;
         let mut sweeps = Sweeps { records, proposals, potential, rng, counts: Counts::default() };
-        if sweeps.records.n() <= FEW {
+        if self.is_few {
             candidate.follow_marks(self.repeats, &mut sweeps)?;
         } else {
             for _ in 0..self.repeats {

@@ -133,13 +133,6 @@ pub trait Model: Debug + Send + Sync {
     /// possible, and otherwise a Markov transition that mixes well.
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome;
 
-    /// Redraws the parts of the records that affect neither the release nor
-    /// [`update`](Model::update), from the model at theta. The default has no such parts.
-    fn refresh_unseen(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
-        let _ = (theta, records, rng);
-        Ok(())
-    }
-
     /// The initial theta of a chain: overdispersed, near the release. The default draws from the
     /// prior.
     fn start(&self, release: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 
-use super::{Carry, Model, Price, Transport};
+use super::{Model, Price};
 use crate::error::{Invalid, Outcome};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -13,9 +13,8 @@ use crate::rng::Rng;
 /// (empty) otherwise; the others are a record drawn from the model, which counts only if the slot
 /// is occupied. Occupancy does not depend on theta.
 ///
-/// The record of an empty slot is a draw from the model at theta, of which the release is
-/// independent. It allows joint moves of theta and all records. An update of theta given the
-/// records leaves it out, and redraws it afterwards ([`refresh_unseen`](Model::refresh_unseen)).
+/// What an empty slot contains means nothing: a sweep replaces the whole slot, and theta is updated
+/// given the records that are present.
 #[derive(Debug)]
 pub(crate) struct Slots {
     inner: Arc<dyn Model>,
@@ -104,15 +103,6 @@ impl Model for Slots {
         self.inner.update(theta, &self.contents(records, |held| held == 1.0), rng)
     }
 
-    fn refresh_unseen(&self, theta: &[f64], records: &mut [f64], rng: &mut Rng) -> Outcome {
-        let d = self.record_dim();
-        let empty = records.chunks_exact(d).filter(|slot| slot[0] == 0.0).count();
-        let mut contents = vec![0.0; empty * (d - 1)];
-        self.inner.propose(theta, &mut contents, rng)?;
-        self.put(records, &contents, |held| held == 0.0);
-        Ok(())
-    }
-
     fn start(&self, _: &Release, theta: &mut [f64], rng: &mut Rng) -> Outcome {
         self.inner.start(&self.likely, theta, rng)
     }
@@ -127,111 +117,5 @@ impl Model for Slots {
 
     fn describe(&self) -> Option<String> {
         self.inner.describe()
-    }
-
-    fn transport(&self) -> Option<&dyn Transport> {
-        self.inner.transport().map(|_| self as &dyn Transport)
-    }
-
-    fn carry(&self) -> Option<&dyn Carry> {
-        self.inner.carry().map(|_| self as &dyn Carry)
-    }
-}
-
-impl Carry for Slots {
-    fn carry_records(
-        &self,
-        theta: &[f64],
-        new_theta: &[f64],
-        records: &[f64],
-        carried: &mut [f64],
-    ) -> Outcome {
-        let Some(inner) = self.inner.carry() else { return Ok(()) };
-        let contents = self.contents(records, |_| true);
-        let mut moved = vec![0.0; contents.len()];
-        inner.carry_records(theta, new_theta, &contents, &mut moved)?;
-        carried.copy_from_slice(records);
-        self.put(carried, &moved, |_| true);
-        Ok(())
-    }
-}
-
-/// The unconstrained theta is the inner model's. Occupancy is part of the noise, and is fixed.
-impl Transport for Slots {
-    fn unconstrain(&self, theta: &[f64], free: &mut [f64]) {
-        if let Some(inner) = self.inner.transport() {
-            inner.unconstrain(theta, free);
-        }
-    }
-
-    fn constrain(&self, free: &[f64], theta: &mut [f64]) {
-        if let Some(inner) = self.inner.transport() {
-            inner.constrain(free, theta);
-        }
-    }
-
-    fn log_prior_free(&self, free: &[f64]) -> f64 {
-        self.inner.transport().map_or(0.0, |inner| inner.log_prior_free(free))
-    }
-
-    fn noise_dim(&self) -> usize {
-        1 + self.inner.transport().map_or(0, |inner| inner.noise_dim())
-    }
-
-    fn is_standard(&self) -> bool {
-        false
-    }
-
-    fn is_smooth(&self) -> bool {
-        false
-    }
-
-    fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
-        let Some(inner) = self.inner.transport() else { return Ok(()) };
-        let m = self.noise_dim();
-        let own: Vec<f64> =
-            noise.chunks_exact(m).flat_map(|row| row[1..].iter().copied()).collect();
-        let d = self.record_dim();
-        let mut contents = vec![0.0; records.len() / d * (d - 1)];
-        inner.forward(theta, &own, &mut contents)?;
-        self.put(records, &contents, |_| true);
-        let flags = records.chunks_exact_mut(d).zip(noise.chunks_exact(m));
-        flags.for_each(|(slot, row)| slot[0] = row[0]);
-        Ok(())
-    }
-
-    fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome {
-        let Some(inner) = self.inner.transport() else { return Ok(()) };
-        let mut own = vec![0.0; noise.len() / self.noise_dim() * inner.noise_dim()];
-        inner.inverse(theta, &self.contents(records, |_| true), &mut own)?;
-        self.put_noise(records, &own, noise);
-        Ok(())
-    }
-
-    fn draw_noise(
-        &self,
-        theta: &[f64],
-        records: &[f64],
-        noise: &mut [f64],
-        rng: &mut Rng,
-    ) -> Outcome {
-        let Some(inner) = self.inner.transport() else { return Ok(()) };
-        let mut own = vec![0.0; noise.len() / self.noise_dim() * inner.noise_dim()];
-        inner.draw_noise(theta, &self.contents(records, |_| true), &mut own, rng)?;
-        self.put_noise(records, &own, noise);
-        Ok(())
-    }
-}
-
-impl Slots {
-    /// Writes the occupancy of each slot and the noise of its record to rows of noise.
-    fn put_noise(&self, records: &[f64], own: &[f64], noise: &mut [f64]) {
-        let m = self.noise_dim();
-        let slots = records.chunks_exact(self.record_dim());
-        let rows = noise.chunks_exact_mut(m).zip(slots).zip(own.chunks_exact(m - 1));
-        for ((row, slot), own) in rows {
-            row[0] = slot[0];
-            row[1..].copy_from_slice(own);
-        }
     }
 }

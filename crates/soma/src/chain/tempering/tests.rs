@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::chain::{MovesChoice, crossing};
+use crate::counts::CountMoves;
 use crate::diagnostics::Crossing;
 use crate::kernel::KernelChoice;
 use crate::model::{Normal, Uniform};
@@ -159,6 +160,9 @@ fn a_missing_ladder_is_told() {
     assert_eq!(told(1e-9, MovesChoice::Auto), Crossing::None);
     let Crossing::Swaps(rate) = told(0.01, MovesChoice::Auto) else { panic!("no ladder") };
     assert!((0.05..0.95).contains(&rate), "{rate}");
+    // A chain of counts has no ladder: none of its moves has the name of one.
+    let counts = CountMoves::default().named().map(|(name, _)| name);
+    assert!(!counts.contains(&crate::chain::SWAP), "{counts:?}");
 }
 
 /// The hottest noise is soft, and neighbours are near enough to swap.

@@ -49,8 +49,6 @@ impl ThetaMove for Centred {
             }
             model.update(&mut state.theta, state.records.all(), rng)?;
         }
-        let State { theta, records } = state;
-        records.rewrite(|records| model.refresh_unseen(theta, records, rng))?;
         Ok(Tally { proposed: times, accepted: times, work: self.work(at, times) })
     }
 

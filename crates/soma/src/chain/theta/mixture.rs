@@ -38,8 +38,8 @@ pub(in crate::chain) fn log_density_given(
         Some(Coordinate::L1 | Coordinate::L2) => r * r * w,
         _ => 0.0,
     };
-    let gaussian: f64 = residual.iter().zip(precisions).enumerate().map(squares).sum();
-    -0.5 * gaussian - potential.cost_beyond_norms(residual)
+    let quadratic: f64 = residual.iter().zip(precisions).enumerate().map(squares).sum();
+    -0.5 * quadratic - potential.cost_beyond_norms(residual)
 }
 
 /// A draw from the inverse Gaussian distribution with mean 1/`rate` and shape 1, whose density at x

@@ -1,4 +1,4 @@
-//! The choice of the strategy of a sweep.
+//! The choice of the strategy of a sweep: the cheapest for the expected number of trials of a move.
 
 use super::Strategy;
 use crate::kernel::Counts;
@@ -10,34 +10,35 @@ use crate::records::Records;
 use crate::simd::cost::Cost;
 use crate::simd::vector::Vector;
 
-/// Records used as proposals to estimate the number of trials.
+/// Records that serve as proposals in the estimate of the number of trials.
 const PROPOSALS: usize = 32;
-/// One in this many of them is tried at the current residual, the others at likely ones.
-const STANDING: usize = 4;
-/// The largest number of records weighed for each of them.
+/// One in this many of them meets the current residual, the others residuals drawn from the noise.
+const AT_CURRENT: usize = 4;
+/// The largest number of records that are weighed for each of them.
 const WEIGHED: usize = 64;
-/// The choice is repeated after 0, 1, 4, 16, 64 and every 256 sweeps.
+/// The choice is made after 0, 1, 4, 16 and 64 sweeps, and then every 256.
 const PERIOD: u64 = 256;
-/// The choice is revised if its cost is this many times that of another.
-const WRONG: f64 = 1.6;
-/// Sweeps over which counted trials are averaged.
-const LATELY: f64 = 8.0;
-/// The cost of a move by uniform rejection: fixed, and per trial. The unit of this and the
-/// following is about ten nanoseconds.
+/// The choice is also revised once its counted cost is this many times that of another strategy.
+const REVISED_AT: f64 = 1.6;
+/// The time constant, in sweeps, of the running mean of counted trials.
+const AVERAGED: f64 = 8.0;
+/// The cost of a move by uniform rejection: a constant, and per trial. The unit of this and of the
+/// next costs is about ten nanoseconds.
 const UNIFORM: [f64; 2] = [5.3, 0.8];
-/// Statistics of more bytes than this exceed the cache, and each trial costs this much more.
-const FAR: (usize, f64) = (1 << 19, 0.6);
-/// The cost of a move by a scan: fixed, and per coordinate of each record.
+/// If the statistics have more bytes than this they exceed the cache, and a trial costs this much
+/// more.
+const UNCACHED: (usize, f64) = (1 << 19, 0.6);
+/// The cost of a move by a scan: a constant, and per coordinate of each record.
 const SCAN: [f64; 2] = [9.5, 0.0033];
-/// The cost of a move by cells: fixed, including [`USUAL`] trials; for each coordinate of each
-/// cell; and for each further trial.
+/// The cost of a move by cells: a constant, which includes [`FITTED_TRIALS`] trials; per coordinate of
+/// each cell; and per further trial.
 const CELLS: [f64; 3] = [17.0, 0.012, 1.9];
-/// The trials of a move by cells that fit the records.
-const USUAL: f64 = 4.0;
+/// The trials of a move by cells that fit the records well.
+const FITTED_TRIALS: f64 = 4.0;
 
 impl Soma {
-    /// The strategy of this sweep. It depends only on the records and on the number of sweeps made,
-    /// so a resumed chain is unchanged.
+    /// The strategy of this sweep. It depends on the records, on the number of sweeps and on counts
+    /// of trials, never on a clock: a resumed chain draws the same.
     #[inline(always)]
     pub(crate) fn choose<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -51,16 +52,16 @@ impl Soma {
         };
         self.sweeps += 1;
         let (n, k) = (records.n(), records.k());
-        // Counted trials may show at any time that another strategy would cost far less.
+        // Between those sweeps, counted trials can show that another strategy costs far less.
         let counted = self.counted;
         let is_wrong = counted.is_some_and(|trials| {
-            by_one_bound(trials, n, k) > WRONG * by_many_bounds(trials, n, k).0
+            by_one_bound(trials, n, k) > REVISED_AT * by_many_bounds(trials, n, k).0
         });
         if let (Some(strategy), false) = (self.strategy, now || is_wrong) {
             return strategy;
         }
         let strategy = match self.forced {
-            // For records in bins only the bin may be stored.
+            // Of records in bins only the bin may be stored: no other strategy can weigh them.
             _ if records.bins().is_some() => Strategy::Bins,
             Some(strategy) => strategy,
             None => {
@@ -79,7 +80,8 @@ impl Soma {
         strategy
     }
 
-    /// Grows the cells of `strategy`, if any; they may be given up.
+    /// Grows the cells of `strategy`, if it has any. If they do not fit the records it is a scan
+    /// instead.
     #[inline(always)]
     fn grow<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -94,23 +96,24 @@ impl Soma {
         }
         let trials = self.trials::<S, V, K>(records, &parts);
         let (n, k) = (records.n(), records.k());
-        let cells = CELLS[0] + CELLS[1] * (count * k) as f64 + CELLS[2] * (trials - USUAL).max(0.0);
+        let cells =
+            CELLS[0] + CELLS[1] * (count * k) as f64 + CELLS[2] * (trials - FITTED_TRIALS).max(0.0);
         if SCAN[0] + SCAN[1] * ((n * k) as f64) < cells { Strategy::Scan } else { strategy }
     }
 
-    /// Counts the trials of a sweep, if they are informative about the best strategy.
+    /// Updates the running mean of trials. Only those under one bound say what each strategy would
+    /// cost.
     pub(crate) fn count(&mut self, counts: Counts) {
         if self.forced.is_none() && self.strategy == Some(Strategy::Uniform) {
             let trials = counts.evaluations as f64 / counts.moves as f64;
             let before = self.counted.unwrap_or(trials);
-            self.counted = Some(before + (trials - before) / LATELY);
+            self.counted = Some(before + (trials - before) / AVERAGED);
         }
     }
 
     /// The expected number of trials per move with `parts`, or under one bound if there are none:
-    /// the mean bound over the mean weight, with some records as proposals. A few are tried at the
-    /// current residual, and most at residuals drawn from the noise, since the residual changes
-    /// many times in a sweep.
+    /// the mean bound over the mean weight, with some records as proposals. A few meet the current
+    /// residual, and most a residual drawn from the noise, since it changes many times in a sweep.
     #[inline(always)]
     fn trials<S: Cost, V: Vector, const K: usize>(
         &mut self,
@@ -124,10 +127,11 @@ impl Soma {
         for j in 0..proposals {
             let proposal = records.statistic(j * n / proposals);
             residual.copy_from_slice(records.residual());
-            if j % STANDING != 0 {
-                let part = |c: usize| ((j * residual.len() + c) as f64 * GOLDEN).fract();
-                let some: Vec<f64> = (0..residual.len()).map(|c| laplace(part(c))).collect();
-                residual.copy_from_slice(&some);
+            if j % AT_CURRENT != 0 {
+                let len = residual.len();
+                for (c, r) in residual.iter_mut().enumerate() {
+                    *r = l1_quantile(((j * len + c) as f64 * GOLDEN).fract());
+                }
             }
             self.envelope.propose::<V, K>(&residual, proposal);
             let mut mean = 0.0;
@@ -141,7 +145,7 @@ impl Soma {
         trials / proposals as f64
     }
 
-    /// The mean bound of the weights of a proposal with `parts`.
+    /// The mean over the records of the bounds of their weights, for cells `parts`.
     #[inline(always)]
     fn bound<S: Cost, V: Vector, const K: usize>(&self, parts: &[LeafBox]) -> f64 {
         let (mut mass, mut looked_at) = (0.0, 0);
@@ -154,12 +158,12 @@ impl Soma {
     }
 }
 
-/// The golden ratio: its multiples modulo 1 are spread evenly (a low-discrepancy sequence).
+/// The golden ratio minus 1: its multiples modulo 1 are a low-discrepancy sequence.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// The quantile of a Laplace variable of scale 1 at probability `part` > 0.
-fn laplace(part: f64) -> f64 {
-    let side = 2.0 * part - 1.0;
+/// The quantile at `probability` > 0 of the density proportional to exp(-|r|).
+fn l1_quantile(probability: f64) -> f64 {
+    let side = 2.0 * probability - 1.0;
     -(1.0 - side.abs()).max(1e-9).ln() * side.signum()
 }
 
@@ -171,8 +175,8 @@ fn cheapest(trials: f64, n: usize, k: usize) -> Strategy {
 
 /// The cost of a move under one bound of all weights.
 fn by_one_bound(trials: f64, n: usize, k: usize) -> f64 {
-    let is_far = n * k * size_of::<f64>() >= FAR.0;
-    UNIFORM[0] + (UNIFORM[1] + if is_far { FAR.1 } else { 0.0 }) * trials
+    let is_far = n * k * size_of::<f64>() >= UNCACHED.0;
+    UNIFORM[0] + (UNIFORM[1] + if is_far { UNCACHED.1 } else { 0.0 }) * trials
 }
 
 /// The cheaper of the strategies with many bounds, with its cost.

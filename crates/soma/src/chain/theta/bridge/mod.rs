@@ -59,8 +59,8 @@ use crate::stored::Check;
 /// acceptance ratio is that of Z / h_0(0): the product of the factors above, all close to 1.
 ///
 /// With many records part of the walk's steps are drawn from a [density](Density) that is learned at
-/// the start of warm-up. A poor normal approximation or a poor walk costs acceptance only. A proposal costs about seven
-/// records built for each record of the release, and as many for the start.
+/// the start of warm-up. A poor normal approximation or a poor walk costs acceptance only. A proposal
+/// costs about seven records built for each record of the release, and as many for the start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(in crate::chain) struct Bridge {
     /// Where theta is proposed, if it was learned.
@@ -102,6 +102,16 @@ impl Bridge {
         let draws = particles::draw(sums, &mut self.memory.synthetic, &mut rng)?;
         self.density = draws.and_then(|draws| Density::new(draws, sums.p));
         Ok(())
+    }
+
+    /// The walk of a proposal, by itself.
+    #[cfg(test)]
+    pub(in crate::chain::theta) fn guide<'a>(
+        &'a self,
+        sums: &'a Sums,
+        surrogate: &'a Surrogate,
+    ) -> Guide<'a> {
+        Guide { sums, surrogate, density: self.density.as_ref() }
     }
 }
 

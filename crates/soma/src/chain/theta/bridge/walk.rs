@@ -25,7 +25,7 @@ const SHORTEST: f64 = 0.1;
 const LONGEST: f64 = 3.0;
 
 /// What the walk is made with: all of it fixed after warm-up.
-pub(super) struct Guide<'a> {
+pub(in crate::chain::theta) struct Guide<'a> {
     pub(super) sums: &'a Sums<'a>,
     pub(super) surrogate: &'a Surrogate,
     pub(super) density: Option<&'a Density>,
@@ -37,7 +37,7 @@ impl Guide<'_> {
     /// independence proposal from the density. Each step is reversible
     /// with respect to pi_S and has the same law, so the walk is reversible as a whole: pi_S(a)
     /// q(b | a) = pi_S(b) q(a | b). `false` if pi_S is zero at the start.
-    pub(super) fn walk(
+    pub(in crate::chain::theta) fn walk(
         &self,
         free: &mut Vec<f64>,
         precisions: &[f64],

@@ -14,7 +14,7 @@ use crate::numeric::dense;
 /// The vectors fill the space evenly: the additive recurrence with the powers of 1 / phi, where phi
 /// is the positive root of phi^(D + 1) = phi + 1, through the normal quantile function. Means over
 /// them have an error of about one over their number; for random draws it is one over its square
-/// root. The set depends on D alone, so whatever is computed from it is a fixed function of theta.
+/// root. The set depends on D and n alone, so whatever is computed from it is a fixed function of theta.
 #[derive(Debug, Clone, Default)]
 pub(in crate::chain) struct Synthetic {
     noise: Vec<f64>,
@@ -31,8 +31,13 @@ pub(in crate::chain) struct Synthetic {
     whitened: Vec<f64>,
 }
 
-/// The number of noise vectors.
-pub(in crate::chain) const VECTORS: usize = 512;
+/// The number of noise vectors for n records. The mean of the sums has an error of about n over it
+/// in standard deviations of a record, which is small beside the sqrt(n) of the sums themselves.
+pub(in crate::chain) fn vectors(n: usize) -> usize {
+    if n < FEW_RECORDS { 64 } else { 512 }
+}
+
+const FEW_RECORDS: usize = 100;
 
 /// The variance that replaces an infinite one, if the noise of a statistic has precision 0.
 const VAGUE: f64 = 1e12;
@@ -43,8 +48,8 @@ pub(in crate::chain) fn variance(precision: f64) -> f64 {
 }
 
 impl Synthetic {
-    fn prepare(&mut self, d: usize) {
-        if self.noise.len() == VECTORS * d {
+    fn prepare(&mut self, vectors: usize, d: usize) {
+        if self.noise.len() == vectors * d {
             return;
         }
         let mut phi: f64 = 2.0;
@@ -54,7 +59,7 @@ impl Synthetic {
         let uniform = |i: usize, j: usize| {
             (0.5 + (i + 1) as f64 * phi.powi(-(j as i32 + 1))).fract().clamp(1e-9, 1.0 - 1e-9)
         };
-        let points = (0..VECTORS).flat_map(|i| (0..d).map(move |j| (i, j)));
+        let points = (0..vectors).flat_map(|i| (0..d).map(move |j| (i, j)));
         self.noise = points.map(|(i, j)| normal_quantile(uniform(i, j))).collect();
     }
 
@@ -62,7 +67,8 @@ impl Synthetic {
     /// of the prior, or a statistic overflows.
     pub(in crate::chain) fn set(&mut self, sums: &Sums, free: &[f64]) -> Outcome<bool> {
         interrupt::check()?;
-        self.prepare(sums.d);
+        let vectors = vectors(sums.n);
+        self.prepare(vectors, sums.d);
         if !sums.log_prior_theta(free).is_finite() {
             return Ok(false);
         }
@@ -70,12 +76,12 @@ impl Synthetic {
         let Synthetic { noise, records, statistics, theta, mean, covariance, residual, .. } = self;
         theta.resize(sums.p, 0.0);
         sums.model.constrain(free, theta);
-        records.resize(VECTORS * sums.problem.release().query().record_dim(), 0.0);
-        statistics.resize(VECTORS * k, 0.0);
+        records.resize(vectors * sums.problem.release().query().record_dim(), 0.0);
+        statistics.resize(vectors * k, 0.0);
         sums.statistics(theta, noise, records, statistics)?;
         mean.clear();
         mean.resize(k, 0.0);
-        statistics.chunks_exact(k).for_each(|row| dense::axpy(1.0 / VECTORS as f64, row, mean));
+        statistics.chunks_exact(k).for_each(|row| dense::axpy(1.0 / vectors as f64, row, mean));
         residual.clear();
         residual.extend(mean.iter().map(|m| sums.n as f64 * m));
         sums.to_residual(residual);
@@ -86,7 +92,7 @@ impl Synthetic {
         for row in statistics.chunks_exact_mut(k) {
             row.iter_mut().zip(&*mean).zip(scales).for_each(|((t, m), b)| *t = *t / b - m);
             for i in 0..k {
-                let each = row[i] / VECTORS as f64;
+                let each = row[i] / vectors as f64;
                 dense::axpy(each, &row[..=i], &mut covariance[i * k..][..=i]);
             }
         }

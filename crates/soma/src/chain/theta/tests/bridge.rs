@@ -51,6 +51,46 @@ fn bridges_keep_the_joint_law() {
     }
 }
 
+/// Walks with the density of another release have the moments of the synthetic posterior, which are
+/// known by quadrature.
+#[test]
+fn walks_keep_the_synthetic_posterior() {
+    const BATCHES: usize = 40;
+    const WALKS: u32 = 150;
+    let [case, ..] = jumping();
+    let surrogate = surrogate(&case);
+    let mut rng = rng::stream(8, 0);
+    let [(problem, _), (other, _)] = [0; 2].map(|_| case.draw(&mut rng));
+    let sums = Sums::new(&problem).unwrap();
+    let mut made = Bridge::default();
+    made.prepare(&Sums::new(&other).unwrap()).unwrap();
+    let (precisions, mut synthetic) = (sums.precisions(), Synthetic::default());
+    let mut exact = [0.0; 3];
+    for i in -2000..=2000 {
+        let x = f64::from(i) * 0.01;
+        let density = synthetic.log_posterior(&sums, &[x], &precisions).unwrap().exp();
+        [1.0, x, x * x].iter().zip(&mut exact).for_each(|(f, sum)| *sum += f * density);
+    }
+    let guide = made.guide(&sums, &surrogate);
+    // Means over batches of walks, which hardly depend on each other.
+    let mut means = [[0.0; 2]; BATCHES];
+    let mut free = vec![0.0];
+    for batch in &mut means {
+        for _ in 0..WALKS {
+            assert!(guide.walk(&mut free, &precisions, &mut synthetic, &mut rng).unwrap());
+            batch[0] += free[0] / f64::from(WALKS);
+            batch[1] += free[0] * free[0] / f64::from(WALKS);
+        }
+    }
+    for (power, sum) in exact[1..].iter().enumerate() {
+        let mean = means.iter().map(|batch| batch[power]).sum::<f64>() / BATCHES as f64;
+        let squares = means.iter().map(|batch| (batch[power] - mean).powi(2)).sum::<f64>();
+        let error = (squares / (BATCHES * (BATCHES - 1)) as f64).sqrt();
+        let z = (mean - sum / exact[0]) / error;
+        assert!(z.abs() < 4.5, "{mean} +- {error}, {}", sum / exact[0]);
+    }
+}
+
 /// The same under a law that is neither Laplace nor Gaussian, so that the last factor is not 1.
 #[test]
 fn bridges_keep_the_joint_law_under_a_curve() {

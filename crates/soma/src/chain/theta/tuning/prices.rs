@@ -5,7 +5,7 @@
 
 use crate::chain::theta::bridge::{self, Bridge, PARTICLES};
 use crate::chain::theta::coordinates::sums::Sums;
-use crate::chain::theta::coordinates::synthetic::VECTORS;
+use crate::chain::theta::coordinates::synthetic;
 use crate::chain::theta::ridge;
 
 /// A statistic computed of a record that was built.
@@ -75,7 +75,8 @@ impl Sums<'_> {
         let path = bridge::candidates(self.n) as f64 * (built + 3.0 * d + 0.1 * k * k + 3.0);
         let (steps, p) = (bridge::STEPS as f64, self.p as f64);
         let density = if Bridge::has_density(self) { PARTICLES as f64 } else { 0.0 };
-        let walk = steps * (VECTORS as f64 * (built + 0.1 * k * k) + density * (2.0 + 0.1 * p * p));
+        let vectors = synthetic::vectors(self.n) as f64;
+        let walk = steps * (vectors * (built + 0.1 * k * k) + density * (2.0 + 0.1 * p * p));
         let begin = (price.inverse + d) * n;
         begin + path + times as f64 * (path + walk + built * n)
     }

@@ -302,10 +302,23 @@ impl Schedule {
         {
             surrogate.learn(&sums, &self.held.point, rng)?;
         }
+        self.follow(problem, iteration, sweep, &state.theta);
+        Ok(work)
+    }
+
+    /// An iteration without records: theta was drawn from its prior.
+    pub(in crate::chain) fn pass(&mut self, problem: &Problem, iteration: u64, theta: &[f64]) {
+        if iteration < self.warmup {
+            self.follow(problem, iteration, None, theta);
+        }
+    }
+
+    /// The pilot sees where an iteration led, and may change the moves.
+    fn follow(&mut self, problem: &Problem, iteration: u64, sweep: Option<Tally>, theta: &[f64]) {
         if let Some(pilot) = &mut self.pilot {
             let hold = Sums::new(problem).map_or(0.0, |sums| sums.hold());
             let swept = sweep.unwrap_or_default();
-            pilot.watch_iteration(problem, iteration, swept, hold, &state.theta);
+            pilot.watch_iteration(problem, iteration, swept, hold, theta);
             if let Some(plan) = pilot.plan(iteration) {
                 let Plan { repeats, every, walks, outlook, is_last } = plan;
                 self.slots.iter_mut().zip(repeats).for_each(|(slot, times)| slot.repeats = times);
@@ -322,7 +335,6 @@ impl Schedule {
                 }
             }
         }
-        Ok(work)
     }
 
     /// Whether these are moves that a chain of `problem` can make.

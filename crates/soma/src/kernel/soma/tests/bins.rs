@@ -33,7 +33,7 @@ fn bins_have_the_law_of_the_scan() {
                     let mut proposal = vec![0.0; 10];
                     proposal[to] = records.unit(to);
                     let law = law_of(noise, &records, &proposal);
-                    let norm = noise.law().sensitivity_norm();
+                    let norm = norm_of(noise);
                     let (counts, _) =
                         frozen(Strategy::Bins, false, norm, &records, &proposal, 20_000, &mut rng);
                     let off = distance(&counts, &law);
@@ -189,7 +189,7 @@ fn bins_follow_the_records() {
             kernel.sweep(&mut records, &mut proposals, &potential, &mut rng).unwrap();
         }
         let Kernel::Soma(soma) = &kernel else { unreachable!() };
-        match noise.law().sensitivity_norm() {
+        match norm_of(noise) {
             Norm::L1 => soma.bins.check::<_, Portable>(&L1, &records),
             Norm::L2 => soma.bins.check::<_, Portable>(&L2, &records),
         }

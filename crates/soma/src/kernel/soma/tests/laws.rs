@@ -36,7 +36,7 @@ fn every_strategy_has_the_law_of_the_scan() {
                         }
                         let (records, proposal) = problem(noise, n, k, epsilon, state);
                         let law = law_of(noise, &records, &proposal);
-                        let norm = noise.law().sensitivity_norm();
+                        let norm = norm_of(noise);
                         let (counts, _) =
                             frozen(strategy, false, norm, &records, &proposal, 10_000, &mut rng);
                         let off = distance(&counts, &law);
@@ -68,7 +68,7 @@ fn common_cases_have_the_law_of_the_scan_to_many_draws() {
     for (noise, epsilon, strategy) in common {
         let (records, proposal) = problem(noise, n, 9, epsilon, State::Typical);
         let law = law_of(noise, &records, &proposal);
-        let norm = noise.law().sensitivity_norm();
+        let norm = norm_of(noise);
         let (counts, _) = frozen(strategy, false, norm, &records, &proposal, 1_000_000, &mut rng);
         let off = distance(&counts, &law);
         if off >= 5.0 {
@@ -98,7 +98,7 @@ fn bounds_are_not_below_the_weights() {
             (3, Strategy::Cells(16)),
             (9, Strategy::Cells(16)),
         ] {
-            let step = match noise.law().sensitivity_norm() {
+            let step = match norm_of(noise) {
                 Norm::L1 => LOSS,
                 Norm::L2 => BEYOND - (BEYOND * BEYOND - 2.0 * LOSS).sqrt(),
             };
@@ -114,7 +114,7 @@ fn bounds_are_not_below_the_weights() {
             // A proposal equal to the first record: the release stays as far away.
             let proposal = vec![0.5; k];
             let law = law_of(noise, &records, &proposal);
-            let norm = noise.law().sensitivity_norm();
+            let norm = norm_of(noise);
             let (counts, _) =
                 frozen(strategy, false, norm, &records, &proposal, 2_000_000, &mut rng);
             let off = distance(&counts, &law);
@@ -142,15 +142,8 @@ fn many_records_have_the_law_of_the_scan() {
     ] {
         let (records, proposal) = problem(noise, n, k, 10.0, State::Typical);
         let law = law_of(noise, &records, &proposal);
-        let (counts, _) = frozen(
-            strategy,
-            false,
-            noise.law().sensitivity_norm(),
-            &records,
-            &proposal,
-            600_000,
-            &mut rng,
-        );
+        let (counts, _) =
+            frozen(strategy, false, norm_of(noise), &records, &proposal, 600_000, &mut rng);
         let sums = |all: &[f64]| all.chunks(32).map(|g| g.iter().sum()).collect::<Vec<f64>>();
         let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
         let (law, counts) = (sums(&law), sums(&counts));
@@ -170,7 +163,7 @@ fn far_proposals_are_refused_as_by_the_scan() {
         let (records, mut proposal) = problem(noise, n, 9, 30.0, State::Typical);
         proposal[0] += off;
         let law = law_of(noise, &records, &proposal);
-        let norm = noise.law().sensitivity_norm();
+        let norm = norm_of(noise);
         let (counts, _) =
             frozen(Strategy::Cells(4), false, norm, &records, &proposal, DRAWS, &mut rng);
         let (refused, expected) = (counts[n] as f64 / DRAWS as f64, law[n]);
@@ -228,15 +221,7 @@ fn vector_and_portable_paths_agree() {
             let (records, proposal) = problem(noise, 500, k, 10.0, State::Typical);
             let draw = |portable| {
                 let mut rng = rng::stream(8, 0);
-                frozen(
-                    strategy,
-                    portable,
-                    noise.law().sensitivity_norm(),
-                    &records,
-                    &proposal,
-                    20_000,
-                    &mut rng,
-                )
+                frozen(strategy, portable, norm_of(noise), &records, &proposal, 20_000, &mut rng)
             };
             assert_eq!(draw(false), draw(true), "{noise:?} {strategy:?}");
         }

@@ -15,6 +15,7 @@ use rand_distr::StandardNormal;
 use crate::kernel::Kernel;
 use crate::kernel::soma::*;
 use crate::release::mechanism::{Mechanism, Noise};
+use crate::release::potential::Block;
 use crate::release::query::Mean;
 use crate::release::{Aggregate, Release};
 use crate::rng;
@@ -233,12 +234,17 @@ fn l1(k: usize) -> Potential {
     Potential::of_norm(Norm::L1, k)
 }
 
+fn norm_of(noise: Noise) -> Norm {
+    let coordinate = noise.law().coordinate(1.0, 0.0);
+    Potential::new(vec![Block::Coordinate(coordinate)]).norm().unwrap()
+}
+
 fn potential_of(noise: Noise, k: usize) -> Potential {
-    Potential::of_norm(noise.law().sensitivity_norm(), k)
+    Potential::of_norm(norm_of(noise), k)
 }
 
 fn law_of(noise: Noise, records: &Records, statistic: &[f64]) -> Vec<f64> {
-    match noise.law().sensitivity_norm() {
+    match norm_of(noise) {
         Norm::L1 => law::<L1>(records, statistic),
         Norm::L2 => law::<L2>(records, statistic),
     }
