@@ -76,6 +76,26 @@ fn groups_one_by_one() {
     assert!(said.contains("the column cell is missing"), "{said}");
 }
 
+/// The size of a group is public, unknown, or known with noise: the oracles of two categories.
+#[test]
+fn sizes_of_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "group,cell,value,n,noisy_n,n_scale\n\
+                x,a,12,15,,\nx,b,3,15,,\ny,a,12,unknown,,\ny,b,3,unknown,,\n\
+                z,a,12,,18,1\nz,b,3,,18,1\n";
+    let (table, csv) = (written(&folder, text), folder.path().join("out.csv"));
+    let args = ["--noise", "discrete-laplace", "--scale", "2", "--draws", "4000", "--quiet"];
+    soma().arg("groups").arg(&table).args(args).arg("--out").arg(&csv).assert().success();
+    let rows = cells(&csv);
+    for (group, expected) in [("x", 0.76105), ("y", 0.74876), ("z", 0.72971)] {
+        let row = rows.iter().find(|row| row[0] == group && row[1] == "p[a]").unwrap();
+        let (mean, mcse): (f64, f64) = (row[2].parse().unwrap(), row[7].parse().unwrap());
+        assert!((mean - expected).abs() < 4.5 * mcse, "{group}: {mean} +- {mcse}");
+    }
+    // Pooled groups take it too.
+    soma().arg("groups").arg(&table).args(args).arg("--pool").assert().success();
+}
+
 /// Counts clamped at zero and suppressed counts have the exact answers, and pooled ones are fitted.
 #[test]
 fn counts_that_were_clamped_or_suppressed() {
@@ -181,6 +201,17 @@ fn bad_tables_are_refused() {
         (bare, &["--noise", "gaussian", "--epsilon", "1"], "epsilon"),
         (HIDDEN, &noise[..], "row 2: a count is not shown"),
         (HIDDEN, &["--noise", "laplace", "--threshold", "5"], "row 1: a count up to the threshold"),
+        (
+            "group,cell,value,scale,noisy_n\nx,a,1,1,2\nx,b,2,1,2\n",
+            &noise[..],
+            "needs one scale of its noise",
+        ),
+        (
+            "group,cell,value,scale,n,noisy_n,n_scale\nx,a,1,1,3,2,1\nx,b,2,1,3,2,1\n",
+            &noise[..],
+            "row 1: the number of records is public and noisy",
+        ),
+        ("group,cell,value,scale,n\nx,a,1,1,3.5\nx,b,2,1,3.5\n", &noise[..], "empty or unknown"),
         (
             "group,cell,value,scale\nx,a,-1,1\nx,b,2,1\n",
             &["--noise", "laplace", "--clamp-at-zero"],

@@ -79,6 +79,29 @@ fn opendp_asks_for_what_it_does_not_print() {
 }
 
 #[test]
+fn columns_that_are_not_there_are_named() {
+    for (args, words) in [
+        (["--clamp", "ages=0,100"], "clamp: there is no such column (given: ages)"),
+        (["--columns", "len,agee"], "did you mean age?"),
+    ] {
+        let message = refused(&[SUMMARY, RESULT], &[&["opendp"], &args[..]].concat());
+        assert!(message.contains(words), "{message}");
+    }
+    let args = ["opendp", "--clamp", "height=0,100"];
+    let message = refused(&[SUMMARY, &RESULT.replace("age", "height")], &args);
+    assert!(message.contains("the column age is missing"), "{message}");
+    let table = "geocode,query,estimate,std_dev\n44,total,23.5,1.5\n44,a,13.25,2.5\n44,b,9.5,3.5\n";
+    let message = refused(&[table], &["census-gls", "--columns", "total,a,c"]);
+    assert!(message.contains("columns: there is no such column (given: c)"), "{message}");
+    let args = ["table", "--noise", "laplace", "--scale", "2"];
+    let message = refused(&["region,count\na,12\nb,3\na,31\n"], &args);
+    assert!(message.contains("two rows (given: a)"), "{message}");
+    let missing = soma().args(["import", "table", "no-such.csv"]).assert().code(2);
+    let message = String::from_utf8(missing.get_output().stderr.clone()).unwrap();
+    assert!(message.contains("the path of a table"), "{message}");
+}
+
+#[test]
 fn groups_below_opendps_threshold_are_suppressed() {
     let summary = "column,aggregate,distribution,scale,threshold\n\
                    len,Frame Length,Integer Gaussian,1.5,8\n";

@@ -79,6 +79,16 @@ pub fn rounded(x: f64) -> String {
     format!("{x:.5e}").parse().map_or_else(|_| x.to_string(), |short: f64| short.to_string())
 }
 
+/// A number of things, with the plural where it is one.
+///
+/// ```
+/// use soma::error::counted;
+/// assert_eq!((counted(1, "value"), counted(3, "value")), ("1 value".into(), "3 values".into()));
+/// ```
+pub fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
 /// The beginning of a text, with an ellipsis if it is truncated.
 pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {

@@ -27,7 +27,7 @@ use crate::release::{Part, Release};
 pub fn epsilon(release: &Release) -> Option<f64> {
     let is_l1 = |part: &Part| {
         part.mechanism()
-            .is_some_and(|mechanism| mechanism.noise().law().sensitivity_norm() == Norm::L1)
+            .is_some_and(|mechanism| mechanism.noise().law().sensitivity_norm() == Some(Norm::L1))
     };
     if !release.parts().iter().all(is_l1) {
         return None;

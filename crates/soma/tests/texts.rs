@@ -2,7 +2,8 @@
 
 use soma::chain::Chain;
 use soma::chain::MovesChoice;
-use soma::diagnostics::mcse_mean;
+use soma::chain::{Engine, Settings};
+use soma::diagnostics::{ess_bulk, mcse_mean};
 use soma::kernel::KernelChoice;
 use soma::spec::Spec;
 
@@ -14,7 +15,7 @@ struct Pair {
     text: &'static str,
 }
 
-const PAIRS: [Pair; 6] = [
+const PAIRS: [Pair; 7] = [
     Pair {
         name: "normal",
         release: r#"n = 20
@@ -96,10 +97,52 @@ const PAIRS: [Pair; 6] = [
         text: r#"parameters = "p[1..3] ~ dirichlet([1.5, 1.5, 1.5])"
             record = "k ~ categorical(p)""#,
     },
+    // Without parameters there is nothing to compare but the log density.
+    Pair {
+        name: "uniform",
+        release: r#"n = 10
+            statistic = "mean"
+            values = [0.4]
+            query = { kind = "mean", clamp = [-1.0, 1.0] }
+            mechanism = { kind = "laplace", scale = 0.1 }"#,
+        built_in: r#"kind = "uniform"
+            range = [[-1.0, 2.0]]"#,
+        text: r#"parameters = ""
+            record = "x ~ uniform(-1, 2)""#,
+    },
 ];
 
 impl Pair {
+    /// The same release of `times` as many records: the scale of the noise of a sum stays.
+    fn spec_of(&self, times: f64, is_text: bool) -> Spec {
+        let number = |text: &str| text.trim().parse::<f64>().unwrap();
+        let is_mean = self.release.contains("statistic = \"mean\"");
+        let lines = self.release.lines().map(|line| {
+            if let Some(n) = line.trim().strip_prefix("n = ") {
+                return format!("n = {}", number(n) * times);
+            }
+            match (is_mean, line.split_once("values = ["), line.split_once("scale = ")) {
+                (false, Some((_, values)), _) => {
+                    let values = values.trim_end_matches(']').split(',');
+                    let more: Vec<String> =
+                        values.map(|value| format!("{:?}", number(value) * times)).collect();
+                    format!("values = [{}]", more.join(", "))
+                }
+                (true, _, Some((law, scale))) => {
+                    format!("{law}scale = {:?} }}", number(scale.trim_end_matches('}')) / times)
+                }
+                _ => line.into(),
+            }
+        });
+        let release: Vec<String> = lines.collect();
+        self.parse(&release.join("\n"), is_text)
+    }
+
     fn spec(&self, is_text: bool) -> Spec {
+        self.parse(self.release, is_text)
+    }
+
+    fn parse(&self, release: &str, is_text: bool) -> Spec {
         let query = match (self.name, is_text) {
             ("categorical", true) => r#"statistics = ["one_hot(k, 3)"]"#,
             ("categorical", false) => {
@@ -108,7 +151,7 @@ impl Pair {
             _ => "",
         };
         let model = if is_text { self.text } else { self.built_in };
-        let text = format!("[release]\n{}\n{query}\n[model]\n{model}\n", self.release);
+        let text = format!("[release]\n{release}\n{query}\n[model]\n{model}\n");
         Spec::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 }
@@ -202,6 +245,103 @@ fn built_in_models_as_text_have_the_same_posterior() {
                 let ((a, error_a), (b, error_b)) = (of(theirs), of(ours));
                 let z = (a - b).abs() / error_a.hypot(error_b);
                 assert!(z < 4.5, "{} {name}^{power}: {a} against {b}, {z} errors", pair.name);
+            }
+        }
+    }
+}
+
+/// Processor time of this thread in seconds, which Linux reports.
+fn on_core() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(f64::NAN) * 1e-9
+}
+
+/// Draws of each chain: enough for the clock, which counts in milliseconds.
+const DRAWS: u64 = 4000;
+
+/// A run at default settings, with more draws: the mean and its error of each output and of the log density, the
+/// smallest effective sample size of the outputs, and the seconds of warm-up and of the draws.
+struct Timed {
+    means: Vec<(String, f64, f64)>,
+    effective: f64,
+    warmup: f64,
+    drawing: f64,
+    moves: String,
+}
+
+fn timed(spec: &Spec) -> Timed {
+    let (problem, settings) = (&spec.problem, Settings { draws: DRAWS, ..Settings::default() });
+    let mut names = problem.outputs();
+    names.push("log density".into());
+    let mut draws = vec![Vec::new(); names.len()];
+    let (mut warmup, mut drawing, mut moves) = (0.0, 0.0, Vec::new());
+    for index in 0..settings.chains as u64 {
+        let begun = on_core();
+        let mut chain = Engine::new(problem, &settings, index).unwrap();
+        (0..settings.warmup).for_each(|_| chain.step().unwrap());
+        let warm = on_core();
+        draws.iter_mut().for_each(|chains: &mut Vec<Vec<f64>>| chains.push(Vec::new()));
+        for _ in 0..settings.draws {
+            chain.step().unwrap();
+            let values = chain.draw().into_iter().chain([chain.log_density()]);
+            draws.iter_mut().zip(values).for_each(|(all, x)| all[index as usize].push(x));
+        }
+        (warmup, drawing) = (warmup + warm - begun, drawing + on_core() - warm);
+        let made = chain.moves();
+        let named = made.iter().filter(|made| made.repeats > 0 && made.share > 0.02);
+        moves =
+            named.map(|made| format!("{} x{}/{}", made.name, made.repeats, made.every)).collect();
+    }
+    let outputs = draws.len() - 1;
+    let watched = if outputs == 0 { &draws[..] } else { &draws[..outputs] };
+    let effective = watched.iter().map(|chains| ess_bulk(chains)).fold(f64::INFINITY, f64::min);
+    let mean = |(name, chains): (String, &Vec<Vec<f64>>)| {
+        let all = chains.concat();
+        (name, all.iter().sum::<f64>() / all.len() as f64, mcse_mean(chains))
+    };
+    let means = names.into_iter().zip(&draws).map(mean).collect();
+    Timed { means, effective, warmup, drawing, moves: moves.join(", ") }
+}
+
+/// Both posteriors, and the effective draws for a second of processor time.
+/// `SOMA_PAIRS=beta,normal` runs these alone.
+#[test]
+#[ignore = "measures: run it alone, with --nocapture"]
+fn effective_draws_of_built_in_models_as_text() {
+    let only = std::env::var("SOMA_PAIRS").unwrap_or_default();
+    for pair in
+        PAIRS.iter().filter(|pair| only.is_empty() || only.split(',').any(|name| name == pair.name))
+    {
+        for times in [1.0, 10.0] {
+            let [built_in, text] =
+                [false, true].map(|is_text| timed(&pair.spec_of(times, is_text)));
+            println!("{} at n x {times}", pair.name);
+            for (name, run) in [("built in", &built_in), ("as text", &text)] {
+                let second = run.effective / run.drawing;
+                let whole = run.effective / (run.drawing + run.warmup);
+                println!(
+                    "  {name}: ESS {:.0}, {second:.0} a second, {whole:.0} with warm-up ({:.3} s + {:.3} s; {})",
+                    run.effective, run.warmup, run.drawing, run.moves
+                );
+            }
+            let drawn = [&text, &built_in].map(|run| run.effective / run.drawing);
+            let whole = [&text, &built_in].map(|run| run.effective / (run.drawing + run.warmup));
+            println!(
+                "  as text / built in: {:.2}, with warm-up {:.2}",
+                drawn[0] / drawn[1],
+                whole[0] / whole[1]
+            );
+            for (place, (name, a, error_a)) in built_in.means.iter().enumerate() {
+                let plain = |name: &str| name.replace(['[', ']'], "");
+                let same = text.means.iter().find(|(other, ..)| plain(other) == plain(name));
+                // A text leaves out the last share, and its categories have other names.
+                let beside = || text.means.get(place).filter(|(other, ..)| other != "log density");
+                let Some((_, b, error_b)) = same.or_else(beside) else { continue };
+                let z = (a - b) / error_a.hypot(*error_b);
+                println!(
+                    "  {name}: {a:.4} +- {error_a:.4}, {b:.4} +- {error_b:.4}, {z:+.1} errors"
+                );
+                assert!(z.abs() < 4.5, "{} {name}: {z}", pair.name);
             }
         }
     }

@@ -1,12 +1,12 @@
 //! The table of groups: columns group, cell, value, and scale or variance.
 
 use clap::ValueEnum;
-use soma::grouped::{Entry, GroupTable};
+use soma::grouped::{Entry, GroupTable, Size};
 use soma::release::mechanism::{Budget, Neighbours, Noise, Publishing, scale_of_variance};
 use soma::release::query::Categories;
-use soma::spec::choices;
 
 use crate::import::frame::Frame;
+use crate::import::noise_named;
 
 /// The scale of the noise of a row.
 type ScaleOfRow<'a> = Box<dyn Fn(usize) -> Result<f64, String> + 'a>;
@@ -14,9 +14,8 @@ type ScaleOfRow<'a> = Box<dyn Fn(usize) -> Result<f64, String> + 'a>;
 /// The noise of the counts.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Noisy {
-    /// The kind of noise that was added: laplace, gaussian, discrete-laplace (two-sided geometric),
-    /// discrete-gaussian or rounded-laplace.
-    #[arg(long, value_name = "KIND", value_parser = noise_name)]
+    /// The kind of noise that was added.
+    #[arg(long, value_name = "KIND", value_parser = noise_name, help = noise_help())]
     pub noise: String,
     /// The scale of the noise of all counts, where the table has no column of it.
     #[arg(long, value_name = "B")]
@@ -61,17 +60,10 @@ const SPREADS: [&str; 2] = ["scale", "variance"];
 impl Noisy {
     /// The groups of a table, with a Dirichlet prior of `alpha` for each cell.
     pub fn table(&self, frame: &Frame, alpha: f64) -> Result<GroupTable, String> {
-        let noise = Noise::ALL.into_iter().find(|noise| noise.name() == self.noise);
-        let noise = noise.ok_or_else(|| {
-            format!(
-                "noise: there is no such kind (given: {:?}). Allowed: {}",
-                self.noise,
-                choices(&self.noise, &Noise::ALL.map(Noise::name))
-            )
-        })?;
+        let noise = noise_named(&self.noise)?;
         let [group, cell, value] = ["group", "cell", "value"].map(|name| column(frame, name));
         let (group, cell, value) = (group?, cell?, value?);
-        let size = frame.find("n");
+        let size = Sizes::find(frame)?;
         let mut cells: Vec<&String> = frame.rows.iter().map(|row| &row[cell]).collect();
         cells.sort_unstable();
         cells.dedup();
@@ -84,7 +76,7 @@ impl Noisy {
                 value,
                 publishing,
                 scale: scale(row)?,
-                n: size.map(|at| whole(frame, row, at)).transpose()?.flatten(),
+                size: size.read(frame, row, noise)?,
             })
         };
         let entries = (0..frame.rows.len()).map(entry).collect::<Result<Vec<_>, String>>()?;
@@ -192,11 +184,11 @@ impl Noisy {
 
 /// The name of a kind of noise.
 fn noise_name(text: &str) -> Result<String, String> {
-    let names = Noise::ALL.map(Noise::name);
-    match names.contains(&text) {
-        true => Ok(text.to_string()),
-        false => Err(format!("there is no such noise. Allowed: {}", choices(text, &names))),
-    }
+    noise_named(text).map(|noise| noise.name().to_string())
+}
+
+fn noise_help() -> String {
+    format!("The kind of noise that was added: {}", Noise::any())
 }
 
 /// The place of a column of the table.
@@ -204,26 +196,81 @@ fn column(frame: &Frame, name: &str) -> Result<usize, String> {
     frame.find(name).ok_or_else(|| {
         format!(
             "{}: the column {name} is missing (given: {}). Allowed: columns group, cell and value, \
-             and scale or variance unless an option gives it; n, where it is public; threshold.",
+             and scale or variance unless an option gives it; n, where it is public; noisy_n with \
+             n_scale or n_variance; threshold.",
             frame.source,
             frame.columns.join(", ")
         )
     })
 }
 
-/// A number of records; nothing, where the cell is empty.
-fn whole(frame: &Frame, row: usize, at: usize) -> Result<Option<u64>, String> {
-    if frame.rows[row][at].is_empty() {
-        return Ok(None);
+/// The columns of what was published of the number of records of a group.
+struct Sizes {
+    public: Option<usize>,
+    noisy: Option<usize>,
+    scale: Option<usize>,
+    variance: Option<usize>,
+}
+
+/// What stands for a number of records that is not public, beside nothing.
+const UNKNOWN: &str = "unknown";
+
+impl Sizes {
+    fn find(frame: &Frame) -> Result<Self, String> {
+        let [public, noisy, scale, variance] =
+            ["n", "noisy_n", "n_scale", "n_variance"].map(|name| frame.find(name));
+        let given = [noisy, scale, variance].map(|column| column.is_some());
+        if matches!(given, [false, false, false] | [true, true, false] | [true, false, true]) {
+            return Ok(Sizes { public, noisy, scale, variance });
+        }
+        Err(format!(
+            "{}: a noisy number of records needs one scale of its noise (given: {}). Allowed: \
+             columns noisy_n and n_scale, or noisy_n and n_variance.",
+            frame.source,
+            frame.columns.join(", ")
+        ))
     }
+
+    fn read(&self, frame: &Frame, row: usize, noise: Noise) -> Result<Size, String> {
+        let is_given = |at: &usize| !frame.rows[row][*at].is_empty();
+        let public = self
+            .public
+            .filter(is_given)
+            .filter(|&at| !frame.rows[row][at].eq_ignore_ascii_case(UNKNOWN));
+        match (public, self.noisy.filter(is_given)) {
+            (None, None) => Ok(Size::Unknown),
+            (Some(at), None) => whole(frame, row, at).map(Size::Public),
+            (None, Some(at)) => {
+                let value = frame.number(row, at)?;
+                let scale = match (self.scale, self.variance) {
+                    (Some(scale), _) => frame.number(row, scale)?,
+                    (_, Some(variance)) => scale_of_variance(noise, frame.number(row, variance)?),
+                    _ => f64::NAN,
+                };
+                Ok(Size::Noisy { value, scale })
+            }
+            (Some(public), Some(noisy)) => Err(format!(
+                "{}, row {}: the number of records is public and noisy (given: {} and {}). Allowed: \
+                 n, where it is public, or noisy_n.",
+                frame.source,
+                row + 1,
+                frame.rows[row][public],
+                frame.rows[row][noisy]
+            )),
+        }
+    }
+}
+
+/// A number of records.
+fn whole(frame: &Frame, row: usize, at: usize) -> Result<u64, String> {
     let number = frame.number(row, at)?;
     if number < 0.0 || number.fract() != 0.0 || number > 9e15 {
         return Err(format!(
             "{}, row {}: n is not a number of records (given: {number}). Allowed: a whole number \
-             from 0 up; empty, where n is not public.",
+             from 0 up; empty or {UNKNOWN}, where n is not public.",
             frame.source,
             row + 1
         ));
     }
-    Ok(Some(number as u64))
+    Ok(number as u64)
 }

@@ -46,7 +46,11 @@ impl Cells {
         let rows: Vec<Option<usize>> = cells.iter().map(find).collect();
         let shown = rows.iter().flatten().count();
         if shown != keys.len() {
-            return Err("the same cell is in two rows. Allowed: one row for each cell.".into());
+            let twice = keys.iter().enumerate().find(|(i, key)| keys[..*i].contains(key));
+            let given = twice.map_or_else(String::new, |(_, key)| key.join(", "));
+            return Err(format!(
+                "the same cell is in two rows (given: {given}). Allowed: one row for each cell."
+            ));
         }
         let query = match &levels[..] {
             [labels] => format!("query = {{ kind = \"categories\", labels = {} }}", texts(labels)),

@@ -1,8 +1,10 @@
 //! Estimates of the US Census by generalised least squares: geocode, query, estimate, std_dev.
 
+use soma::release::mechanism::Noise;
+
 use super::frame::Frame;
 use super::write::{Part, numbers, texts};
-use super::{Imported, Options, of_geocode, one_frame};
+use super::{Imported, Options, kind_of, of_geocode, one_frame};
 
 /// The release of one geographic unit: the number of records, and counts of disjoint groups.
 pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
@@ -23,7 +25,7 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
             query,
             is_sum: true,
             values: column(estimate)?.into_iter().map(Some).collect(),
-            mechanism: vec![("kind", "\"gaussian\"".to_string()), ("scale", numbers(&column(sd)?))],
+            mechanism: vec![kind_of(Noise::Gaussian), ("scale", numbers(&column(sd)?))],
         })
     };
     let mut parts = Vec::new();

@@ -1,8 +1,10 @@
 //! Noisy measurement files of the US Census: geocode, query_name, query_shape, value, variance.
 
+use soma::release::mechanism::Noise;
+
 use super::frame::Frame;
 use super::write::{Part, numbers};
-use super::{Imported, Options, of_geocode, one_frame};
+use super::{Imported, Options, kind_of, of_geocode, one_frame};
 
 /// The release of one geographic unit: a part for each query, all on one table of counts, of which
 /// a query keeps some axes.
@@ -60,10 +62,8 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
             let (axes, margin) = (axes.join(", "), margin.join(", "));
             format!("query = {{ kind = \"table\", axes = [{axes}], margin = [{margin}] }}")
         };
-        let mechanism = vec![
-            ("kind", "\"discrete-gaussian\"".to_string()),
-            ("variance", numbers(&variances[i])),
-        ];
+        let mechanism =
+            vec![kind_of(Noise::DiscreteGaussian), ("variance", numbers(&variances[i]))];
         let values = values.iter().copied().map(Some).collect();
         Ok(Part { name: query_name.clone(), query, is_sum: true, values, mechanism })
     };

@@ -15,6 +15,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use soma::release::Release;
+use soma::release::mechanism::Noise;
+use soma::spec::choices;
 
 use crate::exit::{self, Failed, Outcome};
 use crate::spec_file;
@@ -86,7 +88,15 @@ pub struct Args {
 
 /// The subcommand.
 pub fn run(args: Args) -> Outcome {
-    let named = |path: &PathBuf| Ok((path.display().to_string(), spec_file::text(path)?));
+    let named = |path: &PathBuf| {
+        if !path.exists() {
+            return Err(Failed::Input(format!(
+                "{}: there is no such file. Allowed: the path of a table, as the tool wrote it.",
+                path.display()
+            )));
+        }
+        Ok((path.display().to_string(), spec_file::text(path)?))
+    };
     let tables = args.files.iter().map(named).collect::<Result<Vec<_>, Failed>>()?;
     let text = release(args.tool, &tables, &args.options).map_err(Failed::Input)?;
     match args.out {
@@ -104,6 +114,7 @@ pub fn release(
 ) -> Result<String, String> {
     let frames: Vec<Frame> =
         tables.iter().map(|(name, text)| Frame::parse(name, text)).collect::<Result<_, _>>()?;
+    options.check(&columns(tool, &frames))?;
     let Imported { parts, remarks } = match tool {
         Tool::Opendp => opendp::read(&frames, options),
         Tool::Pipelinedp => pipelinedp::read(&frames, options),
@@ -125,6 +136,28 @@ pub fn release(
     Ok(text)
 }
 
+/// The columns that options may name; for census files, the queries.
+fn columns(tool: Tool, frames: &[Frame]) -> Vec<String> {
+    let queries = |name: &str| {
+        let of = |frame: &Frame| {
+            let column = frame.find(name);
+            frame.rows.iter().filter_map(|row| Some(row[column?].clone())).collect::<Vec<_>>()
+        };
+        frames.iter().flat_map(of).collect()
+    };
+    let mut all: Vec<String> = match tool {
+        Tool::CensusNmf => queries("query_name"),
+        Tool::CensusGls => queries("query"),
+        Tool::Opendp | Tool::Pipelinedp | Tool::Table => {
+            let results = frames.iter().filter(|frame| frame.find("distribution").is_none());
+            results.flat_map(|frame| frame.columns.clone()).collect()
+        }
+    };
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// The result of an importer.
 struct Imported {
     parts: Vec<Part>,
@@ -132,6 +165,22 @@ struct Imported {
 }
 
 impl Options {
+    /// An error if an option names a column that is not there.
+    fn check(&self, columns: &[String]) -> Result<(), String> {
+        let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let clamps = self.clamp.iter().map(|(name, _)| ("clamp", name));
+        let candidates = self.candidates.iter().map(|(name, _)| ("candidates", name));
+        let own = self.columns.iter().map(|name| ("columns", name));
+        let unknown = |(_, name): &(&str, &String)| !names.contains(&name.as_str());
+        match clamps.chain(candidates).chain(own).find(unknown) {
+            Some((option, name)) if !names.is_empty() => Err(format!(
+                "{option}: there is no such column (given: {name}). Allowed: {}.",
+                soma::spec::choices(name, &names)
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn clamp_of(&self, column: &str) -> Result<&[f64], String> {
         named(&self.clamp, column).ok_or_else(|| {
             format!(
@@ -166,13 +215,29 @@ fn variable(column: &str, several: bool, options: &Options) -> Result<String, St
     Ok(format!("query = {{ kind = \"mean\", clamp = {} }}", write::list(clamp)))
 }
 
-/// The key of a mechanism from standard deviations of the noise, with its numbers.
-fn law_of_sd(kind: &str, sd: &[f64]) -> (&'static str, Vec<f64>) {
-    match kind {
-        "laplace" => ("scale", sd.iter().map(|sd| sd / std::f64::consts::SQRT_2).collect()),
-        "gaussian" => ("scale", sd.to_vec()),
-        _ => ("variance", sd.iter().map(|sd| sd * sd).collect()),
+/// The key of a mechanism from standard deviations of the noise, with its numbers: the variance of
+/// discrete noise, whose scale is no multiple of its standard deviation.
+fn law_of_sd(noise: Noise, sd: &[f64]) -> (&'static str, Vec<f64>) {
+    if noise.is_discrete() {
+        return ("variance", sd.iter().map(|sd| sd * sd).collect());
     }
+    let of_unit_scale = noise.law().exact_variance(1.0).sqrt();
+    ("scale", sd.iter().map(|sd| sd / of_unit_scale).collect())
+}
+
+/// The noise of this name.
+pub(crate) fn noise_named(name: &str) -> Result<Noise, String> {
+    Noise::named(name).ok_or_else(|| {
+        format!(
+            "noise: there is no such kind (given: {name:?}). Allowed: {}.",
+            choices(name, &Noise::ALL.map(Noise::name))
+        )
+    })
+}
+
+/// The `kind` of a mechanism, as TOML.
+fn kind_of(noise: Noise) -> (&'static str, String) {
+    ("kind", format!("{:?}", noise.name()))
 }
 
 fn one_frame(frames: &[Frame]) -> Result<&Frame, String> {

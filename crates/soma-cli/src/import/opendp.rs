@@ -1,5 +1,7 @@
 //! The output of OpenDP's Polars interface: `query.summarize()` and `query.release().collect()`.
 
+use soma::release::mechanism::Noise;
+
 use super::cells::Cells;
 use super::frame::Frame;
 use super::write::{Part, list, number};
@@ -21,6 +23,9 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
         }
     };
     let rows = summarised(summary)?;
+    let is_wanted =
+        |row: &&Summarised| options.columns.is_empty() || options.columns.contains(&row.column);
+    rows.iter().filter(is_wanted).try_for_each(|row| result.need(&row.column).map(|_| ()))?;
     let is_value = |column: &String| rows.iter().any(|row| row.column == *column);
     let keys: Vec<usize> =
         (0..result.columns.len()).filter(|&at| !is_value(&result.columns[at])).collect();
@@ -69,10 +74,10 @@ fn summarised(summary: &Frame) -> Result<Vec<Summarised>, String> {
     let read = |row: usize| {
         let cells = &summary.rows[row];
         let kind = match cells[distribution].as_str() {
-            "Integer Laplace" => "discrete-laplace",
-            "Float Laplace" => "laplace",
-            "Integer Gaussian" => "discrete-gaussian",
-            "Float Gaussian" => "gaussian",
+            "Integer Laplace" => Noise::DiscreteLaplace.name(),
+            "Float Laplace" => Noise::Laplace.name(),
+            "Integer Gaussian" => Noise::DiscreteGaussian.name(),
+            "Float Gaussian" => Noise::Gaussian.name(),
             "ExponentialMin" | "ExponentialMax" => "permute-and-flip",
             "GumbelMin" | "GumbelMax" => "exponential",
             other => {
@@ -110,7 +115,7 @@ fn is_count(row: &Summarised) -> bool {
 fn noise(row: &Summarised, values: &[Option<f64>]) -> Vec<(&'static str, String)> {
     let mut law = vec![("kind", format!("{:?}", row.kind)), ("scale", format!("{:?}", row.scale))];
     let is_unsigned = is_count(row) && values.iter().flatten().all(|&value| value >= 0.0);
-    if is_unsigned && row.kind == "discrete-gaussian" && row.threshold.is_none() {
+    if is_unsigned && row.kind == Noise::DiscreteGaussian.name() && row.threshold.is_none() {
         law.push(("clamp", "[0, inf]".into()));
     }
     law

@@ -1,10 +1,12 @@
 //! The output of PipelineDP with `output_noise_stddev=True`: each metric with the standard
 //! deviation of its noise.
 
+use soma::release::mechanism::Noise;
+
 use super::cells::Cells;
 use super::frame::Frame;
 use super::write::{Part, numbers};
-use super::{Imported, Options, law_of_sd, one_frame, variable};
+use super::{Imported, Options, kind_of, law_of_sd, one_frame, variable};
 
 /// The suffix of columns of standard deviations.
 const SD: &str = "_noise_stddev";
@@ -36,16 +38,17 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
         let is_count = ["count", "privacy_id_count"].contains(&metric.as_str());
         // Integers have rounded noise; PipelineDP itself also publishes others.
         let is_whole = is_count && values.iter().all(|value| value.fract() == 0.0);
-        let kind = match (options.noise.as_deref(), is_whole) {
-            (Some("laplace"), true) => "rounded-laplace",
-            (Some("laplace"), false) => "laplace",
-            (Some("gaussian"), false) => "gaussian",
-            (given, _) => {
+        // The printed standard deviation is that of the noise before rounding.
+        let before_rounding = options.noise.as_deref().and_then(Noise::named);
+        let (noise, of_sd) = match (before_rounding, is_whole) {
+            (Some(Noise::Laplace), true) => (Noise::RoundedLaplace, Noise::Laplace),
+            (Some(noise @ (Noise::Laplace | Noise::Gaussian)), false) => (noise, noise),
+            _ => {
                 return Err(format!(
                     "noise: {metric} needs the kind of noise, which PipelineDP does not print \
                      (given: {}). Allowed: --noise laplace or --noise gaussian, as \
                      AggregateParams(noise_kind=...) had it.",
-                    given.unwrap_or("nothing")
+                    options.noise.as_deref().unwrap_or("nothing")
                 ));
             }
         };
@@ -67,12 +70,8 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
                  --columns count."
             ));
         };
-        let (key, scales) = match kind {
-            // The printed standard deviation is that of the noise before rounding.
-            "rounded-laplace" => law_of_sd("laplace", &sd),
-            kind => law_of_sd(kind, &sd),
-        };
-        let mut mechanism = vec![("kind", format!("{kind:?}")), (key, numbers(&scales))];
+        let (key, scales) = law_of_sd(of_sd, &sd);
+        let mut mechanism = vec![kind_of(noise), (key, numbers(&scales))];
         if let Some(threshold) = options.threshold {
             mechanism.push(("threshold", super::write::number(threshold)));
         }

@@ -1,9 +1,11 @@
 //! A plain table of noisy counts: columns of labels, the value, and its scale.
 
+use soma::release::mechanism::Noise;
+
 use super::cells::Cells;
 use super::frame::Frame;
 use super::write::{Part, number, numbers};
-use super::{Imported, Options, law_of_sd, one_frame};
+use super::{Imported, Options, kind_of, law_of_sd, noise_named, one_frame};
 
 /// Names of the column of values.
 const VALUES: [&str; 4] = ["value", "count", "estimate", "noisy_count"];
@@ -42,13 +44,14 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
         (0..frame.rows.len()).map(published).collect::<Result<_, _>>()?;
     let cells = Cells::new(&frame.keys(&keys), options)?;
     let values = cells.values(&published, options.threshold)?;
-    let Some(kind) = options.noise.as_deref() else {
-        return Err(
+    let Some(name) = options.noise.as_deref() else {
+        return Err(format!(
             "noise: the table does not say which noise was added (given: nothing). Allowed: \
-             --noise laplace, gaussian, discrete-laplace, discrete-gaussian or rounded-laplace."
-                .into(),
-        );
+             --noise {}.",
+            Noise::any()
+        ));
     };
+    let noise = noise_named(name)?;
     let (key, spreads) = match (options.scale, spread) {
         (Some(scale), None) => ("scale", vec![scale]),
         (None, Some((name, at))) => {
@@ -56,7 +59,7 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
             let of_cell = |row: &Option<usize>| row.map_or(own[0], |row| own[row]);
             let own: Vec<f64> = cells.rows.iter().map(of_cell).collect();
             match name {
-                "std_dev" => law_of_sd(kind, &own),
+                "std_dev" => law_of_sd(noise, &own),
                 name => (name, own),
             }
         }
@@ -68,7 +71,7 @@ pub fn read(frames: &[Frame], options: &Options) -> Result<Imported, String> {
             ));
         }
     };
-    let mut mechanism = vec![("kind", format!("{kind:?}")), (key, numbers(&spreads))];
+    let mut mechanism = vec![kind_of(noise), (key, numbers(&spreads))];
     if let Some(threshold) = options.threshold {
         mechanism.push(("threshold", number(threshold)));
     }

@@ -1,5 +1,7 @@
 //! The noise scale from a privacy budget.
 
+use std::fmt::{self, Display, Formatter};
+
 use serde::{Deserialize, Serialize};
 
 use super::law::Noise;
@@ -67,10 +69,39 @@ pub enum Budget {
     },
 }
 
+impl Display for Budget {
+    /// As in a spec.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Budget::Epsilon(epsilon) => write!(f, "epsilon = {epsilon}"),
+            Budget::Rho(rho) => write!(f, "rho = {rho}"),
+            Budget::EpsilonDelta { epsilon, delta, .. } => {
+                write!(f, "epsilon = {epsilon} with delta = {delta}")
+            }
+        }
+    }
+}
+
 impl Budget {
+    /// Its key in a spec.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Budget::Rho(_) => "rho",
+            Budget::Epsilon(_) | Budget::EpsilonDelta { .. } => "epsilon",
+        }
+    }
+
     /// The scale of `noise` for this budget and sensitivity.
     pub fn scale(self, noise: Noise, sensitivity: Sensitivity) -> Result<f64, Invalid> {
-        match (noise.law().sensitivity_norm(), self) {
+        let Some(norm) = noise.law().sensitivity_norm() else {
+            return Err(Invalid::new(
+                self.key(),
+                format!("no budget determines the scale of {} noise", noise.name()),
+                self,
+                "scale = ... or variance = ...",
+            ));
+        };
+        match (norm, self) {
             (Norm::L1, Budget::Epsilon(epsilon)) => {
                 Ok(sensitivity.l1 / positive("epsilon", epsilon)?)
             }

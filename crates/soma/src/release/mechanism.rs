@@ -52,19 +52,19 @@ impl Mechanism {
     ) -> Result<Self, Invalid> {
         if aggregate == Aggregate::Mean && neighbours == Neighbours::AddRemove {
             return Err(Invalid::new(
-                "epsilon",
+                budget.key(),
                 "a mean has no scale that follows from a budget where records are added or removed",
-                format!("{budget:?}"),
+                budget,
                 "scale = ..., as it was used; or the sum, with a count beside it",
             ));
         }
         let implied = neighbours.sensitivity(query);
         if sensitivity.is_none() && implied.l1 == 0.0 {
             return Err(Invalid::new(
-                "epsilon",
+                budget.key(),
                 "no noise follows from a budget: a replaced record does not change the number of \
                  records",
-                format!("{budget:?}"),
+                budget,
                 "n = \"unknown\", or neighbours = \"add-remove\", if the number was protected; or \
                  scale = ..., as it was used",
             ));
@@ -122,6 +122,15 @@ impl Mechanism {
         self.scales.iter().map(|&scale| self.noise.sample(scale, rng)).collect()
     }
 
+    /// Whether `values` can have been published after what was done to the noisy answers.
+    pub(super) fn check_values(&self, values: &[f64]) -> Result<(), Invalid> {
+        values.iter().enumerate().try_for_each(|(k, &value)| {
+            self.publishing
+                .check_value(value)
+                .map_err(|invalid| Invalid { field: format!("values[{k}]"), ..invalid })
+        })
+    }
+
     /// Whether this noise is valid for answers of `query`.
     pub(super) fn check(
         &self,
@@ -129,6 +138,7 @@ impl Mechanism {
         aggregate: Aggregate,
         values: &[f64],
     ) -> Result<(), Invalid> {
+        self.check_values(values)?;
         if !self.noise.is_discrete() || self.publishing.granularity.is_some() {
             return Ok(());
         }
@@ -138,8 +148,11 @@ impl Mechanism {
                 "mechanism.kind",
                 format!("{noise} noise is added to whole numbers only"),
                 format!("the {aggregate:?} of a {} query", query.kind()).to_lowercase(),
-                "laplace or gaussian noise here; or the sum of a histogram or category query; or \
-                 granularity = ..., the width of the lattice that the noise is on",
+                format!(
+                    "{} noise here; or the sum of a histogram or category query; or granularity = \
+                     ..., the width of the lattice that the noise is on",
+                    Noise::any_continuous()
+                ),
             ));
         }
         match values.iter().position(|value| value.fract() != 0.0) {
@@ -147,7 +160,10 @@ impl Mechanism {
                 format!("values[{k}]"),
                 format!("{noise} noise gives whole numbers"),
                 values[k],
-                "a whole number; or laplace noise, if the release is not whole",
+                format!(
+                    "a whole number; or {} noise, if the release is not whole",
+                    Noise::any_continuous()
+                ),
             )),
             None => Ok(()),
         }

@@ -7,7 +7,7 @@ use super::law::{RandomisedResponse, SyntheticRecords};
 use super::mechanism::Mechanism;
 use super::potential::{Block, Joint};
 use super::{Aggregate, Query};
-use crate::error::{Invalid, finite, listed};
+use crate::error::{Invalid, counted, finite, listed};
 use crate::rng::Rng;
 
 /// The distribution of published values that do not correspond to the statistics one by one with
@@ -84,8 +84,8 @@ pub struct Part {
 /// The expected number of values of `query`, with their labels unless there are very many.
 fn expected_values(query: &dyn Query) -> String {
     match query.dim() {
-        dim if dim > 1_000_000 => format!("{dim} values"),
-        dim => format!("{dim} values: {}", listed(&query.labels())),
+        dim if dim > 1_000_000 => counted(dim, "value"),
+        dim => format!("{}: {}", counted(dim, "value"), listed(&query.labels())),
     }
 }
 
@@ -102,7 +102,7 @@ impl Part {
             return Err(Invalid::new(
                 "values",
                 "the number of released values does not fit the query",
-                format!("{} values", values.len()),
+                counted(values.len(), "value"),
                 expected_values(query.as_ref()),
             ));
         }

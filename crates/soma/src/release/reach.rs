@@ -13,9 +13,8 @@ impl Release {
     /// unit of the values is wrong.
     ///
     /// Without noise a sum of n statistics lies within n times the bounds of the statistic. A value
-    /// that lies outside by z noise scales has noise of at least z: a probability of exp(-z) / 2
-    /// for Laplace noise, and of erfc(z / sqrt 2) / 2 for Gaussian noise. The smallest of these
-    /// over the K values, times K, must not be less than 10^-12.
+    /// that lies outside has noise of at least its distance from the range, on one side. The smallest
+    /// of these probabilities over the K values, times K, must not be less than 10^-12.
     pub fn check_reach(&self) -> Result<(), Invalid> {
         self.check_bounds(&self.query.bounds(), "the range of the query", || {
             "see whether statistic, n, query and mechanism are those of the release".into()
@@ -55,12 +54,16 @@ impl Release {
             at += part.query().dim();
             let Some(mechanism) = part.mechanism() else { continue };
             let per_record = self.n as f64 / part.unit(self.n);
-            let law = mechanism.noise().law();
             let all = part.values().iter().zip(bounds).zip(mechanism.scales());
             for (k, ((&value, (low, high)), &scale)) in all.enumerate() {
                 let (low, high) = (low * per_record, high * per_record);
-                let outside = (low - value).max(value - high).max(0.0) / scale;
-                let tail = law.tail(outside);
+                let outside = (low - value).max(value - high) / scale;
+                if outside <= 0.0 {
+                    continue;
+                }
+                let publishing = mechanism.publishing();
+                let tail =
+                    publishing.log_beyond(mechanism.noise(), scale, value, (low, high)).exp();
                 if tail * (self.query.dim() as f64) < LEAST {
                     let field = match self.parts.len() {
                         1 => format!("values[{k}]"),
@@ -84,5 +87,49 @@ impl Release {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::testing::integral;
+    use crate::release::mechanism::{Mechanism, Noise, Publishing};
+    use crate::release::query::Categories;
+    use crate::release::{Aggregate, Release};
+
+    /// Values are refused where the tail, summed or integrated from the density, is negligible. They
+    /// are counts of 10 records, which are within 0 and 10.
+    #[test]
+    fn values_are_refused_where_the_tail_is_negligible() {
+        for (noise, scale) in Noise::ALL.into_iter().flat_map(|noise| [(noise, 0.7), (noise, 3.0)])
+        {
+            let density = |r: f64| noise.log_density(scale, r).exp();
+            let rounding = (!noise.is_discrete()).then_some(2.0);
+            for rounding in [None, rounding] {
+                let publishing = Publishing { rounding, ..Publishing::default() };
+                let mechanism = Mechanism::new(noise, vec![scale; 2]).unwrap();
+                let mechanism = mechanism.published_by(publishing).unwrap();
+                for steps in 1..=60 {
+                    let outside = 2.0 * f64::from(steps);
+                    let tail = if noise.is_discrete() {
+                        (0..200).map(|k| density(outside + f64::from(k))).sum()
+                    } else {
+                        let from = outside - 0.5 * rounding.unwrap_or(0.0);
+                        integral(from, from + 30.0 * scale, density)
+                    };
+                    for value in [10.0 + outside, -outside] {
+                        let query = Arc::new(Categories::new(2).unwrap());
+                        let (values, sum) = (vec![value, 4.0], Aggregate::Sum);
+                        let release =
+                            Release::new(query, mechanism.clone(), sum, 10, values).unwrap();
+                        let found = release.check_reach().is_err();
+                        assert_eq!(found, 2.0 * tail < LEAST, "{noise:?} {scale} {value}: {tail}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -30,6 +30,8 @@ pub struct Slotted {
     share: f64,
     /// The release with the likely number of records: where chains start.
     likely: Arc<Release>,
+    /// Whether each part depends on the records beside their number; all of them if none does.
+    is_about_records: Vec<bool>,
 }
 
 /// Numbers of records with a smaller probability, relative to the likely number, are truncated from
@@ -61,6 +63,14 @@ impl Slotted {
     /// The release with the likely number of records.
     pub(crate) fn likely(&self) -> &Release {
         &self.likely
+    }
+
+    /// The release as it is given that there are `n` records: without the parts that only count
+    /// them.
+    pub(crate) fn of_present(&self, n: usize) -> Result<Release, Invalid> {
+        let parts = self.likely.parts().iter().zip(&self.is_about_records);
+        let about = parts.filter(|(_, is_about_records)| **is_about_records);
+        Release::of_parts(n, about.map(|(part, _)| part.clone()).collect())
     }
 
     /// The same with other published values.
@@ -124,7 +134,10 @@ impl Release {
         let guess = (likely.round() as usize).clamp(1, slots);
         let share = (guess as f64 / slots as f64).clamp(0.02, 0.98);
         let likely = Arc::new(Release::of_parts(guess, parts.clone())?);
-        let slotted = Slotted { prior, slots, share, likely };
+        let is_constant = |part: &Part| part.query().bounds().iter().all(|(low, high)| low == high);
+        let all = parts.iter().all(is_constant);
+        let is_about_records = parts.iter().map(|part| all || !is_constant(part)).collect();
+        let slotted = Slotted { prior, slots, share, likely, is_about_records };
         Release::of_slots(slotted, &parts)
     }
 

@@ -49,14 +49,18 @@ fn part_labels(part: &Part) -> Vec<String> {
 /// What a part is, in a sentence.
 fn part(part: &Part, release: &Release, records: &str) -> String {
     let query = part.query();
-    let of = format!("of a {} query ({})", query.kind(), listed(&query.labels()));
+    let labels = listed(&query.labels());
+    let of = match query.describe() {
+        Some(_) => format!("of the statistics ({labels})"),
+        None => format!("of a {} query ({labels})", query.kind()),
+    };
     let aggregate = match part.aggregate() {
         Aggregate::Sum => "sum",
         Aggregate::Mean => "mean",
     };
     let law = match part.law() {
         PartLaw::Independent(mechanism) => {
-            format!("{}{}", noise(mechanism), guarantee(part, mechanism, release))
+            format!("{}{}", mechanism.describe(), guarantee(part, mechanism, release))
         }
         PartLaw::Joint(law) => return format!("{}, over {records} {of}", law.describe()),
     };
@@ -74,7 +78,7 @@ fn guarantee(part: &Part, mechanism: &Mechanism, release: &Release) -> String {
     };
     let spent = |neighbours: Neighbours, words: &str| {
         let sensitivity = neighbours.sensitivity(query.as_ref());
-        let (name, amount) = match mechanism.noise().law().sensitivity_norm() {
+        let (name, amount) = match mechanism.noise().law().sensitivity_norm()? {
             Norm::L1 => ("epsilon", sensitivity.l1 / (scales[0] * unit)),
             Norm::L2 => ("rho", 0.5 * (sensitivity.l2 / (scales[0] * unit)).powi(2)),
         };
@@ -91,32 +95,34 @@ fn guarantee(part: &Part, mechanism: &Mechanism, release: &Release) -> String {
     if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
 }
 
-/// The noise, its scale and what was done to the noisy values.
-fn noise(mechanism: &Mechanism) -> String {
-    let (noise, scales) = (mechanism.noise().name(), mechanism.scales());
-    let scale = if scales.windows(2).all(|pair| pair[0] == pair[1]) {
-        format!("scale {}", rounded(scales[0]))
-    } else {
-        format!("scales {}", listed(&scales.iter().copied().map(rounded).collect::<Vec<_>>()))
-    };
-    let Publishing { granularity, within, rounding, low, high } = mechanism.publishing();
-    let mut said = format!("{noise} noise of {scale}");
-    if let Some(width) = granularity {
-        said.push_str(&format!(" on a lattice of width {width}"));
+impl Mechanism {
+    /// The noise, its scale and what was done to the noisy values, in words.
+    pub(super) fn describe(&self) -> String {
+        let (noise, scales) = (self.noise().name(), self.scales());
+        let scale = if scales.windows(2).all(|pair| pair[0] == pair[1]) {
+            format!("scale {}", rounded(scales[0]))
+        } else {
+            format!("scales {}", listed(&scales.iter().copied().map(rounded).collect::<Vec<_>>()))
+        };
+        let Publishing { granularity, within, rounding, low, high } = self.publishing();
+        let mut said = format!("{noise} noise of {scale}");
+        if let Some(width) = granularity {
+            said.push_str(&format!(" on a lattice of width {width}"));
+        }
+        if let Some((low, high)) = within {
+            said.push_str(&format!(" on the bounded domain [{low}, {high}]"));
+        }
+        if let Some(width) = rounding {
+            said.push_str(&format!(", rounded to multiples of {width}"));
+        }
+        match (low.is_finite(), high.is_finite()) {
+            (true, true) => said.push_str(&format!(", clamped to [{low}, {high}]")),
+            (true, false) => said.push_str(&format!(", not shown or clamped up to {low}")),
+            (false, true) => said.push_str(&format!(", clamped at {high}")),
+            (false, false) => (),
+        }
+        said
     }
-    if let Some((low, high)) = within {
-        said.push_str(&format!(" on the bounded domain [{low}, {high}]"));
-    }
-    if let Some(width) = rounding {
-        said.push_str(&format!(", rounded to multiples of {width}"));
-    }
-    match (low.is_finite(), high.is_finite()) {
-        (true, true) => said.push_str(&format!(", clamped to [{low}, {high}]")),
-        (true, false) => said.push_str(&format!(", not shown or clamped up to {low}")),
-        (false, true) => said.push_str(&format!(", clamped at {high}")),
-        (false, false) => (),
-    }
-    said
 }
 
 /// The number of records, or that it is unknown.

@@ -30,7 +30,11 @@ pub(super) fn values(values: &Value, mechanism: &Table) -> Result<Vec<f64>, Inva
     let threshold = mechanism.get("threshold").map(|value| value.number()).transpose()?;
     let read = |value: &Value| {
         if value.is_text() {
-            value.choice(&[SUPPRESSED])?;
+            if value.text()? != SUPPRESSED {
+                let allowed =
+                    format!("a number, or \"{SUPPRESSED}\" for a value that is not shown");
+                return Err(value.wrong("must be a number", allowed));
+            }
             return threshold.ok_or_else(|| {
                 Invalid::new(
                     mechanism.field("threshold"),
@@ -62,12 +66,17 @@ pub(super) fn read(
     aggregate: Aggregate,
     common: &Common,
 ) -> Result<Mechanism, Invalid> {
-    let kind = table.kind(&Noise::ALL.map(Noise::name))?;
-    let noise = Noise::ALL.into_iter().find(|noise| noise.name() == kind).expect("a listed kind");
+    let noise = noise(table)?;
     table.only(&[&OTHERS[..1], &SOURCES[..], &OTHERS[1..]].concat())?;
     let mechanism = scaled(table, noise, query, aggregate, common)?;
     let mechanism = mechanism.published_by(publishing(table)?);
     mechanism.map_err(|invalid| invalid.under(table.path()))
+}
+
+/// The kind of noise.
+pub(super) fn noise(table: &Table) -> Result<Noise, Invalid> {
+    let kind = table.kind(&Noise::ALL.map(Noise::name))?;
+    Ok(Noise::named(kind).expect("a listed kind"))
 }
 
 /// The noise with the scale from its one source.

@@ -24,6 +24,7 @@ mod separate;
 mod size;
 mod text;
 mod value;
+mod words;
 
 use std::sync::Arc;
 
@@ -44,8 +45,8 @@ use crate::chain::{Problem, Settings};
 use crate::error::Invalid;
 use crate::release::{Query, Release};
 use release::Queries;
-pub use value::choices;
 use value::{Table, locate};
+pub use words::choices;
 
 /// The contents of a spec.
 #[derive(Debug, Clone)]

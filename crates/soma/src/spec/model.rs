@@ -18,40 +18,52 @@ use crate::release::query::Cells;
 /// Reads a model, for a release.
 type Read = fn(&Table, &Release) -> Result<Arc<dyn Model>, Invalid>;
 
-/// Each kind of model with its keys and its reader.
-const MODELS: &[(&str, &[&str], Read)] = &[
-    ("normal", &["prior"], normal),
-    ("regression", &["prior", "predictors"], regression),
-    ("dirichlet", &["prior"], dirichlet),
-    ("beta", &["prior"], beta),
-    ("exponential", &["prior"], exponential),
-    ("categorical", &["prior"], categorical),
-    ("log-linear", &["prior", "interactions"], log_linear),
-    ("uniform", &["range"], uniform),
+/// The variables of a record as text, for statistics as text. The distributions only state the
+/// support.
+enum Record {
+    /// One number.
+    Of(&'static str),
+    /// As the table says; `None` if it is wrong, which the reader of the model explains.
+    By(fn(&Table) -> Option<String>),
+    /// No statistics as text.
+    Unnamed,
+}
+
+/// Each kind of model with its keys, its reader and its record.
+const MODELS: &[(&str, &[&str], Read, Record)] = &[
+    ("normal", &["prior"], normal, Record::Of("x ~ normal(0, 1)")),
+    ("regression", &["prior", "predictors"], regression, Record::By(predictors_and_response)),
+    ("dirichlet", &["prior"], dirichlet, Record::Unnamed),
+    ("beta", &["prior"], beta, Record::Of("x ~ beta(1, 1)")),
+    ("exponential", &["prior"], exponential, Record::Of("x ~ exponential(1)")),
+    ("categorical", &["prior"], categorical, Record::Unnamed),
+    ("log-linear", &["prior", "interactions"], log_linear, Record::Unnamed),
+    ("uniform", &["range"], uniform, Record::Unnamed),
 ];
 
-/// The variables of a record of a built-in model, for statistics as text: `x`; of a regression `x1`,
-/// `x2`, ... and `y`. None, if this is no such model: then its own reader says what is wrong.
+/// The variables of a record of a built-in model, for statistics as text. `None` if this is no such
+/// model.
 pub(super) fn variables(table: &Table) -> Option<Text> {
-    let record = match table.get("kind")?.text().ok()?.as_str() {
-        "normal" => "x ~ normal(0, 1)".to_string(),
-        "exponential" => "x ~ exponential(1)".to_string(),
-        "beta" => "x ~ beta(1, 1)".to_string(),
-        "regression" => {
-            let mean = table.get("predictors")?.table("").ok()?.get("mean")?.numbers().ok()?;
-            let predictors = (1..=mean.len()).map(|k| format!("x{k} ~ normal(0, 1)\n"));
-            predictors.collect::<String>() + "y ~ normal(0, 1)"
-        }
-        _ => return None,
+    let (.., record) = MODELS.iter().find(|(name, ..)| table.names("kind", name))?;
+    let record = match record {
+        Record::Of(record) => record.to_string(),
+        Record::By(record) => record(table)?,
+        Record::Unnamed => return None,
     };
-    // What is drawn from does not matter, but for the support.
     Text::new("unused ~ normal(0, 1)", &record, &soma_language::Data::new()).ok()
+}
+
+/// Of a regression: `x1`, `x2`, ... and `y`.
+fn predictors_and_response(table: &Table) -> Option<String> {
+    let mean = table.get("predictors")?.table("").ok()?.get("mean")?.numbers().ok()?;
+    let predictors = (1..=mean.len()).map(|k| format!("x{k} ~ normal(0, 1)\n"));
+    Some(predictors.collect::<String>() + "y ~ normal(0, 1)")
 }
 
 pub(super) fn read(table: &Table, release: Release) -> Result<Problem, Invalid> {
     let names: Vec<&'static str> = MODELS.iter().map(|(name, ..)| *name).collect();
     let kind = table.kind(&names).map_err(or_own)?;
-    let (_, keys, read) = MODELS.iter().find(|(name, ..)| *name == kind).expect("a listed kind");
+    let (_, keys, read, _) = MODELS.iter().find(|(name, ..)| *name == kind).expect("a listed kind");
     table.only(&[&["kind", "fixed", "summaries"], *keys].concat())?;
     let model = read(table, &release)?;
     fixed::apply(table, Problem::new(release, model)?)

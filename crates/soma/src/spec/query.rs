@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::joint;
 use super::value::{Table, Value};
 use crate::error::Invalid;
 use crate::release::Query;
@@ -24,16 +25,13 @@ const QUERIES: &[(&str, &[&str], Read)] = &[
     ("table", &["axes", "margin"], cross_table),
 ];
 
-/// Further kinds, whose published value is no sum over the records (`joint.rs`).
-const RELEASED_AS_SUCH: [&str; 2] = ["variance", "quantile"];
-
 /// The largest number of predictors of a Gram query, whose values grow quadratically, and of bins
 /// along one coordinate of a histogram.
 const MOST: u64 = 10_000;
 
 /// The query of the table `query = { kind = ..., ... }`, for a release of `values` values.
 pub(super) fn read(table: &Table, values: usize) -> Result<Arc<dyn Query>, Invalid> {
-    let names = QUERIES.iter().map(|(name, ..)| *name).chain(RELEASED_AS_SUCH);
+    let names = QUERIES.iter().map(|(name, ..)| *name).chain(joint::query_kinds());
     let kind = table.kind(&names.collect::<Vec<&'static str>>())?;
     let Some((_, keys, read)) = QUERIES.iter().find(|(name, ..)| *name == kind) else {
         let problem = "is released as such, and not as a ratio";

@@ -1,6 +1,7 @@
 //! The table `[sampler]`: the settings of the run.
 
-use super::value::{Table, choices};
+use super::value::Table;
+use super::words::choices;
 use crate::chain::{MovesChoice, Settings};
 use crate::error::Invalid;
 use crate::kernel::{KernelChoice, KernelOptions, Subset};

@@ -9,6 +9,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::words::choices;
 use crate::error::{Invalid, listed, shortened};
 
 /// A table and its path.
@@ -94,7 +95,7 @@ impl<'a> Table<'a> {
 }
 
 impl<'a> Value<'a> {
-    fn wrong(&self, problem: &str, allowed: impl Into<String>) -> Invalid {
+    pub(super) fn wrong(&self, problem: &str, allowed: impl Into<String>) -> Invalid {
         Invalid::new(&self.path, problem, self.given(), allowed)
     }
 
@@ -252,48 +253,6 @@ impl<'a> Value<'a> {
 
 fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text))
-}
-
-/// Synonyms of names.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("geometric", "discrete-laplace"),
-    ("two-sided-geometric", "discrete-laplace"),
-    ("double-geometric", "discrete-laplace"),
-    ("double-exponential", "laplace"),
-    ("normal", "gaussian"),
-    ("counts", "categories"),
-    ("multinomial", "categorical"),
-    ("linear", "regression"),
-];
-
-/// The allowed names, and the one that `given` may be a misspelling or a synonym of.
-pub fn choices(given: &str, names: &[&str]) -> String {
-    match names {
-        [] => "nothing here".to_string(),
-        [name] => name.to_string(),
-        _ => match meant(given, names) {
-            Some(name) => format!("one of {}; did you mean {name}?", listed(names)),
-            None => format!("one of {}", listed(names)),
-        },
-    }
-}
-
-/// The name that `given` is a synonym of, or else the most similar one. A word that contains
-/// another, such as lognormal, is not a misspelling of it.
-fn meant<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
-    let lower = given.to_lowercase().replace([' ', '_'], "-");
-    let synonyms = SYNONYMS.iter().filter(|(word, _)| *word == lower).map(|(_, name)| *name);
-    let another = synonyms.filter_map(|name| names.iter().find(|known| **known == name)).next();
-    let inside = |name: &str| lower.len() > name.len() + 1 && lower.contains(name);
-    // lognormal resembles log-linear in its first letters only.
-    let near = |name: &str| {
-        let edits = strsim::levenshtein(&lower, name);
-        2 * edits <= lower.len().max(name.len()) || name.starts_with(&lower)
-    };
-    let like = names.iter().filter(|name| !inside(name) && near(name));
-    let like = like.map(|name| (strsim::jaro_winkler(&lower, name), name));
-    let like = like.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
-    another.or(like.map(|(_, name)| name)).copied()
 }
 
 /// The position in the text of the field at `path`: of key and value, or of the key alone if the

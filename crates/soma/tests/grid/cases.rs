@@ -245,8 +245,8 @@ impl Case {
         let (query, model) = (self.family.query(), self.family.model());
         let sensitivity = query.sensitivity();
         let scale = match self.noise.law().sensitivity_norm() {
-            Norm::L1 => sensitivity.l1,
-            Norm::L2 => sensitivity.l2,
+            Some(Norm::L2) => sensitivity.l2,
+            _ => sensitivity.l1,
         } / self.epsilon;
         let aggregate = if self.family.counts() { Aggregate::Sum } else { Aggregate::Mean };
         let unit = if aggregate == Aggregate::Mean { 1.0 } else { self.n as f64 };

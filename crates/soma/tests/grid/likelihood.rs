@@ -4,10 +4,8 @@ use rand::RngExt;
 use soma::chain::Problem;
 use soma::release::Release;
 use soma::release::mechanism::Noise;
-use soma::release::potential::Norm;
 use soma::rng::Rng;
 use statrs::distribution::{Beta, Continuous, ContinuousCDF, Exp, Normal};
-use statrs::function::erf::{erf, erf_inv};
 use statrs::function::gamma::ln_gamma;
 
 use super::importance::Likelihood;
@@ -84,6 +82,9 @@ impl Likelihood for ClampedSum<'_> {
     }
 }
 
+/// Halvings of an interval, after which less than the error of a double is left.
+const HALVINGS: usize = 50;
+
 /// Noise around a centre, truncated to an interval.
 struct Truncated {
     noise: Noise,
@@ -103,22 +104,18 @@ impl Truncated {
     }
 
     fn cdf(&self, x: f64) -> f64 {
-        let z = (x - self.centre) / self.scale;
-        match self.noise.law().sensitivity_norm() {
-            Norm::L1 if z < 0.0 => 0.5 * z.exp(),
-            Norm::L1 => 1.0 - 0.5 * (-z).exp(),
-            Norm::L2 => 0.5 * (1.0 + erf(z / std::f64::consts::SQRT_2)),
-        }
+        self.noise.law().log_at_most(self.scale, x - self.centre).exp()
     }
 
+    /// The quantile of a uniform number, by bisection.
     fn sample(&self, rng: &mut Rng) -> f64 {
         let p = self.below + self.mass * rng.random::<f64>();
-        let z = match self.noise.law().sensitivity_norm() {
-            Norm::L1 if p < 0.5 => (2.0 * p).ln(),
-            Norm::L1 => -(2.0 * (1.0 - p)).ln(),
-            Norm::L2 => std::f64::consts::SQRT_2 * erf_inv(2.0 * p - 1.0),
-        };
-        (self.centre + self.scale * z).clamp(self.range.0, self.range.1)
+        let (mut low, mut high) = self.range;
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if self.cdf(middle) < p { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
     }
 }
 

@@ -50,8 +50,8 @@ impl Law for DiscreteGaussian {
         true
     }
 
-    fn sensitivity_norm(&self) -> Norm {
-        Norm::L2
+    fn sensitivity_norm(&self) -> Option<Norm> {
+        Some(Norm::L2)
     }
 
     fn coordinate(&self, _: f64, _: f64) -> Coordinate {

@@ -41,8 +41,8 @@ impl Law for DiscreteLaplace {
         true
     }
 
-    fn sensitivity_norm(&self) -> Norm {
-        Norm::L1
+    fn sensitivity_norm(&self) -> Option<Norm> {
+        Some(Norm::L1)
     }
 
     fn coordinate(&self, _: f64, _: f64) -> Coordinate {

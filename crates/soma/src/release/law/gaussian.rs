@@ -35,8 +35,8 @@ impl Law for Gaussian {
         scale * scale
     }
 
-    fn sensitivity_norm(&self) -> Norm {
-        Norm::L2
+    fn sensitivity_norm(&self) -> Option<Norm> {
+        Some(Norm::L2)
     }
 
     fn coordinate(&self, _: f64, _: f64) -> Coordinate {

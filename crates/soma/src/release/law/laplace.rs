@@ -34,12 +34,17 @@ impl Law for Laplace {
         2.0 * scale * scale
     }
 
-    fn sensitivity_norm(&self) -> Norm {
-        Norm::L1
+    fn sensitivity_norm(&self) -> Option<Norm> {
+        Some(Norm::L1)
     }
 
     fn coordinate(&self, _: f64, _: f64) -> Coordinate {
         Coordinate::L1
+    }
+
+    /// The normaliser changes by at most 1 per scale of the true answer, as the distance from it does.
+    fn keeps_its_mode_within_bounds(&self) -> bool {
+        true
     }
 }
 

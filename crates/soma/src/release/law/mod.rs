@@ -20,7 +20,6 @@ mod testing;
 use std::fmt::Debug;
 
 use serde::{Deserialize, Serialize};
-use statrs::function::erf::erfc;
 
 pub use of_answer::{Answer, Means, OfAnswer, Variance};
 pub use publishing::Publishing;
@@ -61,19 +60,21 @@ pub trait Law: Debug + Sync {
     }
 
     /// The norm of the sensitivity that the scale is a multiple of: L1 for pure differential privacy
-    /// (epsilon), L2 for zero-concentrated (rho).
-    fn sensitivity_norm(&self) -> Norm;
+    /// (epsilon), L2 for zero-concentrated (rho). `None` if no budget determines the scale: then a
+    /// release states it.
+    fn sensitivity_norm(&self) -> Option<Norm> {
+        None
+    }
 
     /// The potential of one coordinate for which `published` was released: minus the log density as a
     /// function of the residual (published minus truth) / scale, up to a constant.
     fn coordinate(&self, scale: f64, published: f64) -> Coordinate;
 
-    /// About the probability that the noise exceeds `z` scales on one side, for large z.
-    fn tail(&self, z: f64) -> f64 {
-        match self.sensitivity_norm() {
-            Norm::L1 => 0.5 * (-z).exp(),
-            Norm::L2 => 0.5 * erfc(z / std::f64::consts::SQRT_2),
-        }
+    /// Whether noise that is redrawn until the noisy answer is within bounds still has its mode at
+    /// the published value, for every true answer. Otherwise only the value of the cost is available
+    /// there, not its bounds over an interval.
+    fn keeps_its_mode_within_bounds(&self) -> bool {
+        false
     }
 }
 
@@ -118,6 +119,38 @@ impl Noise {
     /// The name in a spec.
     pub fn name(self) -> &'static str {
         self.law().name()
+    }
+
+    /// The noise of this name.
+    pub fn named(name: &str) -> Option<Noise> {
+        Noise::ALL.into_iter().find(|noise| noise.name() == name)
+    }
+
+    /// The names of those that `is_meant` accepts, in words: "a, b or c".
+    fn in_words(is_meant: impl Fn(Noise) -> bool) -> String {
+        let names: Vec<&str> =
+            Noise::ALL.into_iter().filter(|&noise| is_meant(noise)).map(Noise::name).collect();
+        match names.split_last() {
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} or {last}", others.join(", "))
+            }
+            _ => names.concat(),
+        }
+    }
+
+    /// The names of all, in words.
+    pub fn any() -> String {
+        Noise::in_words(|_| true)
+    }
+
+    /// The names of those on whole numbers, in words.
+    pub fn any_discrete() -> String {
+        Noise::in_words(Noise::is_discrete)
+    }
+
+    /// The names of the others, in words.
+    pub fn any_continuous() -> String {
+        Noise::in_words(|noise| !noise.is_discrete())
     }
 
     /// Whether the noise is a whole number.

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use super::Noise;
 use crate::error::Invalid;
 use crate::release::mechanism::Mechanism;
 use crate::release::part::JointLaw;
@@ -39,26 +40,27 @@ impl<A: Answer> JointLaw for OfAnswer<A> {
     }
 
     fn describe(&self) -> String {
-        let (noise, scales) = (self.mechanism.noise().name(), self.mechanism.scales());
-        format!("{} with {noise} noise of scale {}", self.name(), scales[0])
+        format!("{} with {}", self.name(), self.mechanism.describe())
     }
 
     fn published(&self) -> usize {
         self.mechanism.scales().len()
     }
 
-    fn check(&self, _: &dyn Query, _: &[f64]) -> Result<(), Invalid> {
+    fn check(&self, _: &dyn Query, values: &[f64]) -> Result<(), Invalid> {
         if self.mechanism.noise().is_discrete() && self.mechanism.publishing().granularity.is_none()
         {
             return Err(Invalid::new(
                 "mechanism.kind",
                 format!("{} noise is added to whole numbers only", self.mechanism.noise().name()),
                 self.answer.name(),
-                "laplace or gaussian noise; or granularity = ..., the width of the lattice that \
-                 the noise is on",
+                format!(
+                    "{} noise; or granularity = ..., the width of the lattice that the noise is on",
+                    Noise::any_continuous()
+                ),
             ));
         }
-        Ok(())
+        self.mechanism.check_values(values)
     }
 
     fn log_density(&self, values: &[f64], sums: &[f64]) -> f64 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Noise;
 use crate::error::{Invalid, interval, positive};
-use crate::release::potential::{Block, Coordinate, Curve, Joint, Norm};
+use crate::release::potential::{Block, Coordinate, Curve, Joint};
 use crate::rng::Rng;
 
 /// The post-processing from a noisy answer to the published value: lattice, rounding, then
@@ -51,8 +51,10 @@ impl Publishing {
                     "granularity",
                     format!("{} noise has no lattice", noise.name()),
                     granularity,
-                    "discrete-laplace or discrete-gaussian noise; or round = ..., if the published \
-                     value was rounded",
+                    format!(
+                        "{} noise; or round = ..., if the published value was rounded",
+                        Noise::any_discrete()
+                    ),
                 ));
             }
         }
@@ -63,7 +65,7 @@ impl Publishing {
                     "within",
                     "is for continuous noise whose values were published as they are",
                     format!("[{}, {}]", range.0, range.1),
-                    "laplace or gaussian noise, without round",
+                    format!("{} noise, without round", Noise::any_continuous()),
                 ));
             }
         }
@@ -74,8 +76,10 @@ impl Publishing {
                     "round",
                     format!("{} noise is already discrete", noise.name()),
                     rounding,
-                    "laplace or gaussian noise with round = ...; or granularity = ... for noise on \
-                     a lattice",
+                    format!(
+                        "{} noise with round = ...; or granularity = ... for noise on a lattice",
+                        Noise::any_continuous()
+                    ),
                 ));
             }
         }
@@ -86,6 +90,48 @@ impl Publishing {
                 format!("[{}, {}]", self.low, self.high),
                 "[low, high] with low < high",
             ));
+        }
+        Ok(())
+    }
+
+    /// Whether `value` can have been published.
+    pub(crate) fn check_value(&self, value: f64) -> Result<(), Invalid> {
+        let impossible =
+            |problem: &str, allowed: String| Err(Invalid::new("value", problem, value, allowed));
+        if value < self.low || value > self.high {
+            let (low, high) = (self.low, self.high);
+            return impossible(
+                "no value is published outside the clamp",
+                format!("a number from {low} to {high}; or another clamp"),
+            );
+        }
+        if let Some((low, high)) =
+            self.within.filter(|(low, high)| !(*low..=*high).contains(&value))
+        {
+            return impossible(
+                "no noisy answer is outside the bounded domain",
+                format!("a number from {low} to {high}; or another within"),
+            );
+        }
+        // Decimals of the published value may have been cut off.
+        let is_end = value == self.low || value == self.high;
+        let is_off = |width: &f64| {
+            let nearest = (value / width).round() * width;
+            !is_end && (value - nearest).abs() > 1e-6 * value.abs().max(*width)
+        };
+        if let Some(width) = self.granularity.filter(is_off) {
+            let nearest = (value / width).round() * width;
+            return impossible(
+                "the noise is on a lattice, and the value is not",
+                format!("a multiple of granularity = {width}, such as {nearest}"),
+            );
+        }
+        if let Some(width) = self.rounding.filter(is_off) {
+            let nearest = (value / width).round() * width;
+            return impossible(
+                "the value is not rounded",
+                format!("a multiple of round = {width}, such as {nearest}"),
+            );
         }
         Ok(())
     }
@@ -149,6 +195,22 @@ impl Publishing {
         law.log_at_most(scale, truth - edge)
     }
 
+    /// The largest log probability, over true answers from `low` to `high`, of a value at least as
+    /// far from that interval as `published`, which is outside it.
+    pub(crate) fn log_beyond(
+        &self,
+        noise: Noise,
+        scale: f64,
+        published: f64,
+        (low, high): (f64, f64),
+    ) -> f64 {
+        if published > high {
+            self.log_above(noise, scale, published, high)
+        } else {
+            self.log_below(noise, scale, published, low)
+        }
+    }
+
     /// The published value for the true answer `truth`, for simulation only.
     pub(crate) fn sample(&self, noise: Noise, scale: f64, truth: f64, rng: &mut Rng) -> f64 {
         let law = noise.law();
@@ -168,9 +230,7 @@ impl Publishing {
 
     /// The potential of one coordinate of which `published` was released, as a block.
     pub(crate) fn block(&self, noise: Noise, scale: f64, published: f64) -> Block {
-        // On a bounded domain the mode is not the published value, unless the noise is Laplace:
-        // only the value of the cost is available.
-        if self.within.is_some() && noise.law().sensitivity_norm() == Norm::L2 {
+        if self.within.is_some() && !noise.law().keeps_its_mode_within_bounds() {
             return Block::Joint(1, Arc::new(Processed::new(*self, noise, scale, published)));
         }
         Block::Coordinate(self.coordinate(noise, scale, published))
@@ -405,5 +465,31 @@ mod tests {
         let empty = Publishing { low: 1.0, high: 1.0, ..plain };
         assert_eq!(empty.check(Noise::Gaussian).unwrap_err().field, "clamp");
         assert!(rounded.check(Noise::Gaussian).is_ok());
+    }
+
+    /// Values that cannot have been published, and those at the ends of what can be.
+    #[test]
+    fn impossible_values_are_told() {
+        let plain = Publishing::default();
+        let clamped = Publishing { low: 0.0, high: 9.0, ..plain };
+        let lattice = Publishing { granularity: Some(0.25), ..plain };
+        let rounded = Publishing { rounding: Some(5.0), low: -7.0, ..plain };
+        let bounded = Publishing { within: Some((0.0, 25.0)), ..plain };
+        for (publishing, good, bad) in [
+            (clamped, [0.0, 9.0, 4.3], [-1.0, 9.5]),
+            (lattice, [1020.25, -0.5, 0.0], [1020.3, 0.1]),
+            (rounded, [10.0, -5.0, -7.0], [11.0, -8.0]),
+            (bounded, [0.0, 25.0, 3.3], [-4.2, 26.0]),
+        ] {
+            for value in good {
+                assert_eq!(publishing.check_value(value), Ok(()), "{publishing:?}");
+            }
+            for value in bad {
+                assert!(publishing.check_value(value).is_err(), "{publishing:?}: {value}");
+            }
+        }
+        // A third of a lattice, published to some digits.
+        let third = Publishing { granularity: Some(1.0 / 3.0), ..plain };
+        assert!(third.check_value(1.333333).is_ok() && third.check_value(1.33).is_err());
     }
 }

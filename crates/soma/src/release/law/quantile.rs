@@ -20,6 +20,19 @@ pub enum Choice {
     PermuteAndFlip,
 }
 
+impl Choice {
+    /// Both, in the order in which they are listed to a user.
+    pub const ALL: [Choice; 2] = [Choice::PermuteAndFlip, Choice::Exponential];
+
+    /// The name in a spec.
+    pub fn name(self) -> &'static str {
+        match self {
+            Choice::PermuteAndFlip => "permute-and-flip",
+            Choice::Exponential => "exponential",
+        }
+    }
+}
+
 /// The distribution of the selected candidate. The statistics are, for each candidate c, whether
 /// the record is below it and whether it is above; the score is |(1 - alpha) #(x < c) - alpha #(x >
 /// c)|.

@@ -47,13 +47,17 @@ impl Ratio {
         positive("numerator.scale", numerator.1)?;
         positive("denominator.scale", denominator.1)?;
         middle.iter().try_for_each(|&middle| finite("middle", middle).map(|_| ()))?;
+        least.map(|least| positive("least", least)).transpose()?;
         if numerator.0.is_discrete() || !denominator.0.is_discrete() {
             return Err(Invalid::new(
                 "numerator.kind",
                 "the noise of the sum is continuous, and that of the count whole numbers",
                 format!("{} and {}", numerator.0.name(), denominator.0.name()),
-                "laplace or gaussian noise of the numerator; discrete-laplace, discrete-gaussian \
-                 or rounded-laplace noise of the denominator",
+                format!(
+                    "{} noise of the numerator; {} noise of the denominator",
+                    Noise::any_continuous(),
+                    Noise::any_discrete()
+                ),
             ));
         }
         if denominator.1 > MOST_SCALE {

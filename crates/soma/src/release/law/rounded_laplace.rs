@@ -46,8 +46,8 @@ impl Law for RoundedLaplace {
         true
     }
 
-    fn sensitivity_norm(&self) -> Norm {
-        Norm::L1
+    fn sensitivity_norm(&self) -> Option<Norm> {
+        Some(Norm::L1)
     }
 
     fn coordinate(&self, scale: f64, _: f64) -> Coordinate {

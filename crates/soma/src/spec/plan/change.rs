@@ -4,6 +4,8 @@ use toml::{Table, Value};
 
 use super::PART_KEYS;
 use crate::error::{Invalid, positive};
+use crate::release::mechanism::Noise;
+use crate::release::potential::Norm;
 
 /// The tables of `[[plan.designs]]`.
 pub(super) fn tables(root: &Table) -> Vec<Table> {
@@ -69,11 +71,12 @@ fn spend(
     let silent = mechanisms.iter().all(|table| {
         ["epsilon", "rho", "scale", "variance"].iter().all(|key| !table.contains_key(*key))
     });
-    let is_gaussian = |table: &&mut Table| {
-        table.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.contains("gaussian"))
+    let takes_rho = |table: &&mut Table| {
+        let noise = table.get("kind").and_then(Value::as_str).and_then(Noise::named);
+        noise.is_some_and(|noise| noise.law().sensitivity_norm() == Some(Norm::L2))
     };
     let key = match (epsilons, rhos) {
-        (0, 0) if silent && mechanisms.iter().all(is_gaussian) => "rho",
+        (0, 0) if silent && mechanisms.iter().all(takes_rho) => "rho",
         (0, 0) if silent => "epsilon",
         (all, 0) if all == mechanisms.len() => "epsilon",
         (0, all) if all == mechanisms.len() => "rho",
