@@ -133,14 +133,54 @@ fn the_guarantee_is_that_of_the_map() {
     let scale = table["release"]["mechanism"]["scale"].as_float().unwrap();
     // The exact sensitivity of two predictors and a response, and a little more for the lattice.
     assert!(scale * 1.5 * 300.0 > 9.375 && scale * 1.5 * 300.0 < 9.375 * (1.0 + 1e-4), "{scale}");
-    let (_, guarantee) = noise::release(Noise::Laplace, 2.0, None, 3.0, &[0.0]).unwrap();
-    assert_eq!(guarantee, Guarantee::Epsilon(1.5));
-    let (_, guarantee) = noise::release(Noise::DiscreteLaplace, 2.0, None, 3.0, &[0.0]).unwrap();
-    assert_eq!(guarantee, Guarantee::Epsilon(1.5));
-    for noise in [Noise::Gaussian, Noise::DiscreteGaussian] {
-        let (_, guarantee) = noise::release(noise, 2.0, None, 3.0, &[0.0]).unwrap();
-        let Guarantee::Rho(rho) = guarantee else { panic!("{guarantee:?}") };
-        assert!((rho - 1.125).abs() < 1e-12, "{rho}");
+}
+
+/// On a lattice of the noise that is coarse beside the statistics, the budget is kept by more noise.
+#[test]
+fn the_budget_is_kept_on_a_lattice() {
+    for (noise, budget, key) in [
+        ("discrete-laplace", "epsilon = 1.5", "epsilon"),
+        ("discrete-gaussian", "rho = 0.5", "rho"),
+    ] {
+        let mechanism = format!("kind = \"{noise}\", {budget}, granularity = 0.125");
+        let spec = REGRESSION.replace("kind = \"laplace\", epsilon = 1.5", &mechanism);
+        let folder = Folder::new(&spec, &table());
+        let (code, _, errors) = folder.release(&[]);
+        assert_eq!(code, Some(0), "{errors}");
+        let published: toml::Table = read(&folder.at("published.toml")).parse().unwrap();
+        let spent = published["release"]["guarantee"][key].as_float().unwrap();
+        let asked: f64 = budget.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!((spent / asked - 1.0).abs() < 1e-6, "{noise}: {spent} of {asked}");
+    }
+}
+
+/// For three answers, the scale and the sensitivity: what OpenDP's Python package 0.16 prints for
+/// `make_laplace(vector_domain(atom, size=3), l1_distance(T=float), scale, k).map(sensitivity)` and for
+/// `make_gaussian` with `l2_distance`. On a lattice each answer is rounded to it first, which the map
+/// counts.
+#[test]
+fn the_guarantee_of_each_law_is_what_the_python_package_states() {
+    let (coarse, fine) = (Some(8.0), Some(0.5));
+    for (noise, granularity, stated) in [
+        (Noise::Laplace, None, [1.5, 1.3533837593984963]),
+        (Noise::DiscreteLaplace, None, [1.5, 1.3533837593984963]),
+        (Noise::DiscreteLaplace, fine, [2.25, 1.4661657142857143]),
+        (Noise::DiscreteLaplace, coarse, [13.5, 3.157895037593985]),
+        (Noise::Gaussian, None, [1.125, 0.9158238001018034]),
+        (Noise::DiscreteGaussian, None, [1.125, 0.9158238001018034]),
+        (Noise::DiscreteGaussian, fine, [1.8682690528383292, 1.0060689283296371]),
+        (Noise::DiscreteGaussian, coarse, [35.51730484541327, 2.868536625674443]),
+    ] {
+        for ((scale, sensitivity), stated) in
+            [(2.0, 3.0), (13.3, 18.000004)].into_iter().zip(stated)
+        {
+            let made = noise::release(noise, scale, granularity, sensitivity, &[0.0; 3]);
+            let (_, guarantee) = made.unwrap();
+            let is_laplace = matches!(noise, Noise::Laplace | Noise::DiscreteLaplace);
+            let expected =
+                if is_laplace { Guarantee::Epsilon(stated) } else { Guarantee::Rho(stated) };
+            assert_eq!(guarantee, expected, "{noise:?} {granularity:?}");
+        }
     }
 }
 
@@ -218,10 +258,16 @@ fn contributions_and_diagnostics() {
             "{errors}"
         );
         let table: toml::Table = read(&folder.at("published.toml")).parse().unwrap();
-        table["release"]["mechanism"]["scale"].as_float().unwrap()
+        let said = read(&folder.at("published.toml"));
+        (table["release"]["mechanism"]["scale"].as_float().unwrap(), said)
     };
-    let (one, two) = (scale(REGRESSION), scale(&format!("{REGRESSION}contributions = 2\n")));
+    let (one, said) = scale(REGRESSION);
+    assert!(said.contains("between neighbours (replace).") && !said.contains("contributions"));
+    let (two, said) = scale(&format!("{REGRESSION}contributions = 2\n"));
     assert!((two / one - 2.0).abs() < 1e-3, "{one} {two}");
+    // An analyst would take the guarantee for that of a record otherwise.
+    assert!(said.contains("between neighbours (replace, up to 2 records of a person)"), "{said}");
+    assert!(said.contains("contributions = 2") && soma::spec::is_release(&said), "{said}");
 }
 
 /// Labels of categories become counts.
@@ -281,7 +327,8 @@ fn ranks(template: &Problem, replications: u64, seed: u64) -> Vec<u64> {
     all
 }
 
-/// Calibrated through the real mechanism, for each law: data, OpenDP's noise, fit.
+/// Calibrated through the real mechanism, for each law: data, OpenDP's noise, fit. `SOMA_RELEASES` asks for
+/// more releases of each.
 #[test]
 fn fits_are_calibrated_under_noise_from_opendp() {
     let rate = || Arc::new(Exponential::new(GammaPrior::new(3.0, 3.0).unwrap()));
@@ -308,8 +355,9 @@ fn fits_are_calibrated_under_noise_from_opendp() {
         ("laplace on a lattice", problem(Noise::DiscreteLaplace, 2.0, Some(0.5), false)),
         ("gaussian on a lattice", problem(Noise::DiscreteGaussian, 2.0, Some(0.5), false)),
     ];
+    let replications = std::env::var("SOMA_RELEASES").map_or(600, |count| count.parse().unwrap());
     for (name, problem) in laws {
-        let found = Uniformity::of(&ranks(&problem, 600, 3), 15).p_value();
+        let found = Uniformity::of(&ranks(&problem, replications, 3), 15).p_value();
         println!("{name}: p-value {found:.3}");
         assert!(found > 1e-4, "{name}: {found}");
     }

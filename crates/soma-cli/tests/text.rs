@@ -57,3 +57,34 @@ fn mistakes_name_the_line_and_what_was_meant() {
     soma().arg("check").arg(&path).assert().code(0);
     soma().arg("fit").arg(&path).assert().code(2);
 }
+
+/// Each part has its statistics and its sensitivity under its own name.
+#[test]
+fn a_check_tells_the_parts_apart() {
+    let part = |name: &str, statistic: &str, value: f64| {
+        format!(
+            "[[release.parts]]\nname = \"{name}\"\nstatistic = \"sum\"\nvalues = [{value}]\n\
+             statistics = [\"{statistic}\"]\nmechanism = {{ kind = \"laplace\", epsilon = 0.5 }}\n\n"
+        )
+    };
+    let text = format!(
+        "[release]\nn = 100\n\n{}{}[model]\nparameters = \"b ~ normal(0, 2)\"\n\
+         record = \"\"\"\nage ~ normal(50, 15)\nsmoker ~ bernoulli(logistic(b))\n\"\"\"\n",
+        part("smokers", "smoker", 31.5),
+        part("their age", "clamp(age, 18, 90) * smoker / 7", 200.0)
+    );
+    let (_folder, path) = stored(&text);
+    let output = soma().arg("check").arg(&path).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for line in [
+        "  smokers: the sum over them of the statistics (smoker), laplace noise of scale 2",
+        "moves    smokers: a record replaced moves the sum by l1 1 (a search reaches 1)",
+        "moves    their age: a record replaced moves the sum by l1 12.8571 (a search reaches ",
+        "smokers: statistics (1):\n  smoker ",
+        "their age: statistics (1):\n  clamp(age, 18, 90) * smoker / 7 ",
+        "replaced: l1 12.8571, l2 12.8571 (from the ranges)",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+}

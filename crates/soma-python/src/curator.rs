@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use pyo3::exceptions::{PyFileExistsError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyValueError};
 use pyo3::prelude::*;
 use soma_cli::release::data::{Cell, Data};
-use soma_cli::release::ledger::{self, Entry};
+use soma_cli::release::ledger::{self, Entry, Terms};
 use soma_cli::release::out;
 use soma_cli::release::prepare::{self, Refused};
 use soma_cli::release::publish::{Guarantee, Total};
@@ -50,7 +50,8 @@ impl Preparation {
             .into_iter()
             .map(|(name, column)| (name, column.into_iter().map(cell).collect::<Vec<Cell>>()))
             .unzip();
-        let made = prepare::prepare(text, &Data::new(names, columns), false);
+        let data = Data::new(names, columns).map_err(PyValueError::new_err)?;
+        let made = prepare::prepare(text, &data, false);
         made.map(Preparation).map_err(|refused| {
             PyValueError::new_err(match refused {
                 Refused::Spec(error, _) => error.to_string(),
@@ -86,21 +87,23 @@ impl Preparation {
         &self,
         path: PathBuf,
         published: PathBuf,
+        again: bool,
         epsilon: f64,
         rho: f64,
     ) -> PyResult<Option<String>> {
-        let total = Total { epsilon, rho };
         let before = ledger::before(&path, &self.0.digest).map_err(PyValueError::new_err)?;
-        let refused = ledger::check_budget(&before, total, self.0.budget);
+        let entry = self.entry(&published, epsilon, rho);
+        let refused = ledger::check_budget(&before, &entry, self.0.budget);
         refused.map_err(PyValueError::new_err)?;
-        let entry = Entry::now(&published, self.0.neighbours.name(), total, &self.0.digest);
-        ledger::add(&path, &entry).map_err(PyOSError::new_err)?;
-        Ok(ledger::warning(&before, total))
+        let terms = Terms { again, option: AGAIN, budget: self.0.budget };
+        let before = ledger::spend(&path, &entry, terms).map_err(PyValueError::new_err)?;
+        Ok(ledger::warning(&before, &entry))
     }
 
     /// Refuses a release above the budget of the data, where no ledger counts those before it.
     fn check_budget(&self, epsilon: f64, rho: f64) -> PyResult<()> {
-        let checked = ledger::check_budget(&[], Total { epsilon, rho }, self.0.budget);
+        let entry = self.entry(Path::new(""), epsilon, rho);
+        let checked = ledger::check_budget(&[], &entry, self.0.budget);
         checked.map_err(PyValueError::new_err)
     }
 
@@ -120,5 +123,13 @@ impl Preparation {
         let made = self.0.publish(noisy.into_iter().map(guaranteed).collect());
         let (text, total) = made.map_err(PyValueError::new_err)?;
         Ok((text, total.epsilon, total.rho))
+    }
+}
+
+impl Preparation {
+    /// What a ledger says of a release that spends this.
+    fn entry(&self, published: &Path, epsilon: f64, rho: f64) -> Entry {
+        let total = Total { epsilon, rho };
+        Entry::now(published, self.0.neighbours.name(), total, &self.0.digest)
     }
 }

@@ -98,6 +98,75 @@ def test_the_guarantee_is_that_of_opendp(dp, frame):
     assert stated <= released.epsilon and stated == pytest.approx(2.0, rel=1e-5)
 
 
+@pytest.mark.parametrize("granularity", [None, 0.5, 8.0])
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_the_guarantee_of_each_law_is_that_of_opendp(dp, frame, kind, granularity):
+    is_laplace = kind == "laplace"
+    budget = "epsilon" if is_laplace else "rho"
+    noise = f'kind = "{kind}", {budget} = 2.0'
+    if granularity is not None:
+        noise = f'kind = "discrete-{kind}", {budget} = 2.0, granularity = {granularity}'
+    spec = SPEC.replace('kind = "laplace", epsilon = 2.0', noise)
+    released = soma.release(spec, frame)
+    scale = released.release.mechanism.scale
+    # The exact sensitivity of the two sums, of widths 10 and 8.
+    sensitivity = 18.0 if is_laplace else 164**0.5
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=2)
+    metric = dp.l1_distance(T=float) if is_laplace else dp.l2_distance(T=float)
+    make = dp.m.make_laplace if is_laplace else dp.m.make_gaussian
+    k = None if granularity is None else round(np.log2(granularity))
+    stated = make(domain, metric, scale=scale, k=k).map(sensitivity)
+    spent = getattr(released, budget)
+    assert stated <= spent and spent == pytest.approx(stated, rel=1e-5)
+    assert spent == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_the_guarantee_of_counts_is_that_of_opendp(dp, kind):
+    is_laplace = kind == "laplace"
+    budget = "epsilon" if is_laplace else "rho"
+    spec = f"""
+[release]
+statistic = "sum"
+query = {{ kind = "categories", labels = ["no", "yes"] }}
+mechanism = {{ kind = "discrete-{kind}", {budget} = 2.0 }}
+[data]
+columns = ["answer"]
+"""
+    released = soma.release(spec, {"answer": ["no", "yes", "yes"]})
+    domain = dp.vector_domain(dp.atom_domain(T=int))
+    metric = dp.l1_distance(T=float) if is_laplace else dp.l2_distance(T=float)
+    make = dp.m.make_laplace if is_laplace else dp.m.make_gaussian
+    stated = make(domain, metric, scale=released.release.mechanism.scale)
+    # Replacing a record moves two counts by one.
+    stated = stated.map(2.0 if is_laplace else 2**0.5)
+    assert getattr(released, budget) == pytest.approx(stated, rel=1e-12)
+    assert stated == pytest.approx(2.0, rel=1e-6)
+
+
+def test_columns_of_one_name_and_of_unequal_lengths(dp, frame):
+    twice = pd.concat([frame[["age"]], frame], axis=1)
+    with pytest.raises(ValueError, match='several columns "age"'):
+        soma.release(SPEC, twice)
+    # A name that is there twice and is not read does no harm.
+    notes = pd.DataFrame([["a", "b"]] * 50, columns=["note", "note"])
+    released = soma.release(SPEC, pd.concat([notes, frame], axis=1))
+    assert released.release.n == 50
+    uneven = {"age": frame["age"], "score": frame["score"][:49]}
+    with pytest.raises(ValueError, match="different lengths.*50 values.*49 values"):
+        soma.release(SPEC, uneven)
+
+
+def test_dates_are_no_numbers_and_not_missing(dp, frame):
+    day = pd.Timestamp("2026-01-02")
+    with pytest.raises(ValueError, match='"age": a value is none of these'):
+        soma.release(SPEC, frame.assign(age=day))
+    gone = frame.assign(age=frame["age"].astype("Float64").where(frame.index > 0))
+    for column in [gone["age"], pd.Series([pd.NaT] * 50)]:
+        with pytest.raises(ValueError, match="values are missing"):
+            soma.release(SPEC, frame.assign(age=column))
+
+
 def test_the_file_and_the_ledger(dp, frame, tmp_path):
     out, ledger = tmp_path / "published.toml", tmp_path / "ledger.jsonl"
     soma.release(SPEC, frame, out=out, ledger=ledger)

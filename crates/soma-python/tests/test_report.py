@@ -36,6 +36,7 @@ def test_report(counts, tmp_path):
     for section in ["answer", "published", "posterior", "derived", "counts", "learned", "check", "trust"]:
         assert f'<section id="{section}">' in page, section
     assert "p[c &amp; d]" in page and "difference" in page
+    assert "<h1>The posterior of p[a &lt; b], p[c &amp; d], p[e] and 4 more</h1>" in counts.report()
     path = counts.report(tmp_path / "report.html", title="Three answers")
     assert path.read_text(encoding="utf-8") == page
 
@@ -144,6 +145,55 @@ SEEN = """(() => {
   });
   return [drawings.length, bad.length, document.documentElement.scrollWidth, innerWidth];
 })()"""
+
+
+# Text that leaves its drawing, and text over other text.
+COLLIDE = """(() => {
+  const found = [];
+  document.querySelectorAll('figure svg').forEach(svg => {
+    const frame = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+    texts.forEach(([said, a], i) => {
+      if (a.left < frame.left - 0.5 || a.right > frame.right + 0.5) found.push(said + ' is cut off');
+      texts.slice(0, i).forEach(([other, b]) => {
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (wide > 1 && high > 3) found.push(said + ' over ' + other);
+      });
+    });
+  });
+  return found;
+})()"""
+
+
+@pytest.mark.skipif(not browser.found(), reason="no Chromium here: scripts/install-test-needs.sh")
+def test_no_text_is_cut_off(tmp_path):
+    """With statistics and derived quantities of long names."""
+    model = soma.Model(
+        "b0 ~ normal(0, 2)\nb1 ~ normal(0, 2)",
+        "age ~ normal(48, 17)\nsmoker ~ bernoulli(logistic(b0 + b1 * (age - 50) / 15))",
+    )
+    statistics = ["smoker", "clamp(age, 18, 90) * smoker", "clamp(age, 18, 90) * clamp(age, 18, 90) * smoker"]
+    parts = [
+        soma.Part(
+            name=f"the smokers of the survey, part {k}",
+            query=soma.Statistics([statistic]),
+            statistic="sum",
+            values=[12.0 * 45.0**k],
+            mechanism=soma.Laplace(epsilon=1.0),
+        )
+        for k, statistic in enumerate(statistics)
+    ]
+    release = soma.Release(n=50, parts=parts)
+    derived = {"probability of smoking at 30": "logistic(b0 - b1 * 20 / 15)", "odds at 50": "exp(b0)"}
+    posterior = soma.fit(release, model, chains=2, warmup=50, draws=100, seed=1, derived=derived)
+    assert "The posterior of b0, b1, probability of smoking at 30, odds at 50" in posterior.report()
+    path = posterior.report(tmp_path / "report.html")
+    with browser.Browser() as page:
+        for width in [1400, 400]:
+            page.open(path.as_uri(), width=width)
+            assert page.run(COLLIDE) == [], width
+        assert page.errors() == []
 
 
 @pytest.mark.skipif(not browser.found(), reason="no Chromium here: scripts/install-test-needs.sh")

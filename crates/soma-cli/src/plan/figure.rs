@@ -88,3 +88,66 @@ fn logarithmic(label: &str, values: &[f64]) -> Axis {
         .collect();
     Axis::new(label, from, to).ticks(ticks)
 }
+
+#[cfg(test)]
+mod tests {
+    use soma::plan::{FloorReport, QuantityReport};
+
+    use super::*;
+
+    fn quantity(width: f64) -> QuantityReport {
+        QuantityReport {
+            name: "mu".into(),
+            sd: width,
+            sd_error: width,
+            width,
+            width_error: width,
+            coverage: width,
+            rmse: width,
+            times_floor: width,
+            plug_in: None,
+        }
+    }
+
+    fn report(widths: &[f64], floor: f64) -> PlanReport {
+        let setting = |(i, width): (usize, &f64)| SettingReport {
+            design: "as stated".into(),
+            n: 10,
+            budget: Some((1 + i) as f64),
+            replications: 1,
+            unsettled: u64::from(width.is_nan()),
+            target_met: None,
+            quantities: vec![quantity(*width)],
+        };
+        PlanReport {
+            budget: "epsilon".into(),
+            targets: Vec::new(),
+            settings: widths.iter().enumerate().map(setting).collect(),
+            floors: vec![FloorReport {
+                n: 10,
+                target_met: None,
+                quantities: vec![quantity(floor)],
+            }],
+            answer: String::new(),
+            is_complete: true,
+        }
+    }
+
+    /// Where no fit settled there is no width, and what the data say alone may have none either.
+    #[test]
+    fn what_is_not_known_is_not_drawn() {
+        const NONE: f64 = f64::NAN;
+        for (widths, floor, dots) in [
+            ([NONE, NONE], NONE, 0),
+            ([NONE, NONE], 0.0, 0),
+            ([NONE, NONE], 0.5, 0),
+            ([1.0, NONE], 0.5, 1),
+            ([0.0, 1.0], 0.0, 1),
+            ([2.0, 1.0], 0.5, 2),
+        ] {
+            let drawn = svg(&report(&widths, floor));
+            assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+            assert_eq!(drawn.matches("<circle").count(), dots, "{widths:?}: {drawn}");
+        }
+    }
+}

@@ -92,9 +92,9 @@ fn of_quantity(quantity: &QuantityReport) -> Vec<String> {
     ]
 }
 
-/// NaN where no fit settled.
+/// A dash for NaN, where no fit settled, and for widths beside one of 0.
 fn known(x: f64, text: impl Fn(f64) -> String) -> String {
-    if x.is_nan() { "-".into() } else { text(x) }
+    if x.is_finite() { text(x) } else { "-".into() }
 }
 
 /// Three digits.

@@ -1,6 +1,6 @@
 //! Which column of the data is which variable of a record, and the records that they make.
 
-use soma::error::listed;
+use soma::error::{counted, listed};
 use soma::model::Values;
 use soma::release::Release;
 use soma::release::query::Cells;
@@ -62,8 +62,9 @@ impl Source {
         if names.len() != expected {
             return Err(format!(
                 "data.columns: the number of columns does not fit a record (given: {}). Allowed: \
-                 {expected} columns{}.",
+                 {}{}.",
                 names.len(),
+                counted(expected, "column"),
                 variables.as_ref().map_or(String::new(), |own| format!(", for {}", listed(own)))
             ));
         }
@@ -175,7 +176,7 @@ fn check_complete(name: &str, column: &[Cell], diagnostics: bool) -> Result<(), 
         return Ok(());
     }
     let how_many = match diagnostics {
-        true => format!("{missing} values are missing"),
+        true => format!("values are missing, {missing} in all"),
         false => "values are missing".to_string(),
     };
     Err(format!(
@@ -234,9 +235,9 @@ fn codes<'a>(
             Ok(Codes { labels: Some((labels.as_slice(), first)), values })
         }
         Some((_, count)) => Err(format!(
-            "data.labels.{name}: there is a label for each category (given: {}). Allowed: {count} \
-             labels.",
-            labels.len()
+            "data.labels.{name}: there is a label for each category (given: {}). Allowed: {}.",
+            labels.len(),
+            counted(count, "label")
         )),
         None => Err(format!(
             "data.labels.{name}: only categories of a model as text have labels (given: {}). \

@@ -32,6 +32,7 @@ pub fn sums(query: &dyn Query, records: &[f64]) -> Result<Sums, String> {
     };
     let bounds = query.bounds();
     let widths: Vec<f64> = bounds.iter().copied().map(width).collect();
+    check_size(query, &widths, records.len() / d)?;
     let mut sums = vec![0i64; k];
     let mut out = vec![0.0; k];
     for record in records.chunks_exact(d) {
@@ -46,6 +47,22 @@ pub fn sums(query: &dyn Query, records: &[f64]) -> Result<Sums, String> {
     }
     let sums = sums.iter().zip(&widths).map(|(sum, width)| *sum as f64 * width).collect();
     Ok(Sums { sums, widths })
+}
+
+/// Refuses sums that may not be exact: above 2^53 in units of their lattice.
+fn check_size(query: &dyn Query, widths: &[f64], records: usize) -> Result<(), String> {
+    let most = |(low, high): &(f64, f64)| low.abs().max(high.abs());
+    let is_exact = |(bounds, width): (&(f64, f64), &f64)| {
+        records as f64 * (most(bounds) / width) <= 2f64.powi(MANTISSA + 1)
+    };
+    match query.bounds().iter().zip(widths).position(|one| !is_exact(one)) {
+        None => Ok(()),
+        Some(k) => Err(format!(
+            "the sum of {:?} may be too large to be exact. Allowed: statistics whose sum over all \
+             records is below 2^53 in size, by a tighter clamp or in another unit.",
+            query.labels()[k]
+        )),
+    }
 }
 
 /// The message for a record with these statistics. Their values are confidential.

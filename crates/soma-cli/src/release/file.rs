@@ -24,6 +24,14 @@ impl Data {
         let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
         let header = reader.headers().map_err(|error| error.to_string())?;
         let names: Vec<String> = header.iter().map(|name| name.trim().to_string()).collect();
+        if let [only] = &names[..]
+            && only.contains([';', '\t', '|'])
+        {
+            return Err(format!(
+                "has a single column (given: {only:?}). Allowed: commas between columns, and decimal \
+                 points"
+            ));
+        }
         let mut columns = vec![Vec::new(); names.len()];
         for row in reader.records() {
             let row = row.map_err(|error| error.to_string())?;
@@ -31,12 +39,12 @@ impl Data {
                 column.push(Cell::of_text(text));
             }
         }
-        Ok(Data::new(names, columns))
+        Data::new(names, columns)
     }
 
     fn parquet(path: &Path) -> Result<Self, String> {
         let why = |error: parquet::errors::ParquetError| {
-            format!("{error}. Allowed: Parquet without compression, or with snappy")
+            format!("{error}. Allowed: Parquet without compression, or with snappy or zstd")
         };
         let file = File::open(path).map_err(|error| error.to_string())?;
         let reader = SerializedFileReader::new(file).map_err(why)?;
@@ -50,7 +58,7 @@ impl Data {
                 column.push(of_field(field));
             }
         }
-        Ok(Data::new(names, columns))
+        Data::new(names, columns)
     }
 }
 
@@ -68,7 +76,44 @@ fn of_field(field: &Field) -> Cell {
         Field::ULong(x) => Cell::Number(*x as f64),
         Field::Float(x) => number(f64::from(*x)),
         Field::Double(x) => number(*x),
+        Field::Float16(x) => number(f64::from(*x)),
         Field::Str(text) => Cell::of_text(text),
-        _ => Cell::Missing,
+        Field::Null => Cell::Missing,
+        // Decimals are numbers; dates, bytes and lists are texts, which are no number.
+        other => Cell::of_text(&other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::data_type::Decimal;
+
+    use super::*;
+
+    #[test]
+    fn a_table_has_commas_between_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data.csv");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            Data::read(&path)
+        };
+        let said = read("id;age\n1;2,5\n").unwrap_err();
+        assert!(said.contains("\"id;age\"") && said.contains("Allowed: commas"), "{said}");
+        // With the mark that some programs put before UTF-8.
+        assert_eq!(read("\u{feff}id,age\n1,2.5\n").unwrap().names(), ["id", "age"]);
+        assert_eq!(read("id\n1\n").unwrap().rows(), 1);
+    }
+
+    /// A date or a decimal that were taken for a missing value would be refused for the wrong reason.
+    #[test]
+    fn decimals_are_numbers_and_dates_are_texts() {
+        let decimal = Field::Decimal(Decimal::from_i32(-1234, 8, 2));
+        assert_eq!(of_field(&decimal), Cell::Number(-12.34));
+        assert_eq!(of_field(&Field::Date(0)), Cell::Text("1970-01-01".into()));
+        assert_eq!(of_field(&Field::Null), Cell::Missing);
+        assert_eq!(of_field(&Field::Double(f64::NAN)), Cell::Missing);
+        assert_eq!(of_field(&Field::Bool(true)).number(), Some(1.0));
+        assert_eq!(of_field(&Field::Str("west".into())), Cell::Text("west".into()));
     }
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use soma::error::rounded;
+use soma::error::{counted, rounded};
 
 use super::data::Data;
-use super::ledger::Entry;
+use super::ledger::{Entry, Terms};
 use super::prepare::{Preparation, Refused, prepare};
 use super::publish::{Guarantee, Total};
 use super::{Args, ledger, noise, out};
@@ -31,19 +31,21 @@ pub fn run(args: Args) -> Outcome {
     let noisy: Vec<_> = noisy.collect::<Result<_, _>>().map_err(Failed::Input)?;
     let guarantees: Vec<Guarantee> = noisy.iter().map(|(_, guarantee)| *guarantee).collect();
     let (published, total) = prepared.publish(noisy).map_err(Failed::Run)?;
-    ledger::check_budget(&before, total, prepared.budget).map_err(Failed::Input)?;
-    // What is spent is on disk before anything is published.
     let entry = Entry::now(&args.out, prepared.neighbours.name(), total, &prepared.digest);
     let entry = Entry { unsafe_diagnostics: args.unsafe_diagnostics, ..entry };
-    ledger::add(&book, &entry).map_err(Failed::Run)?;
+    ledger::check_budget(&before, &entry, prepared.budget).map_err(Failed::Input)?;
+    // What is spent is on disk before anything is published.
+    let terms = Terms { again: args.again, option: "--again", budget: prepared.budget };
+    let before = ledger::spend(&book, &entry, terms).map_err(Failed::Input)?;
     out::write(&args.out, &published, args.again).map_err(Failed::Run)?;
-    if let Some(warning) = ledger::warning(&before, total) {
+    if let Some(warning) = ledger::warning(&before, &entry) {
         eprintln!("warning: {warning}");
     }
     if args.unsafe_diagnostics {
         eprintln!("confidential, not to be published, and noted in {}:", book.display());
         for (name, count) in &prepared.clamped {
-            eprintln!("  {count} values of {name} were clamped");
+            let were = if *count == 1 { "was" } else { "were" };
+            eprintln!("  {} of {name} {were} clamped", counted(*count, "value"));
         }
     }
     exit::print(&said(&prepared, &guarantees, total, &args.out))
@@ -55,7 +57,7 @@ fn not_prepared(refused: Refused, args: &Args, data: &Data) -> Failed {
     if args.unsafe_diagnostics {
         let entry = Entry::now(Path::new(""), "", Total::default(), &data.digest());
         let entry = Entry { unsafe_diagnostics: true, ..entry };
-        if let Err(error) = ledger::add(&ledger::path(&args.data), &entry) {
+        if let Err(error) = ledger::note(&ledger::path(&args.data), &entry) {
             return Failed::Run(error);
         }
     }
@@ -71,9 +73,9 @@ fn said(made: &Preparation, guarantees: &[Guarantee], total: Total, out: &Path) 
     for (part, own) in made.parts.iter().zip(guarantees) {
         let name = if part.name.is_empty() { "release" } else { &part.name };
         let guarantee = Total::of(std::iter::once(*own)).said();
-        let (values, noise) = (part.answers.len(), part.noise.name());
+        let (values, noise) = (counted(part.answers.len(), "value"), part.noise.name());
         lines.push(format!(
-            "{name}: {values} values, {noise} noise of scale {}, {guarantee}",
+            "{name}: {values}, {noise} noise of scale {}, {guarantee}",
             rounded(part.scale)
         ));
     }

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use super::publish;
+use super::{ledger, publish};
 
 /// Refuses a file that must not be written over: one of `inputs`, one that is no release, and one
 /// that is, unless `again` is given. `option` is what a user says for that.
@@ -16,6 +16,9 @@ pub fn check(path: &Path, inputs: &[&Path], again: bool, option: &str) -> Result
             "{shown}: there is no folder {}. Allowed: a file in a folder that is there.",
             folder.display()
         ));
+    }
+    if ledger::is_named(path) {
+        return Err(format!("{shown}: is the name of a ledger. Allowed: another file to publish."));
     }
     if path.symlink_metadata().is_err() {
         return Ok(());

@@ -65,6 +65,7 @@ pub struct Preparation {
     labels: Vec<(String, Vec<String>)>,
     text: String,
     n: Option<usize>,
+    contributions: u64,
 }
 
 /// Reads a spec and evaluates it on data. `diagnostics` counts what was clamped.
@@ -74,6 +75,9 @@ pub fn prepare(text: &str, data: &Data, diagnostics: bool) -> Result<Preparation
         move |error: SpecError| Refused::Spec(Box::new(error), text)
     };
     let columns = Columns::parse(text).map_err(bad(text))?;
+    if data.rows() == 0 {
+        return Err("the data have no rows. Allowed: at least one record.".to_string().into());
+    }
     let contributions = contributions(&columns, data)?;
     let with_n = with_n(text, data.rows());
     let count = columns.names.as_ref().map_or(1, Vec::len);
@@ -82,7 +86,7 @@ pub fn prepare(text: &str, data: &Data, diagnostics: bool) -> Result<Preparation
     check_size(text, &source.release, neighbours, data.rows())?;
     let places = source.places(&columns, data)?;
     let records = columns::records(data, &places, &source, &columns, diagnostics)?;
-    let curator = Curator { neighbours, contributions, n: data.rows() };
+    let curator = Curator { neighbours, contributions: contributions as f64, n: data.rows() };
     let parts = source.release.published_parts();
     let made = parts.iter().zip(mechanisms(&with_n));
     let made = made.map(|(part, table)| curator.part(part, table, &records));
@@ -100,6 +104,7 @@ pub fn prepare(text: &str, data: &Data, diagnostics: bool) -> Result<Preparation
         labels: columns.labels,
         text: text.to_string(),
         n: (neighbours == Neighbours::Replace).then_some(data.rows()),
+        contributions,
     })
 }
 
@@ -125,8 +130,13 @@ impl Preparation {
         });
         let all: Vec<Published> = all.collect();
         let total = Total::of(all.iter().map(|part| part.guarantee));
-        let (neighbours, labels) = (self.neighbours.name(), self.labels.as_slice());
-        let text = publish::text(&self.text, self.n, neighbours, labels, &all);
+        let about = publish::About {
+            n: self.n,
+            neighbours: self.neighbours.name(),
+            contributions: self.contributions,
+            labels: &self.labels,
+        };
+        let text = publish::text(&self.text, &about, &all);
         let text = text.ok_or("the release cannot be written as TOML")?;
         Ok((text, total))
     }
@@ -181,9 +191,8 @@ impl Curator {
             PartLaw::Independent(mechanism) => mechanism,
             PartLaw::Joint(law) => {
                 return Err(format!(
-                    "mechanism.kind: a {} is not released (given: {}). Allowed: sums and means, \
+                    "mechanism.kind: OpenDP adds no such noise (given: {}). Allowed: sums and means, \
                      from which analysts have it.",
-                    law.name(),
                     law.name()
                 ));
             }
@@ -211,7 +220,7 @@ impl Curator {
         let answers: Vec<f64> = sums.iter().map(|sum| sum / unit).collect();
         let derived = self.sensitivity(part, &widths)? / unit;
         let stated = number(&table, "sensitivity").map(|stated| stated / unit);
-        let norm = mechanism.noise().law().sensitivity_norm();
+        let norm = norm(mechanism)?;
         let least = self.ideal(part, norm) / unit;
         if let Some(stated) = stated.filter(|stated| *stated < least * (1.0 - 1e-12)) {
             return Err(format!(
@@ -222,12 +231,13 @@ impl Curator {
             ));
         }
         let sensitivity = stated.unwrap_or(derived).max(derived);
-        // A scale from a budget is widened for the lattice and for several records of a person, and
+        // A scale from a budget is widened for the lattices and for several records of a person, and
         // rounded up to a short number; a stated one is used as it is, and the guarantee says what
         // it gives.
         let is_stated = table.contains_key("scale") || table.contains_key("variance");
         let assumed = stated.unwrap_or(self.neighbours_only(part, norm) / unit);
-        let widened = || publish::up(scale * (sensitivity / assumed).max(1.0), 9);
+        let needed = sensitivity + rounding(mechanism, norm, answers.len());
+        let widened = || publish::up(scale * (needed / assumed).max(1.0), 9);
         let scale = if is_stated { scale } else { widened() };
         Ok(Prepared {
             name: part.name().to_string(),
@@ -257,7 +267,7 @@ impl Curator {
     /// The same of the sums as they are computed: on lattices of these widths, a mean rounded once.
     fn sensitivity(&self, part: &Part, widths: &[f64]) -> Result<f64, String> {
         let mechanism = part.mechanism().ok_or("a part without noise")?;
-        let norm = mechanism.noise().law().sensitivity_norm();
+        let norm = norm(mechanism)?;
         let ideal = self.ideal(part, norm);
         if part.query().is_integer() && part.aggregate() == Aggregate::Sum {
             return Ok(ideal);
@@ -275,6 +285,28 @@ impl Curator {
             Norm::L2 => slack.map(|s| s * s).sum::<f64>().sqrt(),
         };
         Ok((ideal + slack) * (1.0 + 4.0 * f64::EPSILON))
+    }
+}
+
+/// The norm of the sensitivity that the scale of the noise is a multiple of.
+fn norm(mechanism: &Mechanism) -> Result<Norm, String> {
+    let noise = mechanism.noise();
+    noise.law().sensitivity_norm().ok_or_else(|| {
+        format!(
+            "mechanism.kind: nothing is guaranteed of this noise (given: {}). Allowed: noise whose \
+             scale follows from a budget.",
+            noise.name()
+        )
+    })
+}
+
+/// How much farther neighbours can be apart on the lattice that the noise is on: OpenDP rounds each answer
+/// to it before it adds noise, and its privacy map counts that.
+fn rounding(mechanism: &Mechanism, norm: Norm, answers: usize) -> f64 {
+    let width = mechanism.publishing().granularity.unwrap_or(0.0);
+    match norm {
+        Norm::L1 => width * answers as f64,
+        Norm::L2 => width * (answers as f64).sqrt(),
     }
 }
 

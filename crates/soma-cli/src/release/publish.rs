@@ -115,25 +115,44 @@ fn declared(spec: &Table, labels: &[(String, Vec<String>)]) -> String {
 /// Keys of a mechanism that say where its scale came from.
 const SOURCES: [&str; 7] = ["epsilon", "rho", "variance", "scale", "sensitivity", "delta", "rule"];
 
+/// What is said of the records beside the values.
+pub struct About<'a> {
+    /// Their number, where it is public.
+    pub n: Option<usize>,
+    /// Which data sets are neighbours.
+    pub neighbours: &'a str,
+    /// The most records of a person.
+    pub contributions: u64,
+    /// The labels of the columns of categories.
+    pub labels: &'a [(String, Vec<String>)],
+}
+
+impl About<'_> {
+    /// Which data sets are neighbours, in words.
+    fn neighbours(&self) -> String {
+        match self.contributions {
+            1 => self.neighbours.to_string(),
+            most => format!("{}, up to {most} records of a person", self.neighbours),
+        }
+    }
+}
+
 /// The text of the file: the table `[release]` of the spec with values, scales and guarantee in it.
-/// `n` is the number of records where it is public.
-/// `labels` are those of the columns of categories.
-pub fn text(
-    spec: &str,
-    n: Option<usize>,
-    neighbours: &str,
-    labels: &[(String, Vec<String>)],
-    parts: &[Published],
-) -> Option<String> {
+pub fn text(spec: &str, about: &About, parts: &[Published]) -> Option<String> {
     let whole: Table = spec.parse().ok()?;
     let mut release = whole.get("release")?.as_table()?.clone();
-    let n = n.map_or_else(|| Value::String("unknown".into()), |n| Value::Integer(n as i64));
+    let n = about.n.map_or_else(|| Value::String("unknown".into()), |n| Value::Integer(n as i64));
     if n.is_integer() || !release.contains_key("n") {
         release.insert("n".into(), n);
     }
-    release.insert("neighbours".into(), Value::String(neighbours.into()));
+    release.insert("neighbours".into(), Value::String(about.neighbours.into()));
     let total = Total::of(parts.iter().map(|part| part.guarantee));
-    release.insert("guarantee".into(), Value::Table(total.table()));
+    let mut guarantee = total.table();
+    if about.contributions > 1 {
+        let most = i64::try_from(about.contributions).unwrap_or(i64::MAX);
+        guarantee.insert("contributions".into(), Value::Integer(most));
+    }
+    release.insert("guarantee".into(), Value::Table(guarantee));
     match release.get_mut("parts") {
         Some(Value::Array(tables)) => {
             let tables = tables.iter_mut().filter_map(Value::as_table_mut);
@@ -146,9 +165,10 @@ pub fn text(
     let body = toml::to_string(&root).ok()?;
     Some(format!(
         "# A private release: the noise was added by OpenDP with its secure generator.\n\
-         # {} between neighbours ({neighbours}).\n{}format = {}\n\n{body}",
+         # {} between neighbours ({}).\n{}format = {}\n\n{body}",
         total.said(),
-        declared(&whole, labels),
+        about.neighbours(),
+        declared(&whole, about.labels),
         soma::spec::FORMAT,
     ))
 }

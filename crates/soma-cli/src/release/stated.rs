@@ -8,15 +8,21 @@ use toml::{Table, Value};
 use super::data::{Cell, Data};
 
 /// The most records of one person, from the spec; refused where the data have more.
-pub(super) fn contributions(columns: &Columns, data: &Data) -> Result<f64, String> {
+pub(super) fn contributions(columns: &Columns, data: &Data) -> Result<u64, String> {
     let most = columns.contributions.unwrap_or(1);
-    let Some(person) = &columns.person else { return Ok(most as f64) };
+    let Some(person) = &columns.person else { return Ok(most) };
     let column = data.column(person).ok_or_else(|| {
         format!(
             "data.person: the data have no such column (given: {person:?}). Allowed: {}.",
             soma::error::listed(data.names())
         )
     })?;
+    if column.contains(&Cell::Missing) {
+        return Err(format!(
+            "data.person: values of {person:?} are missing, so that nobody knows whose records these \
+             are. Allowed: a column that names the person of each record."
+        ));
+    }
     let mut keys: Vec<String> = column.iter().map(|cell: &Cell| format!("{cell:?}")).collect();
     keys.sort_unstable();
     let largest = keys.chunk_by(|a, b| a == b).map(<[String]>::len).max().unwrap_or(0) as u64;
@@ -27,7 +33,7 @@ pub(super) fn contributions(columns: &Columns, data: &Data) -> Result<f64, Strin
              with; or data with at most {most} for each person."
         ));
     }
-    Ok(most as f64)
+    Ok(most)
 }
 
 /// The spec with the number of rows as n, where it names none.

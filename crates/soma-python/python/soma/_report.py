@@ -59,7 +59,9 @@ def _title(posterior: Posterior) -> str:
     model = posterior.model
     if model is None:
         return "A posterior"
-    return f"The posterior of {type(model).__name__}"
+    names = posterior.parameters
+    of = ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return f"The posterior of {of}"
 
 
 def _settings(posterior: Posterior) -> list[tuple[str, str]]:

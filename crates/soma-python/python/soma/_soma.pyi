@@ -515,7 +515,9 @@ class Preparation:
         """Refuses a second release of these data, unless it is asked for."""
     def check_budget(self, epsilon: float, rho: float) -> None:
         """Refuses a release above the budget of the data."""
-    def spend(self, path: _Path, published: _Path, epsilon: float, rho: float) -> str | None:
+    def spend(
+        self, path: _Path, published: _Path, again: bool, epsilon: float, rho: float
+    ) -> str | None:
         """Notes in a ledger what is spent; says what was spent before."""
 
 def check_published(path: _Path, inputs: Sequence[_Path], again: bool) -> None:

@@ -88,7 +88,7 @@ def release(
     if ledger is None:
         preparation.check_budget(epsilon, rho)
     else:
-        warning = preparation.spend(ledger, "" if out is None else out, epsilon, rho)
+        warning = preparation.spend(ledger, "" if out is None else out, again, epsilon, rho)
         if warning is not None:
             warnings.warn(warning, stacklevel=2)
     if out is not None:
@@ -149,7 +149,9 @@ def _noisy(
     atom = dp.atom_domain(T=int) if is_whole else dp.atom_domain(T=float, nan=False)
     metric = dp.l1_distance(T=float) if is_laplace else dp.l2_distance(T=float)
     make = dp.m.make_laplace if is_laplace else dp.m.make_gaussian
-    made = make(dp.vector_domain(atom), metric, scale=scale, k=k)
+    # On a lattice each answer is rounded, so that their number counts.
+    size = None if is_whole else len(answers)
+    made = make(dp.vector_domain(atom, size=size), metric, scale=scale, k=k)
     data = [round(answer) for answer in answers] if is_whole else answers
     values = [float(value) for value in made(data)]
     return values, "epsilon" if is_laplace else "rho", made.map(sensitivity)
@@ -160,8 +162,11 @@ def _columns(text: str, frame: Any) -> list[tuple[str, list[Any]]]:
     if isinstance(frame, Mapping):
         return [(str(name), _cells(column)) for name, column in frame.items()]
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
-        return [(name, _cells(frame.column(name).to_pylist())) for name in frame.column_names]
-    if hasattr(frame, "columns"):  # pandas and Polars
+        names = enumerate(frame.column_names)
+        return [(name, _cells(frame.column(i).to_pylist())) for i, name in names]
+    if hasattr(frame, "iloc"):  # pandas, in which several columns may have one name
+        return [(str(name), _cells(frame.iloc[:, i])) for i, name in enumerate(frame.columns)]
+    if hasattr(frame, "columns"):  # Polars
         return [(str(name), _cells(frame[name])) for name in frame.columns]
     raise TypeError(
         f"frame: is no table (given: {type(frame).__name__}). Allowed: a pandas or Polars frame, an "
@@ -181,8 +186,10 @@ def _cell(value: Any) -> float | str | None:
         return value
     if isinstance(value, bool):
         return str(value)
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas.NA and pandas.NaT
+        return None
     try:
         number = float(value)
-    except (TypeError, ValueError):  # pandas.NA, dates and the like are no numbers
-        return None
+    except (TypeError, ValueError):  # dates and the like are no numbers, and not missing
+        return str(value)
     return number if math.isfinite(number) else None

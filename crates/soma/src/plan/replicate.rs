@@ -47,12 +47,10 @@ const FLOOR_WARMUP: u64 = 50;
 fn data(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<(Vec<f64>, Vec<f64>, Rng)> {
     let problem = &setting.problem;
     let mut rng = stream(plan.seed, 3 * replication);
-    let mut theta = vec![0.0; problem.model().parameters().len()];
-    match (&plan.truth, problem.fixed()) {
-        (_, Some(fixed)) => theta.copy_from_slice(fixed),
-        (Some(truth), None) => theta.copy_from_slice(truth),
-        (None, None) => problem.model().sample_prior(&mut theta, &mut rng)?,
-    }
+    let theta = match (&plan.truth, problem.fixed()) {
+        (Some(truth), None) => truth.clone(),
+        _ => problem.draw_theta(&mut rng)?,
+    };
     let records = problem.simulate_records(&theta, &mut rng)?;
     Ok((theta, records, rng))
 }
@@ -86,16 +84,7 @@ impl Released {
 pub fn released(plan: &Plan, setting: &Setting, replication: u64) -> Outcome<Released> {
     let (theta, records, mut rng) = data(plan, setting, replication)?;
     let template = &setting.problem;
-    let release = template.release();
-    let (n, k) = (release.n(), release.query().dim());
-    let mut statistics = vec![0.0; n * k];
-    release.query().statistics(&records, &mut statistics)?;
-    let mut sums = vec![0.0; k];
-    for row in statistics.chunks_exact(k) {
-        sums.iter_mut().zip(row).for_each(|(sum, t)| *sum += t);
-    }
-    let values = release.publish(&sums, &mut rng);
-    let problem = template.with_release(release.with_values(&values)?)?;
+    let problem = template.released(&records, template.release(), &mut rng)?;
     let truth = problem.output(&theta, &Records::new(problem.release(), records)?);
     Ok(Released { problem, truth })
 }
