@@ -6,7 +6,12 @@
 mod common;
 
 use common::{MODELS, model, rng};
+use std::cell::RefCell;
+
 use nalgebra::DMatrix;
+use soma_language::distribution::{Family, find};
+use soma_language::graph::{Fact, Graph, Input, Term};
+use soma_language::program::{Inputs, Program, Widths};
 use soma_language::{Model, Noise, Workspace};
 
 /// The derivative of f at x along coordinate k, by central differences of order four.
@@ -281,6 +286,56 @@ fn posterior_derivatives_are_differences() {
                     let ours = slopes[p + i * (i + 1) / 2 + j];
                     close(&format!("{name} second {at} {k} seed {seed}"), ours, second, 1e-5);
                 }
+            }
+        }
+    }
+}
+
+/// Distribution functions, scores and quantiles with respect to x and every argument.
+#[test]
+fn laws_have_right_derivatives() {
+    let mut w = Workspace::new();
+    for (law, at) in [
+        ("gamma", &[1.3, 2.5, 0.7][..]),
+        ("inverse_gamma", &[0.8, 2.5, 0.7]),
+        ("beta", &[0.4, 2.5, 3.7]),
+        ("student_t", &[1.3, 5.0, 0.2, 1.4]),
+        ("student_t", &[-0.6, 2.5, 0.2, 1.4]),
+        ("weibull", &[1.3, 1.7, 2.0]),
+        ("half_normal", &[0.9, 1.4]),
+        ("log_normal", &[0.9, 0.3, 0.8]),
+        ("exponential", &[0.9, 1.4]),
+        ("laplace", &[0.9, 0.3, 0.8]),
+        ("logistic", &[0.9, 0.3, 0.8]),
+        ("uniform", &[0.9, 0.3, 1.8]),
+    ] {
+        let Some(Family::Univariate(family)) = find(law) else { panic!("{law}") };
+        let graph = RefCell::new(Graph::default());
+        let inputs: Vec<Term> = (0..at.len())
+            .map(|k| {
+                let node = graph.borrow_mut().input(Input::Theta, k, Fact::ANY);
+                Term::new(&graph, node)
+            })
+            .collect();
+        let (x, args) = (inputs[0], &inputs[1..]);
+        let places: Vec<_> = inputs.iter().map(|term| term.node).collect();
+        for (what, value) in [
+            ("distribution function", family.cdf(x, args)),
+            ("score", family.score(x, args)),
+            ("quantile", family.quantile(x, args)),
+        ] {
+            let slopes = graph.borrow_mut().gradient(value.node, &places);
+            let outputs: Vec<_> = [value.node].into_iter().chain(slopes).collect();
+            let program = Program::new(&graph.borrow(), &outputs, &[], Widths::default());
+            let mut evaluate = |theta: &[f64]| {
+                let mut out = vec![0.0; outputs.len()];
+                program.run(Inputs { theta, ..Inputs::default() }, 0, &mut w, &mut out, &mut []);
+                out
+            };
+            let ours = evaluate(at);
+            for k in 0..at.len() {
+                let slope = difference(&mut |theta| evaluate(theta)[0], at, k);
+                close(&format!("{law}, {what} d{k}"), ours[k + 1], slope, 1e-6);
             }
         }
     }

@@ -305,6 +305,24 @@ fn cubes_stay_inside_their_interval() {
     }
 }
 
+/// Powers of what may be negative: an even one is smallest where its base is zero.
+#[test]
+fn bounds_of_powers_are_those_of_their_values() {
+    for (text, bounds) in [
+        ("clamp(x, -2, 3) ^ 4", (0.0, 81.0)),
+        ("clamp(x, -3, 2) ^ 4", (0.0, 81.0)),
+        ("clamp(x, -3, -2) ^ 4", (16.0, 81.0)),
+        ("clamp(x, -2, 3) ^ 5", (-32.0, 243.0)),
+        ("clamp(x, -2, 3) ^ 6", (0.0, 729.0)),
+        ("clamp(x, -3, -2) ^ 6", (64.0, 729.0)),
+        ("clamp(x, 0.5, 2) ^ clamp(z, -1, 1)", (0.5, 2.0)),
+    ] {
+        let (low, high) = statistics(&[text]).bounds()[0];
+        let off = (low - bounds.0).abs().max((high - bounds.1).abs());
+        assert!(off < 1e-9 && low <= bounds.0 && high >= bounds.1, "{text}: {low} {high}");
+    }
+}
+
 /// Bounds follow from clamps and types; those from the model only are marked.
 #[test]
 fn supports_of_the_model_are_marked() {

@@ -268,11 +268,8 @@ impl Model {
         workspace: &mut Workspace,
     ) -> bool {
         let Some(program) = &self.programs.affine else { return false };
-        let mut both = vec![0.0; shift.len() + factor.len()];
-        program.run(at(theta), 0, workspace, &mut both, &mut []);
-        let (first, second) = both.split_at(shift.len());
-        shift.copy_from_slice(first);
-        factor.copy_from_slice(second);
+        program.run(at(theta), 0, workspace, &mut [], &mut []);
+        program.read(shift.iter_mut().chain(factor), workspace);
         true
     }
 

@@ -89,9 +89,7 @@ impl Program {
         row_outputs: &mut [f64],
     ) {
         workspace.prepare(self);
-        for instruction in &self.theta {
-            self.once(instruction, &inputs, n, random, &mut workspace.slots);
-        }
+        once(&self.theta, &inputs, n, random, &mut workspace.slots);
         let arch = pulp::Arch::new();
         let mut start = 0;
         while start < n {
@@ -100,10 +98,17 @@ impl Program {
             self.write_rows(&rows, workspace, row_outputs);
             start = rows.end;
         }
-        for instruction in &self.totals {
-            self.once(instruction, &inputs, n, random, &mut workspace.slots);
-        }
-        for (to, &slot) in outputs.iter_mut().zip(&self.outputs) {
+        once(&self.totals, &inputs, n, random, &mut workspace.slots);
+        self.read(outputs.iter_mut(), workspace);
+    }
+
+    /// Writes what was computed once in the last run.
+    pub(crate) fn read<'a>(
+        &self,
+        outputs: impl Iterator<Item = &'a mut f64>,
+        workspace: &Workspace,
+    ) {
+        for (to, &slot) in outputs.zip(&self.outputs) {
             *to = workspace.slots[slot as usize];
         }
     }
@@ -120,43 +125,6 @@ impl Program {
         let slot = |k: usize| workspace.slots[self.outputs[k] as usize];
         slopes.iter_mut().enumerate().for_each(|(k, to)| *to = slot(k + 1));
         slot(0)
-    }
-
-    /// An instruction on slots.
-    fn once(
-        &self,
-        instruction: &Instruction,
-        inputs: &Inputs<'_>,
-        n: usize,
-        random: &mut impl Randomness,
-        slots: &mut [f64],
-    ) {
-        let mut args = [f64::NAN; 3];
-        for (to, operand) in args.iter_mut().zip(instruction.args()) {
-            if let Operand::Slot(slot) = operand {
-                *to = slots[*slot as usize];
-            }
-        }
-        let [a, b, c] = args;
-        let value = match instruction.action {
-            Action::Load(input, place) => inputs.get(input)[place as usize],
-            Action::Draw(draw) => random.draw(draw, [a, b]),
-            Action::Unary(op) => op.evaluate(a),
-            Action::Binary(op) => op.evaluate(a, b),
-            Action::MulAdd => a * b + c,
-            Action::SubMul => c - a * b,
-            Action::Select => {
-                if a != 0.0 {
-                    b
-                } else {
-                    c
-                }
-            }
-            Action::Special(special) => special.evaluate(&args[..instruction.args().len()]),
-            Action::Count => n as f64,
-            Action::Sum | Action::SumProduct => return,
-        };
-        slots[instruction.target as usize] = value;
     }
 
     fn width(&self, input: Input) -> usize {
@@ -226,6 +194,62 @@ impl Program {
                 }
             }
         }
+    }
+}
+
+/// Instructions on slots. Arithmetic is decoded here, without a call for each.
+fn once(
+    instructions: &[Instruction],
+    inputs: &Inputs<'_>,
+    n: usize,
+    random: &mut impl Randomness,
+    slots: &mut [f64],
+) {
+    for instruction in instructions {
+        let arg = |k: usize| slot(instruction.args[k], slots);
+        let value = match instruction.action {
+            Action::Load(input, place) => inputs.get(input)[place as usize],
+            Action::Binary(Binary::Add) => arg(0) + arg(1),
+            Action::Binary(Binary::Sub) => arg(0) - arg(1),
+            Action::Binary(Binary::Mul) => arg(0) * arg(1),
+            Action::Binary(Binary::Div) => arg(0) / arg(1),
+            Action::Unary(Unary::Neg) => -arg(0),
+            Action::Select => {
+                if arg(0) != 0.0 {
+                    arg(1)
+                } else {
+                    arg(2)
+                }
+            }
+            Action::Draw(draw) => random.draw(draw, [arg(0), arg(1)]),
+            Action::Sum | Action::SumProduct => continue,
+            _ => function(instruction, n, slots),
+        };
+        slots[instruction.target as usize] = value;
+    }
+}
+
+/// The number in a slot.
+#[inline(always)]
+fn slot(operand: Operand, slots: &[f64]) -> f64 {
+    match operand {
+        Operand::Slot(slot) => slots[slot as usize],
+        Operand::Column(_) => f64::NAN,
+    }
+}
+
+/// The value of an instruction on slots that is not plain arithmetic.
+#[inline(never)]
+fn function(instruction: &Instruction, n: usize, slots: &[f64]) -> f64 {
+    let [a, b, c] = instruction.args.map(|operand| slot(operand, slots));
+    match instruction.action {
+        Action::Unary(op) => op.evaluate(a),
+        Action::Binary(op) => op.evaluate(a, b),
+        Action::MulAdd => a * b + c,
+        Action::SubMul => c - a * b,
+        Action::Special(special) => special.evaluate(&[a, b, c][..instruction.args().len()]),
+        Action::Count => n as f64,
+        _ => f64::NAN,
     }
 }
 

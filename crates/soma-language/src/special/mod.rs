@@ -63,7 +63,7 @@ impl Special {
             GammaCdf => gamma_cdf(at(0), at(1)),
             GammaScore => gamma_score(at(0), at(1)),
             GammaQuantile => gamma_quantile(at(0), at(1)),
-            GammaCdfShape => slope(|a| [gamma_cdf(a, at(1)), gamma_sf(a, at(1))], at(0)),
+            GammaCdfShape => slope(|a| gamma_tails(a, at(1)), at(0)),
             BetaCdf => beta_cdf(at(0), at(1), at(2)),
             BetaScore => beta_score(at(0), at(1), at(2)),
             BetaQuantile => beta_quantile(at(0), at(1), at(2)),
@@ -170,8 +170,8 @@ pub fn normal_quantile(p: f64) -> f64 {
         return if p == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
     }
     let x = -std::f64::consts::SQRT_2 * statrs::function::erf::erfc_inv(2.0 * p);
-    let error =
-        (normal_log_cdf(x) - p.ln()) * (normal_log_cdf(x) + 0.5 * x * x + LOG_SQRT_TWO_PI).exp();
+    let log = normal_log_cdf(x);
+    let error = (log - p.ln()) * (log + 0.5 * x * x + LOG_SQRT_TWO_PI).exp();
     let mended = x - error;
     if mended.is_finite() { mended } else { x }
 }
@@ -204,6 +204,18 @@ pub fn gamma_sf(shape: f64, x: f64) -> f64 {
     if shape > LARGE_SHAPE { normal_cdf(-cube_root_score(shape, x)) } else { gamma_ur(shape, x) }
 }
 
+/// [`gamma_cdf`] and [`gamma_sf`], at the cost of one: the one that a series gives is 1 minus the
+/// other.
+pub fn gamma_tails(shape: f64, x: f64) -> [f64; 2] {
+    if x <= shape.max(1.0) {
+        let below = gamma_cdf(shape, x);
+        [below, 1.0 - below]
+    } else {
+        let above = gamma_sf(shape, x);
+        [1.0 - above, above]
+    }
+}
+
 /// Above this the incomplete gamma function takes too many terms, and the cube root of a gamma is
 /// normal (Wilson and Hilferty) to about 1e-9.
 const LARGE_SHAPE: f64 = 1e9;
@@ -228,7 +240,14 @@ pub fn beta_tails(a: f64, b: f64, x: f64) -> [f64; 2] {
     if x >= 1.0 {
         return [1.0, 0.0];
     }
-    [beta_reg(a, b, x), beta_reg(b, a, 1.0 - x)]
+    // The continued fraction is that of the tail on the side of x; the other is the rest.
+    if x < (a + 1.0) / (a + b + 2.0) {
+        let below = beta_reg(a, b, x);
+        [below, 1.0 - below]
+    } else {
+        let above = beta_reg(b, a, 1.0 - x);
+        [1.0 - above, above]
+    }
 }
 
 /// The derivative with respect to a positive shape of the first of two numbers that sum to one,

@@ -2,7 +2,7 @@
 //!
 //! Computed from the smaller of the two tails, so that they are accurate in both.
 
-use super::{beta_tails, gamma_cdf, gamma_sf, normal_cdf, normal_quantile};
+use super::{beta_tails, gamma_tails, normal_cdf, normal_quantile};
 
 /// The score of a probability `below`, or of `above`, whichever is smaller.
 pub(super) fn score(below: f64, above: f64) -> f64 {
@@ -11,7 +11,8 @@ pub(super) fn score(below: f64, above: f64) -> f64 {
 
 /// The score of x under Gamma(shape, 1).
 pub fn gamma_score(shape: f64, x: f64) -> f64 {
-    score(gamma_cdf(shape, x), gamma_sf(shape, x))
+    let [below, above] = gamma_tails(shape, x);
+    score(below, above)
 }
 
 /// The score of x under Beta(a, b).

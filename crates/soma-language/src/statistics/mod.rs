@@ -259,6 +259,7 @@ impl Statistics {
             [("replaced", Neighbours::Replace), ("added or removed", Neighbours::AddRemove)]
         {
             let Sensitivity { l1, l2 } = self.sensitivity(neighbours);
+            let (l1, l2) = (short(l1), short(l2));
             text +=
                 &format!("  sensitivity, one record {name}: l1 {l1}, l2 {l2} ({})\n", self.reason);
         }
@@ -268,6 +269,11 @@ impl Statistics {
         }
         text
     }
+}
+
+/// Six significant digits, without zeros at the end.
+fn short(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
 }
 
 /// The shape and nodes of one statistic.

@@ -66,6 +66,7 @@ pub const MODELS: &[(&str, &str, &str)] = &[
         "m[1..3] ~ normal(0, 1)\ns[1..3] ~ half_normal(1)\nL[1..3, 1..3] ~ lkj_cholesky(2)",
         "x[1..3] ~ multi_normal(m, scale_rows(s, L))",
     ),
+    ("powers", "b ~ normal(0.5, 0.3)", "x ~ normal(b, 1)\ny ~ normal((1 + x ^ 2) ^ b, 1)"),
     ("bounded", "a ~ normal(0, 1)\nw ~ half_normal(2)", "x ~ uniform(a, a + w)"),
     (
         "branches",

@@ -1,13 +1,13 @@
-//! A model as numbers or programs, for code that is generated from it.
+//! A model as data, from which code for another machine is generated (`soma-gpu`).
 
 use std::sync::Arc;
 
-/// All that a model is made of: what another machine needs to draw its records and theta.
+/// The distribution of a record given theta, and the prior of theta, as numbers or compiled programs.
 #[derive(Debug, Clone)]
 pub enum Recipe {
-    /// x ~ N(centre, C C') and y ~ N(alpha + beta'(x - centre), sigma2), with a
+    /// Predictors x ~ N(centre, C C') and response y ~ N(alpha + beta'(x - centre), sigma2), with a
     /// normal-inverse-gamma prior of (alpha, beta) and sigma2. theta is (alpha - beta' centre, beta,
-    /// sigma2). Without predictors it is the normal model.
+    /// sigma2). Without predictors this is the normal model.
     Regression {
         /// The means of the predictors.
         centre: Vec<f64>,
@@ -19,7 +19,7 @@ pub enum Recipe {
         prior_precision: Vec<f64>,
         /// The shape of the variance's inverse gamma prior.
         shape: f64,
-        /// Its rate.
+        /// The rate of that prior.
         rate: f64,
     },
     /// x ~ Exponential(rate), with a gamma prior of the rate.
@@ -29,9 +29,9 @@ pub enum Recipe {
         /// The rate of the prior.
         rate: f64,
     },
-    /// A record is a category from 0 up, with a Dirichlet prior of their probabilities.
+    /// A record is a category, numbered from 0, with a Dirichlet prior of the probabilities.
     Categorical {
-        /// The parameters of the prior.
+        /// The parameters of the Dirichlet prior.
         prior: Vec<f64>,
     },
     /// x ~ Beta(a, b), with gamma priors of a and b.
@@ -39,6 +39,6 @@ pub enum Recipe {
         /// The shape and the rate of each prior.
         priors: [(f64, f64); 2],
     },
-    /// A model written as text, with its compiled programs.
+    /// A model as text, with its compiled programs.
     Text(Arc<soma_language::Model>),
 }

@@ -32,7 +32,7 @@ const TRIES: usize = 500;
 pub(super) fn slice_move(
     current: f64,
     width: f64,
-    log_density: impl Fn(f64) -> f64,
+    mut log_density: impl FnMut(f64) -> f64,
     rng: &mut Rng,
 ) -> Outcome<(f64, f64)> {
     interrupt::check()?;

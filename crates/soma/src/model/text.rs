@@ -70,10 +70,10 @@ impl Text {
         records: &[f64],
         rng: &mut Rng,
     ) -> Outcome {
-        let log_density = |free: &[f64]| {
+        let mut theta = vec![0.0; free.len()];
+        let mut log_density = |free: &[f64]| {
             run(|workspace| {
                 let prior = self.text.log_prior_free(free, workspace);
-                let mut theta = vec![0.0; free.len()];
                 self.text.constrain(free, &mut theta, workspace);
                 let sum = prior + self.text.log_likelihood(&theta, records, workspace);
                 if sum.is_nan() { f64::NEG_INFINITY } else { sum }
@@ -87,13 +87,13 @@ impl Text {
         }
         for &c in coordinates {
             interrupt::check()?;
+            let from = free[c];
             let moved = |step: f64| {
-                let mut there = free.to_vec();
-                there[c] += step;
-                log_density(&there)
+                free[c] = from + step;
+                log_density(free)
             };
             let (step, density) = slice_move(current, 3.0 * self.widths[c] / narrowed, moved, rng)?;
-            free[c] += step;
+            free[c] = from + step;
             current = density;
         }
         Ok(())
