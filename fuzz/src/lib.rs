@@ -28,6 +28,10 @@ pub fn all() -> Vec<Stored> {
         ("normal-gaussian-noise", "soma"),
         ("private-mean-n2", "soma-blocks"),
         ("histogram-n20", "soma"),
+        ("category-counts", "auto"),
+        ("cross-table", "auto"),
+        ("log-normal-mean", "auto"),
+        ("ratio-mean", "auto"),
     ];
     let stored = |(example, kernel): (&str, &str)| {
         let text = std::fs::read_to_string(examples.join(example).with_extension("toml"));
@@ -39,7 +43,7 @@ pub fn all() -> Vec<Stored> {
         let settings = settings.settings(spec.problem.release().n()).expect("settings");
         let folder = tempfile::tempdir().expect("a folder");
         let checkpoint_every = Duration::from_secs(3600);
-        let options = Options { spec: text, records_thin: None, checkpoint_every };
+        let options = Options { spec: text, first_chain: 0, records_thin: None, checkpoint_every };
         let store = Store::create(folder.path(), &spec.problem, &settings, options);
         let store = store.expect("a store");
         run(&spec.problem, &settings, NonZeroUsize::MIN, &store).expect("a run");

@@ -12,6 +12,10 @@ fn the_items_are_listed() {
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
     assert_eq!(text.lines().count(), 15);
     assert!(text.starts_with("trace-mean"));
+    for (item, place) in [("atus-diagnostics", "Table 1"), ("regression-n10", "Table 3")] {
+        let line = text.lines().find(|line| line.starts_with(item)).unwrap();
+        assert!(line.contains(place), "{line}");
+    }
 }
 
 /// An item is computed once, and left alone the second time.

@@ -6,7 +6,7 @@ mod draft;
 use std::path::PathBuf;
 
 use soma::chain::Problem;
-use soma::error::listed;
+use soma::error::{listed, rounded};
 use soma::release::query::Sensitivity;
 use soma::release::{Part, Release};
 use soma::sensitivity;
@@ -67,10 +67,18 @@ fn rest(spec: &Spec) -> String {
             )
         },
     );
-    let searched = searched(problem).map_or(String::new(), |said| format!("\n{said}"));
-    let texts = [problem.model().describe(), problem.release().query().describe()];
-    let texts: String =
-        texts.iter().flatten().map(|text| format!("\n\n{}", text.trim_end())).collect();
+    let parts = problem.release().published_parts();
+    let searched: String = parts
+        .iter()
+        .filter_map(|part| searched(problem, part))
+        .map(|said| format!("\n{said}"))
+        .collect();
+    let of_part = |part: &Part| part.query().describe().map(|text| named(part, text));
+    let texts: String = std::iter::once(problem.model().describe())
+        .chain(parts.iter().map(of_part))
+        .flatten()
+        .map(|text| format!("\n\n{}", text.trim_end()))
+        .collect();
     let kind = problem.model().kind();
     format!("model    {kind}{fixed}; draws of {outputs}\nsampler  {run}{searched}{texts}")
 }
@@ -85,12 +93,19 @@ fn outputs(problem: &Problem) -> String {
     }
 }
 
+/// What is said of a part, after its name where it has one.
+fn named(part: &Part, said: String) -> String {
+    match part.name() {
+        "" => said,
+        name => format!("{name}: {said}"),
+    }
+}
+
 /// For statistics as text, the sensitivity that interval arithmetic proves beside what a search for
 /// records that move the sum most reaches: how loose the first may be.
-fn searched(problem: &Problem) -> Option<String> {
+fn searched(problem: &Problem, part: &Part) -> Option<String> {
+    part.query().describe()?;
     let model = problem.record_model();
-    let text = |part: &&Part| part.query().describe().is_some();
-    let part = problem.release().published_parts().iter().find(text)?;
     let mut theta = vec![0.0; model.parameters().len()];
     let draw = |rng: &mut soma::rng::Rng| {
         model.sample_prior(&mut theta, rng)?;
@@ -104,14 +119,14 @@ fn searched(problem: &Problem) -> Option<String> {
     let found = sensitivity::search(query, draw, |record| model.supports(record), 1).ok()?;
     let (replace, presence) = (query.sensitivity(), query.sensitivity_to_presence());
     let said = |stated: Sensitivity, found: Sensitivity| {
-        format!(
-            "l1 {:.4} (a search reaches {:.4}), l2 {:.4} ({:.4})",
-            stated.l1, found.l1, stated.l2, found.l2
-        )
+        let [l1, l2] = [stated.l1, stated.l2].map(rounded);
+        let [reached_l1, reached_l2] = [found.l1, found.l2].map(rounded);
+        format!("l1 {l1} (a search reaches {reached_l1}), l2 {l2} ({reached_l2})")
     };
-    Some(format!(
-        "moves    a record replaced {}; added or removed {}",
+    let said = format!(
+        "a record replaced moves the sum by {}; added or removed by {}",
         said(replace, found.replace),
         said(presence, found.add_remove)
-    ))
+    );
+    Some(format!("moves    {}", named(part, said)))
 }

@@ -81,6 +81,11 @@ impl Display {
         }
     }
 
+    /// Whether some iteration is over. The first of a chain takes longest: it looks for a start.
+    pub fn has_begun(&self) -> bool {
+        self.done.load(Ordering::Relaxed) > 0
+    }
+
     /// The line after this many seconds.
     pub fn line(&self, seconds: f64, state: &str) -> String {
         let done = self.done.load(Ordering::Relaxed);

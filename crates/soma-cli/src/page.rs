@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use soma::chain::{Draw, Problem, Settings};
 use soma::error::listed;
 use soma::spec::Spec;
+use soma_report::svg::fixed;
 use soma_report::{Content, Source, Trust, gather};
 use soma_store::{Manifest, Run, Status, write_whole};
 
@@ -225,7 +226,7 @@ fn settings_of(report: &Report, settings: &Settings) -> Vec<(String, String)> {
         ("one iteration kept in", settings.thin.to_string()),
         ("kernel", kernel),
         ("theta updates", settings.moves.name().to_string()),
-        ("acceptance rate", format!("{rate:.1}% of {} moves", report.moves)),
+        ("acceptance rate", format!("{rate:.1}% of {} moves", fixed(report.moves as f64, 0))),
         ("number of records n", n),
         ("seed", report.seed.to_string()),
         ("time of warm-up", table::seconds(report.seconds_warmup)),

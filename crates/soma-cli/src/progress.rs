@@ -58,7 +58,11 @@ impl Progress {
 
     /// The R-hat so far, or `warm-up`.
     fn state(&self) -> String {
-        self.rhat().map_or_else(|| "warm-up".to_string(), |rhat| format!("R-hat {rhat:.3}"))
+        match (self.rhat(), self.display.has_begun()) {
+            (Some(rhat), _) => format!("R-hat {rhat:.3}"),
+            (None, true) => "warm-up".into(),
+            (None, false) => "finding starts".into(),
+        }
     }
 
     /// The largest R-hat of all parameters, over the chains that have nearly as many draws as the
@@ -112,8 +116,10 @@ mod tests {
         let settings = Settings { chains: 2, warmup: 10, draws: 40, ..Settings::default() };
         let progress = Progress::shown(&settings, false);
         let line = |seconds| progress.display.line(seconds, &progress.state());
-        assert_eq!(line(12.3), "0 of 100 iterations after 12 s, warm-up");
-        progress.advance(60);
+        assert_eq!(line(12.3), "0 of 100 iterations after 12 s, finding starts");
+        progress.advance(5);
+        assert_eq!(line(20.0), "5 of 100 iterations after 20 s, warm-up");
+        progress.advance(55);
         for draw in [0.1, 0.4, 0.2, 0.3] {
             (0..2).for_each(|chain| progress.draw(chain, &[draw]));
         }

@@ -85,7 +85,7 @@ pub fn run(args: Args) -> Outcome {
 
 fn list() -> Outcome {
     let width = items::ALL.iter().map(|item| item.name.len()).max().unwrap_or(0);
-    let line = |item: &Item| format!("{:width$}  {}", item.name, item.title);
+    let line = |item: &Item| format!("{:width$}  {:9}  {}", item.name, item.place, item.title);
     let lines: Vec<String> = items::ALL.iter().map(line).collect();
     print(&lines.join("\n"))
 }

@@ -29,7 +29,8 @@ is within three standard errors of the published one (the paper's own error coun
 can be told); where it is not within three of ours alone, the note says why.</p>\n";
 
 fn contents(out: &mut String, items: &[(&Item, Stored)]) {
-    out.push_str("<nav><table><thead><tr><th>Item</th><th class=\"number\">Numbers</th>");
+    out.push_str("<nav><table><thead><tr><th>In the paper</th><th>Item</th>");
+    out.push_str("<th class=\"number\">Numbers</th>");
     out.push_str("<th class=\"number\">Agree</th></tr></thead><tbody>\n");
     for (item, stored) in items {
         let published = stored.findings.checks.iter().filter(|check| check.agrees.is_some());
@@ -40,10 +41,11 @@ fn contents(out: &mut String, items: &[(&Item, Stored)]) {
         };
         let _ = writeln!(
             out,
-            "<tr><td><a href=\"#{0}\">{1}</a></td><td class=\"number\">{2}</td><td class=\"number\">{agree}</td></tr>",
+            "<tr><td>{3}</td><td><a href=\"#{0}\">{1}</a></td><td class=\"number\">{2}</td><td class=\"number\">{agree}</td></tr>",
             item.name,
             escape(item.title),
-            stored.findings.checks.len()
+            stored.findings.checks.len(),
+            item.place
         );
     }
     out.push_str("</tbody></table></nav>\n");
@@ -51,7 +53,8 @@ fn contents(out: &mut String, items: &[(&Item, Stored)]) {
 
 fn section(out: &mut String, item: &Item, stored: &Stored) {
     let findings = &stored.findings;
-    let _ = writeln!(out, "<section id=\"{}\">\n<h2>{}</h2>", item.name, escape(item.title));
+    let (name, place, title) = (item.name, item.place, escape(item.title));
+    let _ = writeln!(out, "<section id=\"{name}\">\n<h2>{place}. {title}</h2>");
     let _ = writeln!(out, "<p><strong>The paper:</strong> {}</p>", escape(item.claim));
     if !findings.says.is_empty() {
         let said = findings.says.join(" ");

@@ -1,6 +1,6 @@
 //! A published release with statistics as text, which only a model can check in full.
 
-use soma::error::rounded;
+use soma::error::{counted, rounded};
 use toml::{Table, Value};
 
 use super::draft::parts;
@@ -44,9 +44,9 @@ fn part(part: &Table) -> String {
         key => format!("{key} {}", plain(value)),
     });
     format!(
-        "\n  {name}the {} of {what}; {} values; noise: {}",
+        "\n  {name}the {} of {what}; {}; noise: {}",
         part.get("statistic").map_or("statistic".into(), plain),
-        list("values").len(),
+        counted(list("values").len(), "value"),
         noise.collect::<Vec<_>>().join(", ")
     )
 }

@@ -39,23 +39,37 @@ pub(super) fn figure(content: &Content) -> Result<Figure, String> {
                   answer."
                 .into(),
         keys,
-        panels: kinds.iter().map(|(kind, members)| panel(kind, members)).collect(),
+        panels: kinds.iter().map(|(_, members)| panel(members)).collect(),
     })
 }
 
-/// The name of a family: `p[]` of `p[a]`, `alpha1...` of `alpha2`. What has no sign of a family, such as
-/// `sigma` beside `sigma2`, is one of its own.
+/// What the members of a family have in common: `p[]` of `p[a]`, `alpha#` of `alpha2`. What has no sign of
+/// a family, such as `sigma` beside `sigma2`, is one of its own.
 fn base(name: &str) -> String {
     if let Some((head, _)) = name.split_once('[') {
         return format!("{head}[]");
     }
     match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        head if head.len() < name.len() && !head.is_empty() => format!("{head}1\u{2026}"),
+        head if head.len() < name.len() && !head.is_empty() => format!("{head}#"),
         _ => name.to_string(),
     }
 }
 
-fn panel(kind: &str, members: &[&Parameter]) -> Panel {
+/// The title of a family: all names of two, the first and the last of more, `p[...]` of what has
+/// labels.
+fn title(names: &[String]) -> String {
+    match names {
+        [only] => only.clone(),
+        [first, ..] if first.contains('[') => {
+            first.split('[').next().unwrap_or("").to_string() + "[\u{2026}]"
+        }
+        [first, second] => format!("{first}, {second}"),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => String::new(),
+    }
+}
+
+fn panel(members: &[&Parameter]) -> Panel {
     let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
     let sorted: Vec<Vec<f64>> = members.iter().map(|parameter| parameter.sorted()).collect();
     for draws in &sorted {
@@ -103,19 +117,27 @@ fn panel(kind: &str, members: &[&Parameter]) -> Panel {
             words.push(said);
         }
     }
-    let title = if let [only] = members { only.name.as_str() } else { kind };
-    plot.finish(title, words.join(" "))
+    plot.finish(title(&names), words.join(" "))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::base;
+    use super::{base, title};
 
     #[test]
     fn families_have_one_name() {
         let names = ["p[a 1]", "p[b]", "alpha12", "mu", "7", "log_x", "sigma", "sigma2"];
-        let families =
-            ["p[]", "p[]", "alpha1\u{2026}", "mu", "7", "log_x", "sigma", "sigma1\u{2026}"];
+        let families = ["p[]", "p[]", "alpha#", "mu", "7", "log_x", "sigma", "sigma#"];
         assert_eq!(names.map(base), families);
+    }
+
+    #[test]
+    fn titles_are_names_of_what_is_drawn() {
+        let said =
+            |names: &[&str]| title(&names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        assert_eq!(said(&["sigma2"]), "sigma2");
+        assert_eq!(said(&["smoking at 30", "smoking at 60"]), "smoking at 30, smoking at 60");
+        assert_eq!(said(&["beta0", "beta1", "beta2"]), "beta0 to beta2");
+        assert_eq!(said(&["p[a]", "p[b]"]), "p[\u{2026}]");
     }
 }

@@ -83,7 +83,7 @@ fn panel(predicted: &Predicted) -> Panel {
     };
     let said = words(predicted);
     plot.upright(predicted.published, Ink::Published, &said)
-        .finish(format!("{} (p = {:.2})", predicted.label, predicted.p_value()), format!("{said}."))
+        .finish(format!("p = {:.2}, {}", predicted.p_value(), predicted.label), format!("{said}."))
 }
 
 fn rows(some: &[Predicted]) -> Panel {

@@ -33,6 +33,20 @@ fn interval((low, high): (f64, f64), digits: usize) -> String {
     format!("{} to {}", fixed(low, digits), fixed(high, digits))
 }
 
+/// The central 90% of a prior, with three digits of its spread; with digits of each end, where one of
+/// them would be rounded to nothing.
+fn prior_words((low, high): (f64, f64)) -> String {
+    let digits = decimals((high - low) / CENTRAL);
+    let vanishes = |x: f64| x != 0.0 && x.abs() < 0.5 * 10f64.powi(-(digits as i32));
+    match vanishes(low) || vanishes(high) {
+        true => format!("{} to {}", number(low), number(high)),
+        false => interval((low, high), digits),
+    }
+}
+
+/// Standard deviations between the ends of the central 90% of a normal law.
+const CENTRAL: f64 = 3.29;
+
 /// The answer: the posterior of each quantity that is no count, beside its prior and the plug-in answer.
 pub fn posterior(content: &Content, most: usize) -> String {
     let is_count = |parameter: &&Parameter| parameter.group == Group::Count;
@@ -43,7 +57,7 @@ pub fn posterior(content: &Content, most: usize) -> String {
     }
     let has_prior = shown.iter().any(|parameter| !parameter.prior.is_empty());
     let has_plug_in = shown.iter().any(|parameter| parameter.plug_in.is_some());
-    let mut header = vec!["quantity", "mean", "median", "sd", "central 90%"];
+    let mut header = vec!["quantity", "mean", "central 90%", "median", "sd"];
     header.extend(has_prior.then_some("prior, central 90%"));
     header.extend(has_plug_in.then_some("plug-in answer"));
     header.extend(has_plug_in.then_some("plug-in, 90%"));
@@ -56,13 +70,12 @@ pub fn posterior(content: &Content, most: usize) -> String {
         let mut cells = vec![
             parameter.name.clone(),
             fixed(summary.mean, digits),
+            interval((summary.q5, summary.q95), digits),
             fixed(summary.q50, digits),
             fixed(summary.sd, digits),
-            interval((summary.q5, summary.q95), digits),
         ];
         if has_prior {
-            let said = parameter.prior_interval();
-            cells.push(said.map_or_else(dash, |(a, b)| format!("{} to {}", number(a), number(b))));
+            cells.push(parameter.prior_interval().map_or_else(dash, prior_words));
         }
         if has_plug_in {
             let plug_in = parameter.plug_in;
@@ -115,11 +128,11 @@ pub fn published(content: &Content, most: usize) -> String {
 
 /// A number with all of its digits.
 fn number_in_full(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e12 {
-        fixed(x, 0)
-    } else {
-        format!("{x}").replace('-', "\u{2212}")
+    let written = format!("{x}");
+    if !x.is_finite() || x.abs() >= 1e12 {
+        return written.replace('-', "\u{2212}");
     }
+    fixed(x, written.split_once('.').map_or(0, |(_, decimals)| decimals.len()))
 }
 
 /// Counts with their intervals.
@@ -134,8 +147,7 @@ pub fn counts(content: &Content, most: usize) -> String {
             interval((summary.q5, summary.q95), 0),
         ]
     });
-    table(&["cell", "published", "median of the true count", "central 90%"], rows)
-        + &left_out(all, most)
+    table(&["cell", "published", "true count", "central 90%"], rows) + &left_out(all, most)
 }
 
 /// What the diagnostics say of each quantity.
@@ -162,4 +174,24 @@ pub fn settings(content: &Content) -> String {
     };
     let rows: String = content.settings.iter().map(row).collect();
     format!("<div class=\"wide\"><table>\n<tbody>\n{rows}</tbody>\n</table></div>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{number_in_full, prior_words};
+
+    #[test]
+    fn published_values_keep_their_digits() {
+        let said = [-3.0, 70671.15, 0.0018717, 1234567.0, -0.5120269, 1e20].map(number_in_full);
+        let wanted = ["\u{2212}3", "70,671.15", "0.0018717", "1,234,567", "\u{2212}0.5120269"];
+        assert_eq!(said[..5], wanted);
+        assert_eq!(said[5], "100000000000000000000");
+    }
+
+    #[test]
+    fn both_ends_of_a_prior_have_the_same_digits() {
+        assert_eq!(prior_words((-4.20713, 4.13921)), "\u{2212}4.21 to 4.14");
+        assert_eq!(prior_words((0.012321, 0.542)), "0.012 to 0.542");
+        assert_eq!(prior_words((0.0001, 5000.0)), "0.0001 to 5000");
+    }
 }

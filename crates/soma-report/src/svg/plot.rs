@@ -51,6 +51,9 @@ impl Size {
 /// The width of a letter at a tick, about.
 const LETTER: f64 = 6.8;
 
+/// The width of a letter of a title, which is bold.
+const TITLE_LETTER: f64 = 7.2;
+
 /// The longest name of a row that is shown as it is.
 const LONGEST: usize = 22;
 
@@ -101,8 +104,10 @@ impl Plot {
     fn x_tick(&mut self, value: f64, label: &str) {
         let (x, (bottom, top)) = (self.x.at(value), self.y.pixels);
         self.rule(x, bottom, x, top);
-        let place = bottom + 14.0;
-        self.text(x, place, "middle", "", label);
+        // A long number at an end stays inside the panel.
+        let half = 0.5 * LETTER * label.chars().count() as f64 + 2.0;
+        let x = x.min(self.size.0 - half).max(half);
+        self.text(x, bottom + 14.0, "middle", "", label);
     }
 
     fn y_tick(&mut self, value: f64, label: &str) {
@@ -168,15 +173,16 @@ impl Plot {
     /// The finished panel, with a line of text above it and what it says in words.
     pub fn finish(mut self, title: impl Into<String>, description: impl Into<String>) -> Panel {
         let (title, Size(width, height)) = (title.into(), self.size);
-        let most = (width / 7.2) as usize;
+        let most = ((width - 20.0) / TITLE_LETTER) as usize;
         let shown = match title.chars().count() > most {
             true => format!("{}\u{2026}", title.chars().take(most - 1).collect::<String>()),
             false => title.clone(),
         };
-        let text = escape(&shown);
+        let (text, whole) =
+            (escape(&shown), if shown == title { String::new() } else { titled(&title) });
         let _ = write!(
             self.body,
-            "<text class=\"title\" fill=\"#1b1f24\" x=\"10\" y=\"16\">{text}</text>"
+            "<text class=\"title\" fill=\"#1b1f24\" x=\"10\" y=\"16\">{text}{whole}</text>"
         );
         Panel { title, description: description.into(), width, height, body: self.body }
     }

@@ -32,8 +32,15 @@ impl Scale {
 }
 
 /// Round values between `low` and `high`, about `count` of them, with their labels: multiples of 1, 2
-/// or 5 times a power of ten.
+/// or 5 times a power of ten. There are two at least: from one alone no distance can be read.
 pub fn ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
+    let tried = (count..=count + 6).map(|count| multiples(low, high, count));
+    tried
+        .reduce(|best, next| if best.len() < next.len().min(2) { next } else { best })
+        .unwrap_or_default()
+}
+
+fn multiples(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let rough = (high - low) / count.max(1) as f64;
     if !(rough.is_finite() && rough > 0.0) {
         return Vec::new();
@@ -71,6 +78,11 @@ mod tests {
         assert_eq!(labels(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(-3.0, 7.0), ["−2", "0", "2", "4", "6"]);
         assert_eq!(labels(0.0, 123456.0).last().unwrap(), "100,000");
+        // 0.5 would be the only multiple of 0.5 inside.
+        let two =
+            |low, high| ticks(low, high, 3).into_iter().map(|(_, label)| label).collect::<Vec<_>>();
+        assert_eq!(two(0.01, 0.99), ["0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(two(-19.0, 1.0).len(), 2);
         assert!(labels(1.0, 1.0).is_empty() && labels(f64::NAN, 1.0).is_empty());
         // Numbers too near to each other for round ones between them.
         assert!(labels(1.0, 1.0 + 4e-16).is_empty());

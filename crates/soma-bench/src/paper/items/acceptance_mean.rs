@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "acceptance-mean",
     title: "Private mean: acceptance against epsilon",
+    place: "Figure 2",
     claim: "SOMA accepts more often than Ran-IMwG and Sys-IMwG at every epsilon, as the theory \
             says it must.",
     run,

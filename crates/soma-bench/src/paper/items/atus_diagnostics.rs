@@ -16,6 +16,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "atus-diagnostics",
     title: "Time use: R-hat and effective sample size",
+    place: "Table 1",
     claim: "Over 20 runs, R-hat after 10^5 iterations is lower and the effective sample size after \
             10^6 iterations is higher with SOMA than with IMwG, for every alpha, female and male.",
     run,

@@ -12,6 +12,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "atus-means",
     title: "Time use: mean allocations and three hypotheses",
+    place: "Table 2",
     claim: "Women spend 41.1% of the day on personal care, 5.1% on eating and drinking and 53.8% \
             on the rest, men 39.2%, 5.1% and 55.7%. That the difference is at most one percentage \
             point is rejected for personal care and for the rest, and not for eating and drinking.",

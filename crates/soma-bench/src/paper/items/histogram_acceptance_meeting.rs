@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "histogram-acceptance-meeting",
     title: "Perturbed histogram: acceptance and meeting times against n",
+    place: "Figure 7",
     claim: "SOMA's acceptance grows with n and its advantage with it. To couple two chains at \
             n = 20 SOMA needs only about 1% of the iterations of the other two.",
     run,

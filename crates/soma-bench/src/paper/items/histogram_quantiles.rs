@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "histogram-quantiles",
     title: "Perturbed histogram: quantiles of the records by iteration",
+    place: "Figure 6",
     claim: "The quartiles of the imputed records settle sooner with SOMA than with the other two \
             samplers, at n = 20 and at n = 50 (100 runs, epsilon 5).",
     run,

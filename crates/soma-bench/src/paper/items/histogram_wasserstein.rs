@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "histogram-wasserstein",
     title: "Perturbed histogram: Wasserstein distance of coupled chains",
+    place: "Figure 8",
     claim: "All three couplings bring the chains near each other at first; then only SOMA's goes \
             on until they meet, also in a distance that does not see the order of the records.",
     run,

@@ -33,6 +33,8 @@ pub struct Item {
     pub name: &'static str,
     /// The title on the page.
     pub title: &'static str,
+    /// Its number in the paper.
+    pub place: &'static str,
     /// The claim of the paper.
     pub claim: &'static str,
     /// Reproduces it.

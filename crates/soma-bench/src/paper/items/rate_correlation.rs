@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "rate-correlation",
     title: "Private mean: convergence rate against posterior correlation",
+    place: "Figure 10",
     claim: "All three samplers slow down as the correlation of the two records grows. SOMA is the \
             most efficient below a correlation of -0.4 and Sys-IMwG where it is small, with \
             Beta(10, 10) records and with Exp(1) records, which are not bounded.",

@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "regression-mmd",
     title: "Regression, n = 100: distance of 1,000 chains to the posterior",
+    place: "Figure 11",
     claim: "The maximum mean discrepancy between 1,000 independent chains and the posterior falls \
             faster with SOMA than with the other two, and approaches zero after 150 iterations.",
     run,

@@ -15,6 +15,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "regression-n10",
     title: "Regression, n = 10: coupling time, rate and acceptance",
+    place: "Table 3",
     claim: "At epsilon 3 SOMA accepts 99.5% and the others 94.8%, and Sys-IMwG couples fastest. At \
             epsilon 30 SOMA accepts 91.9% and the others 51%, and SOMA couples 4.5 times as fast \
             as Sys-IMwG.",

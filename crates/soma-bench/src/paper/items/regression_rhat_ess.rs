@@ -12,6 +12,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "regression-rhat-ess",
     title: "Regression, n = 100: R-hat and effective sample size",
+    place: "Figure 3",
     claim: "At epsilon 30 the chains that use SOMA need about 800 iterations to reach R-hat below \
             1.05, Sys-IMwG and Ran-IMwG about 1,500, and SOMA has the higher effective sample size.",
     run,

@@ -12,6 +12,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "regression-ridge",
     title: "Regression, n = 100: the intercept over 1,000 chains",
+    place: "Figure 12",
     claim: "To the eye, the intercept of chains that use SOMA has converged after about 150 \
             iterations, with Sys-IMwG after 200 and with Ran-IMwG after 300.",
     run,

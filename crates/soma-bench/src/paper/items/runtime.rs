@@ -19,6 +19,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "runtime",
     title: "Running times, and the cost of a move as n grows",
+    place: "Table 4",
     claim: "With vectorised weights SOMA takes less than about twice the time of Ran-IMwG and \
             Sys-IMwG on a CPU and on a GPU, although each of its moves looks at all n weights.",
     run,

@@ -14,6 +14,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "survival-mean",
     title: "Private mean: survival of the coupling time",
+    place: "Figure 9",
     claim: "At epsilon 20, the survival of the coupling time falls fastest with SOMA, and the \
             theoretical bounds on the convergence rate are conservative.",
     run,

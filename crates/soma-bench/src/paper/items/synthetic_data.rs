@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "synthetic-data",
     title: "Synthetic records from a perturbed histogram",
+    place: "Example 1",
     claim: "From a perturbed histogram one can also generate a sanitized database: clip the noisy \
             counts at zero, normalise, and draw records uniformly within bins.",
     run,

@@ -13,6 +13,7 @@ use crate::paper::{Check, Findings, Sampler, Study, Table};
 pub(super) const ITEM: Item = Item {
     name: "trace-mean",
     title: "Private mean: traces of the three samplers",
+    place: "Figure 1",
     claim: "Over 500 iterations from (0.3, 0.3), with Beta(10, 10) records and epsilon 20, SOMA \
             explores the target better; Ran-IMwG gets stuck in places.",
     run,
