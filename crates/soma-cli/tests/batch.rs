@@ -140,6 +140,42 @@ fn a_batch_that_is_killed_and_resumed_gives_the_same_results() {
     println!("{count} fits in {seconds:.1} s; {hit} of 3 kills came before the end");
 }
 
+/// Fits that have not begun are known from `batch.json` alone: damage of it must not go unnoticed,
+/// and crafted settings are refused before anything is allocated for them.
+#[test]
+fn a_damaged_or_crafted_batch_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let specs = tables(folder.path(), 2);
+    let out = folder.path().join("out");
+    let mut fit = soma();
+    fit.arg("fit").arg(&specs).args(QUICK).arg("--quiet").arg("--out").arg(&out);
+    fit.assert().success();
+    std::fs::remove_dir_all(out.join("table-0001")).unwrap();
+    let file = out.join("batch.json");
+    let good = std::fs::read_to_string(&file).unwrap();
+    let refused = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let refused = soma().args(["fit", "--quiet", "--resume", "--out"]).arg(&out).assert();
+        let output = refused.code(2).get_output().stderr.clone();
+        assert!(!out.join("table-0001").exists());
+        String::from_utf8(output).unwrap()
+    };
+    let digit = good.find("values = [").unwrap() + "values = [".len();
+    for new in ["7", "8"] {
+        let mut changed = good.clone();
+        changed.replace_range(digit..digit + 1, new);
+        if changed != good {
+            assert!(refused(&changed).contains("checksum does not match"));
+        }
+    }
+    for chains in ["1000000000000", "4611686018427387904", "0"] {
+        let crafted = good.replacen("\"chains\": 2", &format!("\"chains\": {chains}"), 1);
+        assert_ne!(crafted, good);
+        let said = refused(&soma_store::testing::seal_manifest(&crafted));
+        assert!(said.contains("chains"), "{said}");
+    }
+}
+
 /// `--strict` ends with 3 where a fit is not trusted, alone or in a batch, and only there.
 #[test]
 fn strict_is_an_exit_code() {

@@ -1,4 +1,5 @@
-//! The file `batch.json` of a batch of fits, from which it is resumed.
+//! The file `batch.json` of a batch of fits, from which it is resumed. Its last field is a checksum
+//! of the text before it: fits that have not begun are known from this file alone.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -7,7 +8,7 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use soma::chain::Settings;
 
-use crate::{StoreError, atomic};
+use crate::{StoreError, atomic, object};
 
 /// A fit of a batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,9 +56,8 @@ impl Batch {
     /// Writes the file to `folder`, which is created if necessary.
     pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
         atomic::make_folder(folder)?;
-        let json = serde_json::to_string_pretty(self);
-        let json = json.unwrap_or_else(|error| unreachable!("plain data: {error}"));
-        atomic::write(&folder.join(Self::FILE), |file| file.write_all(json.as_bytes()))
+        let text = object::indented(self);
+        atomic::write(&folder.join(Self::FILE), |file| file.write_all(text.as_bytes()))
     }
 
     /// The batch in `folder`.
@@ -80,6 +80,9 @@ impl Batch {
                 found.format,
                 Self::FORMAT
             ));
+        }
+        if !object::is_sealed_indented(text) {
+            return Err("its checksum does not match its contents".into());
         }
         let batch: Batch = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let mut names = HashSet::new();
@@ -116,10 +119,27 @@ mod tests {
         assert_eq!(Batch::read(&folder.path().join("out")).unwrap(), written);
     }
 
+    /// A batch whose text was changed would fit another release than was asked for.
+    #[test]
+    fn any_damage_is_seen() {
+        let text = object::indented(&batch(&["a", "b"])).into_bytes();
+        assert!(Batch::parse(&text).is_ok());
+        for at in 0..text.len() {
+            for mask in [1, 2, 16, 64] {
+                let mut damaged = text.clone();
+                damaged[at] ^= mask;
+                assert!(Batch::parse(&damaged).is_err(), "byte {at}");
+            }
+            assert!(Batch::parse(&text[..at]).is_err(), "cut at {at}");
+        }
+        let plain = serde_json::to_vec(&batch(&["a"])).unwrap();
+        assert!(Batch::parse(&plain).unwrap_err().contains("checksum"));
+    }
+
     /// A malicious file cannot name a folder outside the batch, or a folder twice.
     #[test]
     fn names_lead_nowhere_else() {
-        let parsed = |batch: &Batch| Batch::parse(&serde_json::to_vec(batch).unwrap());
+        let parsed = |batch: &Batch| Batch::parse(object::indented(batch).as_bytes());
         for bad in ["", "..", ".", "a/b", "/etc", "../a", "a/", ".lock", "batch.json"] {
             assert!(parsed(&batch(&["good", bad])).is_err(), "{bad}");
         }

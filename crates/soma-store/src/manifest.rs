@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use soma::chain::{Chosen, MoveReport, Settings, Tally};
 
 use crate::table::RESERVED;
-use crate::{StoreError, atomic};
+use crate::{StoreError, atomic, object};
 
 /// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,8 +76,6 @@ impl Manifest {
     pub const FORMAT: u32 = 3;
     /// The name of the file.
     pub const FILE: &str = "manifest.json";
-    /// The text before the checksum.
-    pub(crate) const CHECKSUM: &str = ",\n  \"checksum\": \"";
 
     /// Identifies the run, independently of its length, the chains in this folder and its progress.
     /// Every file of the run has it, and a file with another is rejected.
@@ -105,14 +103,7 @@ impl Manifest {
 
     /// The manifest as JSON, whose last field is a checksum of the text before it.
     pub(crate) fn text(&self) -> String {
-        let json = serde_json::to_string_pretty(self);
-        let json = json.unwrap_or_else(|error| unreachable!("plain data: {error}"));
-        Manifest::seal(json.strip_suffix("\n}").unwrap_or(&json))
-    }
-
-    /// Completes the text of an object without its closing bracket by a checksum.
-    pub(crate) fn seal(body: &str) -> String {
-        format!("{body}{}{:08x}{END}", Self::CHECKSUM, crc32fast::hash(body.as_bytes()))
+        object::indented(self)
     }
 
     /// The manifest of the run in `folder`.
@@ -141,12 +132,9 @@ impl Manifest {
                 Self::FORMAT
             ));
         }
-        let sealed = text.strip_suffix(END.as_bytes()).and_then(|text| {
-            let (rest, digits) = text.split_at_checked(text.len().checked_sub(8)?)?;
-            let body = rest.strip_suffix(Self::CHECKSUM.as_bytes())?;
-            (format!("{:08x}", crc32fast::hash(body)).as_bytes() == digits).then_some(())
-        });
-        sealed.ok_or("its checksum does not match its contents")?;
+        if !object::is_sealed_indented(text) {
+            return Err("its checksum does not match its contents".into());
+        }
         let manifest: Manifest = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         manifest.check()?;
         Ok(manifest)
@@ -203,9 +191,6 @@ impl Manifest {
         Ok(())
     }
 }
-
-/// The end of the text of a manifest, after its checksum.
-const END: &str = "\"\n}\n";
 
 /// What is read first.
 #[derive(Deserialize)]

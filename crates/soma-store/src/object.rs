@@ -1,4 +1,6 @@
-//! JSON objects in one line whose last field is a checksum of what is before it.
+//! JSON objects whose last field is a checksum of what is before it.
+
+use serde::Serialize;
 
 const FIELD: &str = ",\"checksum\":\"";
 const END: &str = "\"}";
@@ -20,6 +22,35 @@ pub fn is_sealed_object(owner: &str, text: &str) -> bool {
         Some((rest.strip_suffix(FIELD)?, digits))
     };
     parts().is_some_and(|(body, digits)| checksum(owner, body) == digits)
+}
+
+/// The text before the checksum of an indented object.
+pub(crate) const INDENTED: &str = ",\n  \"checksum\": \"";
+
+/// The text after it.
+const INDENTED_END: &str = "\"\n}\n";
+
+/// The indented JSON of `value`, an object, with a checksum of the text before it.
+pub(crate) fn indented(value: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(value);
+    let json = json.unwrap_or_else(|error| unreachable!("plain data: {error}"));
+    seal_indented(json.strip_suffix("\n}").unwrap_or(&json))
+}
+
+/// Completes the text of an indented object without its closing bracket.
+pub(crate) fn seal_indented(body: &str) -> String {
+    format!("{body}{INDENTED}{}{INDENTED_END}", checksum("", body))
+}
+
+/// Whether `text` is an object that [`indented`] wrote.
+pub(crate) fn is_sealed_indented(text: &[u8]) -> bool {
+    let parts = || {
+        let rest = text.strip_suffix(INDENTED_END.as_bytes())?;
+        let (rest, digits) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
+        Some((rest.strip_suffix(INDENTED.as_bytes())?, digits))
+    };
+    parts()
+        .is_some_and(|(body, digits)| format!("{:08x}", crc32fast::hash(body)).as_bytes() == digits)
 }
 
 fn checksum(owner: &str, body: &str) -> String {

@@ -7,7 +7,7 @@ use soma::chain::{EngineSnapshot, Problem};
 use crate::checkpoint::Checkpoint;
 use crate::part::PartReader;
 use crate::table::Table;
-use crate::{Manifest, StoreError};
+use crate::{Manifest, StoreError, object};
 
 /// The length of the header of a checkpoint.
 pub const CHECKPOINT_HEAD: usize = Checkpoint::HEAD;
@@ -34,9 +34,9 @@ pub fn checkpoint(
 
 /// A manifest with a valid checksum; `json` is a JSON object with or without one.
 pub fn seal_manifest(json: &str) -> String {
-    let body = json.split(Manifest::CHECKSUM).next().unwrap_or(json).trim_end();
+    let body = json.split(object::INDENTED).next().unwrap_or(json).trim_end();
     let body = body.strip_suffix('}').unwrap_or(body).trim_end();
-    Manifest::seal(body)
+    object::seal_indented(body)
 }
 
 /// The manifest of this text.

@@ -44,7 +44,11 @@ impl Default for Settings {
 
 impl Settings {
     /// The largest number of iterations of a chain.
-    const MOST: u64 = 1 << 48;
+    pub(crate) const MOST: u64 = 1 << 48;
+
+    /// The largest number of chains: of all parts of a run that are merged. Each takes some memory,
+    /// before the run begins.
+    const MOST_CHAINS: usize = 1 << 20;
 
     /// Whether the settings are valid for `problem`.
     pub fn check(&self, problem: &Problem) -> Result<(), Invalid> {
@@ -59,6 +63,10 @@ impl Settings {
             _ => Ok(()),
         };
         at_least_one("chains", self.chains as u64)?;
+        if self.chains > Self::MOST_CHAINS {
+            let allowed = format!("at most {}", Self::MOST_CHAINS);
+            return Err(Invalid::new("chains", "are too many", self.chains, allowed));
+        }
         at_least_one("draws", self.draws)?;
         at_least_one("thin", self.thin)?;
         let sampling = self.draws.checked_mul(self.thin);
