@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::checkpoint::Checkpoint;
+use crate::part;
 use crate::store::{checkpoint_name, refuse_a_run};
 use crate::table::{DRAWS, RECORDS, Table};
 use crate::{FolderLock, Manifest, Run, Status, StoreError, atomic};
@@ -21,16 +23,18 @@ pub fn merge(parts: &[PathBuf], folder: &Path) -> Result<Manifest, StoreError> {
     }
     runs.sort_by_key(|(_, manifest)| manifest.first_chain);
     let manifest = joined(&runs)?;
+    let mut all = Vec::new();
+    for (part, of_part) in &runs {
+        all.extend(files(part, of_part)?.into_iter().map(|file| (part.join(&file), file)));
+    }
     let _lock = FolderLock::acquire(folder)?;
     refuse_a_run(folder)?;
     let with_records = manifest.records_thin.map(|_| RECORDS);
     for name in [DRAWS, crate::store::CHECKPOINTS].into_iter().chain(with_records) {
         atomic::make_folder(&folder.join(name))?;
     }
-    for (part, of_part) in &runs {
-        for file in files(part, of_part)? {
-            copy(&part.join(&file), &folder.join(&file))?;
-        }
+    for (from, file) in &all {
+        copy(from, &folder.join(file))?;
     }
     manifest.write(folder)?;
     Ok(manifest)
@@ -87,7 +91,8 @@ fn add(all: &mut Manifest, part: &Manifest) {
     all.seconds_sampling += part.seconds_sampling;
 }
 
-/// The files of a run, by their names in its folder.
+/// The files of a run, by their names in its folder. Draws are checked when a run is opened; records
+/// and checkpoints are checked here, so that no damage is copied.
 fn files(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>, StoreError> {
     let mut files = Vec::new();
     // The width of a record does not affect the names of files.
@@ -97,14 +102,17 @@ fn files(folder: &Path, manifest: &Manifest) -> Result<Vec<PathBuf>, StoreError>
             files.extend(table.parts(table.rows(draws)).map(|(part, _)| table.path(chain, part)));
         }
     }
-    files.extend(manifest.chains().map(checkpoint_name));
-    match files.iter().find(|file| !folder.join(file).exists()) {
-        Some(file) => {
-            let remedy = "Put the file back from a copy, or run these chains again.";
-            Err(StoreError::damaged(&folder.join(file), "it is missing", remedy))
+    files.iter().try_for_each(|file| part::check_seal(&folder.join(file)))?;
+    for chain in manifest.chains() {
+        let path = folder.join(checkpoint_name(chain));
+        let found = Checkpoint::read(&path)?;
+        let found = found.ok_or_else(|| Checkpoint::damaged(&path, "it is missing"))?;
+        if (found.run.as_str(), found.chain) != (&manifest.fingerprint(), chain as u64) {
+            return Err(Checkpoint::damaged(&path, "it belongs to another run or chain"));
         }
-        None => Ok(files),
+        files.push(checkpoint_name(chain));
     }
+    Ok(files)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {

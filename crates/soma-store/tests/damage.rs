@@ -184,6 +184,39 @@ fn a_failed_write_is_written_down() {
     assert_eq!(store.finish(false).unwrap().status, Status::Complete);
 }
 
+/// Damage is not copied into a merged run: of draws, records and checkpoints alike.
+#[test]
+fn damaged_parts_are_not_merged() {
+    let (part, at) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    whole_run(part.path());
+    let parts = [part.path().to_path_buf()];
+    let other = |chain: usize| format!("checkpoints/chain-000{chain}.checkpoint");
+    for name in ["draws/chain-0001-part-00000", "records/chain-0002-part-00000"]
+        .map(|name| format!("{name}.parquet"))
+        .into_iter()
+        .chain([other(0)])
+    {
+        let path = part.path().join(&name);
+        let good = std::fs::read(&path).unwrap();
+        let mut bad = good.clone();
+        let middle = bad.len() / 2;
+        bad[middle] ^= 4;
+        std::fs::write(&path, bad).unwrap();
+        let error = soma_store::merge(&parts, &at.path().join("out")).unwrap_err().to_string();
+        assert!(error.contains(&name) && error.contains("is damaged"), "{error}");
+        std::fs::write(&path, good).unwrap();
+    }
+    let own = std::fs::read(part.path().join(other(1))).unwrap();
+    std::fs::copy(part.path().join(other(2)), part.path().join(other(1))).unwrap();
+    let error = soma_store::merge(&parts, &at.path().join("out")).unwrap_err().to_string();
+    assert!(error.contains("another run or chain"), "{error}");
+    assert!(!at.path().join("out").exists(), "nothing was written");
+    std::fs::write(part.path().join(other(1)), own).unwrap();
+    soma_store::merge(&parts, &at.path().join("out")).unwrap();
+    let merged = columns(&Run::open(at.path().join("out")).unwrap());
+    assert!(merged == columns(&Run::open(part.path()).unwrap()));
+}
+
 /// Temporary files left by a kill are removed.
 #[test]
 fn unfinished_files_are_removed() {
