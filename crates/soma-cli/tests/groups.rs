@@ -125,6 +125,28 @@ fn counts_that_were_clamped_or_suppressed() {
     fit.assert().success();
 }
 
+/// What cannot fit is refused before anything is allocated or written.
+#[test]
+fn draws_that_cannot_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, csv) = (written(&folder, TABLE), folder.path().join("out.csv"));
+    for (option, given, part) in [
+        ("--draws", "1000000000000", "draws: do not fit in memory"),
+        ("--draws", "18446744073709551615", "the number of iterations is out of range"),
+        ("--thin", "18446744073709551615", "the number of iterations is out of range"),
+        ("--warmup", "18446744073709551615", "the number of iterations is out of range"),
+    ] {
+        for pool in [None, Some("--pool")] {
+            let mut fit = soma();
+            fit.arg("groups").arg(&table).args(["--noise", "discrete-laplace", option, given]);
+            let refused = fit.args(pool).arg("--out").arg(&csv).assert().code(2);
+            let said = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+            assert!(said.contains(part), "{option} {given} {pool:?}: {said}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the table is there");
+}
+
 /// A run that is killed goes on from the groups that had ended, with the results of one that was not.
 #[test]
 fn killed_runs_go_on() {

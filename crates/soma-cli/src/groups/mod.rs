@@ -4,12 +4,13 @@ mod progress;
 mod read;
 mod summary;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::value_parser;
 use soma::counts::SharedPrior;
 use soma::grouped::{self, Fitted, GroupTable, Plan, Watch};
-use soma_store::write_named;
+use soma_store::{DoesNotFit, check_memory, in_words, write_named};
 
 use crate::args::ThreadArgs;
 use crate::exit::{self, Failed, Outcome};
@@ -104,6 +105,9 @@ pub fn run(args: Args) -> Outcome {
         );
     }
     let prior = SharedPrior { median: args.concentration, sd: args.concentration_sd, shares: 1.0 };
+    // Before there is a journal.
+    check(&table, args.pool, &plan, args.threads.count())
+        .map_err(|invalid| Failed::Input(format!("--{invalid}")))?;
     interrupt::watch();
     let fingerprint = progress::fingerprint_of(&frame, &args.noisy, args.alpha, &plan);
     let journal = args.out.first().filter(|_| !args.pool);
@@ -173,14 +177,35 @@ fn fit(
     })
 }
 
+/// An error if there can be no such run, or if its draws cannot fit.
+fn check(
+    table: &GroupTable,
+    pools: bool,
+    plan: &Plan,
+    threads: NonZeroUsize,
+) -> Result<(), soma::Invalid> {
+    plan.check()?;
+    let need = grouped::memory(table, plan, threads.get(), pools);
+    check_memory(need).map_err(|DoesNotFit { need, available }| {
+        let given = format!("about {}", in_words(need.bytes()));
+        let allowed = format!(
+            "at most {}, which there is {}; so fewer draws or chains, or fewer threads",
+            in_words(available.bytes),
+            available.limit
+        );
+        soma::Invalid::new("draws", "do not fit in memory", given, allowed)
+    })
+}
+
 /// The same on so many threads.
 pub fn fit_on(
     table: &GroupTable,
     prior: Option<SharedPrior>,
     plan: &Plan,
-    threads: std::num::NonZeroUsize,
+    threads: NonZeroUsize,
     watch: &dyn Watch,
 ) -> soma::Outcome<Vec<Fitted>> {
+    check(table, prior.is_some(), plan, threads)?;
     let Some(prior) = prior else { return grouped::fit(table, plan, threads, watch) };
     let found = grouped::pool(table, prior, plan, threads, watch)?;
     let joined =

@@ -4,6 +4,7 @@
 //! one](fit), or [together](pool) with a common prior that is learned from all of them. What comes
 //! out is a row for each parameter of each group, and a verdict for each group.
 
+mod memory;
 mod pool;
 mod run;
 mod separate;
@@ -12,6 +13,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use memory::memory;
 pub use pool::pool;
 pub use run::{Fitted, Plan, Quiet, Watch};
 pub use separate::fit;

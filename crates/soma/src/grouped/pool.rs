@@ -10,7 +10,7 @@ use crate::threads::over_threads;
 
 /// The most numbers that are kept of the groups, in all chains: 1 GiB. Of more groups or longer
 /// chains one draw in several is kept; of the common prior all are.
-const MOST_KEPT: usize = 1 << 27;
+pub(super) const MOST_KEPT: usize = 1 << 27;
 
 /// What was kept of a chain.
 struct Kept {
@@ -36,7 +36,10 @@ pub fn pool(
     let names: Vec<Vec<String>> =
         (0..problem.groups().len()).map(|group| problem.outputs(group)).collect();
     let of_draw: usize = names.iter().map(Vec::len).sum::<usize>().max(1);
-    let all = (plan.draws as usize).saturating_mul(plan.chains).saturating_mul(of_draw);
+    let all = usize::try_from(plan.draws)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(plan.chains)
+        .saturating_mul(of_draw);
     let stride = all.div_ceil(MOST_KEPT).max(1) as u64;
     let kept = over_threads(plan.chains as u64, threads, &|| watch.stop(), &|_| (), |chain, _| {
         run(&problem, chain as usize, plan, (&names[..], stride), watch)

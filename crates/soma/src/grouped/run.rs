@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chain::Settings;
 use crate::diagnostics::{Column, RunFigures, Verdict, rhat};
 use crate::error::Invalid;
 
@@ -42,6 +43,13 @@ impl Plan {
         if self.chains as u64 > Self::MOST_CHAINS {
             let allowed = format!("at most {}", Self::MOST_CHAINS);
             return Err(Invalid::new("chains", "are too many", self.chains, allowed));
+        }
+        if self.iterations() > Settings::MOST {
+            let given =
+                format!("{} of warm-up and {} times {}", self.warmup, self.draws, self.thin);
+            let allowed = format!("at most {} iterations of a chain", Settings::MOST);
+            let problem = "the number of iterations is out of range";
+            return Err(Invalid::new("draws", problem, given, allowed));
         }
         Ok(())
     }

@@ -39,8 +39,8 @@ pub fn fit(
 fn one(table: &GroupTable, group: usize, plan: &Plan, watch: &dyn Watch) -> Outcome<Fitted> {
     let problem: &CountProblem = &table.problems()[group];
     let names = problem.outputs();
-    let mut draws = vec![vec![Vec::with_capacity(plan.draws as usize); plan.chains]; names.len()];
-    let mut log_density = vec![Vec::with_capacity(plan.draws as usize); plan.chains];
+    let mut draws = vec![vec![Vec::new(); plan.chains]; names.len()];
+    let mut log_density = vec![Vec::new(); plan.chains];
     for chain in 0..plan.chains {
         let stream = group as u64 * Plan::MOST_CHAINS + chain as u64;
         let mut counts = CountChain::new(problem, plan.seed, stream, plan.warmup);
