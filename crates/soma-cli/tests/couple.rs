@@ -173,3 +173,12 @@ fn a_warmup_can_be_certified() {
     let other = [&base[..], &["--moves", "interwoven"]].concat();
     soma(&other).assert().failure().code(2);
 }
+
+/// More pairs than there is memory for are refused, before any is listed.
+#[test]
+fn too_many_pairs_are_refused() {
+    let spec = example("category-counts.toml");
+    let mut command = soma(&["couple", spec.to_str().unwrap(), "--pairs", "1000000000000"]);
+    let said = String::from_utf8(command.assert().code(2).get_output().stderr.clone()).unwrap();
+    assert!(said.contains("2..=10000000"), "{said}");
+}

@@ -7,6 +7,7 @@ mod limit;
 mod report;
 mod watch;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -36,7 +37,7 @@ pub struct Args {
     #[command(flatten)]
     kernel: KernelArgs,
     /// The number of pairs.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=10_000_000))]
     pairs: u64,
     /// How many iterations one chain of a pair is ahead of the other; chosen by a pilot if not
     /// given.
@@ -190,8 +191,8 @@ fn all_pairs(
 ) -> Result<Vec<PairRun>, Failed> {
     let mut runs = folder.as_ref().map_or_else(Vec::new, |folder| folder.runs().to_vec());
     runs.retain(|run| run.index < args.pairs);
-    let missing: Vec<u64> =
-        (0..args.pairs).filter(|index| runs.iter().all(|run| run.index != *index)).collect();
+    let known: HashSet<u64> = runs.iter().map(|run| run.index).collect();
+    let missing: Vec<u64> = (0..args.pairs).filter(|index| !known.contains(index)).collect();
     let watch = Watch::new("pairs", args.pairs, runs.len() as u64, args.quiet);
     let results = Mutex::new((folder, runs, None));
     let done = |run: PairRun| {
