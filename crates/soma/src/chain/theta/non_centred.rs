@@ -28,10 +28,12 @@ use crate::stored::{Check, ensure, finite};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::chain) struct NonCentred {
     /// The lower Cholesky factor of the covariance of the random walk, without the scale.
+    #[serde(with = "crate::stored::matrix")]
     factor: DMatrix<f64>,
     log_scale: f64,
     learned: Moments,
     /// The covariance before adaptation.
+    #[serde(with = "crate::stored::matrix")]
     prior: DMatrix<f64>,
     #[serde(skip)]
     scratch: Scratch,

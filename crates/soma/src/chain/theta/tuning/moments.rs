@@ -12,6 +12,7 @@ pub(in crate::chain) struct Moments {
     count: u64,
     window: u64,
     mean: DVector<f64>,
+    #[serde(with = "crate::stored::matrix")]
     scatter: DMatrix<f64>,
 }
 
