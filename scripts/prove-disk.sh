@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What the store is proved by, at full size: 1,000 kills, 2,000 damaged folders, and 5,000 crafted
-# checkpoints, manifests and files of draws each. The default tests run the same at a small size.
+# What the store and the readers are proved by, at full size: 1,000 kills, 2,000 damaged folders, 5,000
+# crafted checkpoints, manifests and files of draws each, 100,000 mangled specs (another 5,000 are run, if they are accepted)
+# and 100,000 mangled texts of models. The default tests run the same at a small size.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,3 +15,6 @@ SOMA_DAMAGED=${SOMA_DAMAGED:-2000} \
     cargo test --release -p soma-mcmc-store --test damage damage_is_never_silent -- --nocapture
 SOMA_CRAFTED=${SOMA_CRAFTED:-5000} \
     cargo test --release -p soma-mcmc-store --test crafted -- --nocapture
+export SOMA_MANGLED=${SOMA_MANGLED:-100000}
+cargo test --release -p soma-mcmc-cli --test mangled -- --nocapture
+cargo test --release -p soma-mcmc-language --test mistakes mangled -- --nocapture

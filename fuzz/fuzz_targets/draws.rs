@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use soma_fuzz::{Stored, all};
+use soma_fuzz::{Stored, first};
 use soma_store::testing;
 
 static RUN: LazyLock<(Stored, PathBuf)> = LazyLock::new(|| {
@@ -13,7 +13,7 @@ static RUN: LazyLock<(Stored, PathBuf)> = LazyLock::new(|| {
     std::fs::create_dir(folder.join("draws")).expect("a folder");
     // The readers turn panics of the Parquet crate into errors: not reported here.
     std::panic::set_hook(Box::new(|_| {}));
-    (all().swap_remove(0), folder)
+    (first(), folder)
 });
 
 // The fits that all inputs share take longer than one input may.

@@ -5,7 +5,8 @@
 mod common;
 
 use proptest::prelude::*;
-use soma::spec::Spec;
+use soma::chain::{Engine, Problem};
+use soma::spec::{Sampler, Spec};
 
 /// Replacements of words, accidental or malicious.
 const WORDS: &[&str] = &[
@@ -82,6 +83,51 @@ const WORDS: &[&str] = &[
     "alpha",
     "predictors",
     "subset",
+    "\"unknown\"",
+    "n = \"unknown\"",
+    "n = { prior = \"poisson\", mean = 30 }",
+    "{ prior = \"uniform\", low = 0, high = 5 }",
+    "slots",
+    "neighbours",
+    "\"add-remove\"",
+    "\"replace\"",
+    "[[release.parts]]",
+    "\"ratio\"",
+    "\"rounded-laplace\"",
+    "\"randomised-response\"",
+    "\"synthetic-records\"",
+    "\"moments\"",
+    "\"variance\"",
+    "\"quantile\"",
+    "\"table\"",
+    "\"count\"",
+    "\"log-linear\"",
+    "\"counts\"",
+    "\"suppressed\"",
+    "clamp = [0, inf]",
+    "granularity",
+    "within",
+    "threshold",
+    "rounding",
+    "margin",
+    "axes",
+    "powers",
+    "degree",
+    "candidates",
+    "statistics",
+    "parameters",
+    "record",
+    "\"\"\"",
+    "x ~ normal(0, 1)",
+    "clamp(x, 0, 1)",
+    "[1..3]",
+    "~",
+    "[derived]",
+    "[output]",
+    "records = true",
+    "[data]",
+    "budget",
+    "contributions",
 ];
 
 /// One change of a text: kind, position and replacement.
@@ -165,6 +211,40 @@ proptest! {
                 prop_assert!(error.span.start <= text.len());
                 prop_assert!(!error.to_string().is_empty());
             }
+        }
+    }
+}
+
+/// Whether a chain of the problem takes little memory and time.
+fn is_small(problem: &Problem) -> bool {
+    let release = problem.release();
+    release.n() * problem.model().record_dim().max(1) <= 20_000 && problem.outputs().len() <= 1000
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases() / 20))]
+
+    /// What is accepted has chains: some iterations of warm-up and some draws, or an error.
+    #[test]
+    fn a_mangled_spec_that_is_accepted_runs(
+        which in 0usize..100,
+        edits in prop::collection::vec((any::<u8>(), any::<usize>(), any::<usize>()), 1..4),
+    ) {
+        thread_local!(static SPECS: Vec<(String, String)> = common::examples());
+        let text = SPECS.with(|specs| mangled(&specs[which % specs.len()].1, &edits));
+        let Ok(spec) = Spec::parse(&text) else { return Ok(()) };
+        let problem = &spec.problem;
+        if !is_small(problem) {
+            return Ok(());
+        }
+        let given = Sampler { warmup: Some(12), ..spec.sampler };
+        let Ok(settings) = given.settings(problem.release().n()) else { return Ok(()) };
+        let Ok(mut chain) = Engine::new(problem, &settings, 0) else { return Ok(()) };
+        for _ in 0..16 {
+            if chain.step().is_err() {
+                break;
+            }
+            prop_assert_eq!(chain.draw().len(), problem.outputs().len());
         }
     }
 }

@@ -12,15 +12,21 @@ use common::{example, json, soma};
 const RUN: [&str; 8] = ["--draws", "2000", "--warmup", "200", "--chains", "3", "--threads", "2"];
 
 fn spawn(out: &Path, more: &[&str]) -> Child {
+    spawn_of(&example("regression-n100-eps30"), &[&RUN, more].concat(), out)
+}
+
+fn spawn_of(spec: &Path, args: &[&str], out: &Path) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_soma"));
-    command.arg("fit").arg(example("regression-n100-eps30")).args(RUN).args(more);
+    command.arg("fit").arg(spec).args(args);
     command.args(["--quiet", "--checkpoint", "0.01", "--out"]).arg(out);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// The files of draws and, if they are stored, of records.
 fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = std::fs::read_dir(out.join("draws")).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
+    let folders = ["draws", "records"].map(|name| std::fs::read_dir(out.join(name)));
+    assert!(folders[0].is_ok(), "there are no draws");
+    let paths = folders.into_iter().flatten().flatten().map(|entry| entry.unwrap().path());
     paths
         .map(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -69,23 +75,66 @@ fn a_killed_run_is_resumed_bit_for_bit() {
     assert_eq!(parameters(&killed), parameters(&whole));
 }
 
+/// An example, whether records are stored, the iterations of warm-up and the draws.
+type Kind = (&'static str, bool, u64, u64);
+
+/// All kinds of problems: numbers under Laplace noise, n that is not public, counts without records,
+/// a ladder, several parts, laws that are not separable, text with bridges.
+const KINDS: [Kind; 11] = [
+    ("regression-n100-eps30", false, 200, 2000),
+    ("cross-table", false, 60, 300),
+    ("suppressed-counts", false, 60, 2000),
+    ("category-counts", true, 60, 800),
+    ("ratio-mean", false, 60, 300),
+    ("private-mean-n2", false, 60, 1000),
+    ("count-and-sum", false, 60, 300),
+    ("mean-and-variance", true, 60, 200),
+    ("synthetic-records", false, 60, 1000),
+    ("log-normal-mean", false, 60, 100),
+    ("proportion", true, 60, 100),
+];
+
 /// `SOMA_KILLS` kills at random times: the folder can be read and resumed after each, and every
 /// completed run has the files of an uninterrupted one.
 #[test]
 fn kills_at_random_moments_lose_nothing() {
-    let kills: u64 = std::env::var("SOMA_KILLS").map_or(8, |text| text.parse().unwrap());
+    let kills: u64 = std::env::var("SOMA_KILLS").map_or(11, |text| text.parse().unwrap());
+    let each = kills.div_ceil(KINDS.len() as u64);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, with_records, warmup, draws) in KINDS {
+        let mut text = std::fs::read_to_string(example(name)).unwrap();
+        if with_records {
+            text += "\n[output]\nrecords = true\nrecords_thin = 7\n";
+        }
+        let spec = folder.path().join(name).with_extension("toml");
+        std::fs::write(&spec, text).unwrap();
+        let [warmup, draws] = [warmup, draws].map(|count| count.to_string());
+        let args = ["--draws", &draws, "--warmup", &warmup, "--chains", "3", "--threads", "2"];
+        let (killed, runs) = killed_at_random(&spec, &args, each);
+        println!("{name}: {killed} kills over {runs} runs, all with the files of one without any");
+    }
+}
+
+/// Kills runs at random moments and resumes them until they end: each has then the files of one that
+/// was not killed. Returns the kills and the runs.
+fn killed_at_random(spec: &Path, args: &[&str], kills: u64) -> (u64, u64) {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
-    assert!(spawn(&whole, &[]).wait().unwrap().success());
+    let begun = std::time::Instant::now();
+    assert!(spawn_of(spec, args, &whole).wait().unwrap().success());
+    // A run that makes no progress between two kills would never end.
+    let span = (0.7 * begun.elapsed().as_secs_f64()).min(0.4);
     let right = files(&whole);
+    let chains = std::fs::read_dir(whole.join("checkpoints")).unwrap().count();
+    let resumed = [args, &["--resume"]].concat();
     let (mut killed, mut runs) = (0, 0);
     while killed < kills {
         let out = folder.path().join(format!("run-{runs}"));
         loop {
-            let mut child = spawn(&out, &["--resume"]);
-            // Weyl's sequence: times spread evenly over the first fifth of a second.
+            let mut child = spawn_of(spec, &resumed, &out);
+            // Weyl's sequence: times spread evenly.
             let moment = (killed + 31 * runs) as f64 * 0.618_033_988_749_894_9;
-            let moment = if killed < kills { 0.2 * moment.fract() } else { 60.0 };
+            let moment = if killed < kills { span * moment.fract() } else { 60.0 };
             let ended = wait(&mut child, Duration::from_secs_f64(moment));
             if ended {
                 assert!(child.wait().unwrap().success(), "run {runs} after {killed} kills");
@@ -100,11 +149,11 @@ fn kills_at_random_moments_lose_nothing() {
         }
         assert!(files(&out) == right, "run {runs} after {killed} kills");
         let left = std::fs::read_dir(out.join("checkpoints")).unwrap();
-        assert_eq!(left.count(), 3, "one checkpoint for each chain and nothing else");
+        assert_eq!(left.count(), chains, "one checkpoint for each chain and nothing else");
         std::fs::remove_dir_all(&out).unwrap();
         runs += 1;
     }
-    println!("{killed} kills over {runs} runs: all ended with the files of a run without any");
+    (killed, runs)
 }
 
 /// Waits until the child ends, at most this long. Returns whether it has.

@@ -73,6 +73,21 @@ fn all_stored() -> Vec<Stored> {
         all.push(stored("regression-n100-eps30", "auto", "auto", iterations));
         all.push(stored("private-mean-n2", "soma", "auto", iterations));
     }
+    // Unknown n, tables, parts, laws that are not separable, text with bridges.
+    let others = [
+        "cross-table",
+        "suppressed-counts",
+        "ratio-mean",
+        "count-and-sum",
+        "mean-and-variance",
+        "median",
+        "synthetic-records",
+        "log-normal-mean",
+        "proportion",
+    ];
+    for (example, iterations) in others.iter().flat_map(|name| [(name, 30), (name, 70)]) {
+        all.push(stored(example, "auto", "auto", iterations));
+    }
     all
 }
 
