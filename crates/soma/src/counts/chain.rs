@@ -1,8 +1,11 @@
 //! A chain of counts.
 
+use std::sync::Arc;
+
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use super::exact::{EVERY, Exact};
 use super::groups::{Groups, partitions};
 use super::problem::CountProblem;
 use super::reroute::reroute;
@@ -57,7 +60,7 @@ pub struct CountMoves {
     pub transfer: MoveCounts,
     /// Slice moves that keep margins.
     pub exchange: MoveCounts,
-    /// Joint redraws of two cells from the prior.
+    /// Joint redraws of two cells from the prior, and draws of all counts at once.
     pub redraw: MoveCounts,
     /// Joint moves of all counts with n.
     pub resize: MoveCounts,
@@ -101,6 +104,9 @@ impl CountMoves {
 /// An iteration makes each applicable kind of move a number of times that is fixed after warm-up.
 /// Each leaves the joint posterior of counts and theta invariant, and so does the iteration. Its
 /// cost grows with the number of cells and of published numbers, and not with n.
+///
+/// Where all counts can be drawn at once they are, and the other moves of the counts are
+/// made in one iteration of so many, for what is out of its range.
 #[derive(Debug)]
 pub struct CountChain<'a> {
     problem: &'a CountProblem,
@@ -108,6 +114,8 @@ pub struct CountChain<'a> {
     imputed: Option<Box<CountProblem>>,
     state: State,
     sweep: Sweep,
+    /// What all counts are drawn at once from, where that is possible.
+    exact: Option<Arc<Exact>>,
     /// Partitions of the cells by sharp margins, for a model with parameters.
     partitions: Vec<Groups>,
     tuning: Tuning,
@@ -160,12 +168,17 @@ impl<'a> CountChain<'a> {
             Shares::Dirichlet(_) => Vec::new(),
             Shares::Model(model) => theta::directions(model.as_ref(), &state),
         };
+        let exact = problem.exact();
+        if let Some(exact) = &exact {
+            exact.draw(problem, &mut state, &mut rng);
+        }
         let partitions = partitions_of(problem);
         let mut chain = CountChain {
             problem,
             imputed: imputed(problem, &state),
             state,
             sweep: Sweep::new(problem),
+            exact,
             tuning: Tuning::new(warmup, variances, centred, 1 + partitions.len()),
             partitions,
             rng,
@@ -183,13 +196,19 @@ impl<'a> CountChain<'a> {
     pub fn step(&mut self) -> Outcome {
         self.is_in_step = true;
         let learns = self.tuning.is_on(self.iteration);
-        let CountChain { problem, imputed, state, sweep, tuning, moves, rng, .. } = self;
+        let CountChain { problem, imputed, state, sweep, exact, tuning, moves, rng, .. } = self;
         if let (Some(own), Some(synthetic)) = (imputed.as_deref_mut(), problem.synthetic()) {
             synthetic.run(own, state, rng)?;
         }
         let problem = imputed.as_deref().unwrap_or(problem);
-        if problem.reports().is_none() {
+        let has_sweep = exact.is_none() || self.iteration.is_multiple_of(EVERY);
+        if problem.reports().is_none() && has_sweep {
             sweep.run(problem, state, tuning, learns, moves, rng)?;
+        }
+        if let Some(exact) = exact {
+            interrupt::check()?;
+            let redrawn = exact.redraw(problem, state, rng);
+            moves.redraw.add(redrawn, state.counts.len() as u64);
         }
         self.move_theta()?;
         self.draw_shares();
@@ -206,6 +225,12 @@ impl<'a> CountChain<'a> {
         self.iteration += 1;
         self.is_in_step = false;
         Ok(())
+    }
+
+    /// The chain without draws of all counts at once, or with others.
+    #[cfg(test)]
+    pub(super) fn with_exact(self, exact: Option<Arc<Exact>>) -> Self {
+        CountChain { exact, ..self }
     }
 
     fn move_theta(&mut self) -> Outcome {
@@ -350,6 +375,7 @@ impl<'a> CountChain<'a> {
             imputed: imputed(problem, &state),
             state,
             sweep: Sweep::new(problem),
+            exact: problem.exact(),
             partitions: partitions_of(problem),
             tuning,
             rng,

@@ -13,6 +13,7 @@
 mod chain;
 mod check;
 mod directions;
+mod exact;
 mod follow;
 mod groups;
 mod line;
@@ -22,6 +23,7 @@ mod of_release;
 mod pooled;
 mod problem;
 mod published;
+mod ranges;
 mod redraw;
 mod replicate;
 mod reports;

@@ -1,7 +1,9 @@
 //! A table, its published numbers, and a model of its cells.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use super::exact::{Exact, Kept};
 use super::noisy::Synthetic;
 use super::published::{Likelihood, Published};
 use super::reports::Reports;
@@ -29,6 +31,8 @@ pub struct CountProblem {
     reports: Option<Reports>,
     /// Synthetic records, where these were published in the place of the noisy counts.
     synthetic: Option<Synthetic>,
+    /// What all counts are drawn at once from, while a chain uses it.
+    exact: Kept,
 }
 
 impl CountProblem {
@@ -78,18 +82,25 @@ impl CountProblem {
             of_cell,
             reports: None,
             synthetic: None,
+            exact: Kept::default(),
         })
     }
 
     /// The same given reports: the probabilities of the cells are then those of a report.
     pub(super) fn with_reports(self, reports: Reports) -> Self {
-        CountProblem { reports: Some(reports), ..self }
+        CountProblem { reports: Some(reports), exact: Kept::default(), ..self }
     }
 
     /// The same given synthetic records: the published numbers are then those of a guess, and a chain
     /// imputes them.
     pub(super) fn with_synthetic(self, synthetic: Synthetic) -> Self {
-        CountProblem { synthetic: Some(synthetic), ..self }
+        CountProblem { synthetic: Some(synthetic), exact: Kept::default(), ..self }
+    }
+
+    /// What all counts are drawn at once from, where only their sum ties them together. Computed anew
+    /// if nobody has it.
+    pub(crate) fn exact(&self) -> Option<Arc<Exact>> {
+        self.exact.get(self)
     }
 
     /// Synthetic records, where these were published.
@@ -100,6 +111,7 @@ impl CountProblem {
     /// Takes another law of the published number `row`.
     pub(super) fn set_law(&mut self, row: usize, law: Likelihood) {
         self.published[row].law = law;
+        self.exact = Kept::default();
     }
 
     /// What people reported of their cells, where that is what was published.
@@ -111,6 +123,7 @@ impl CountProblem {
     pub(super) fn set_shares(&mut self, shares: Shares) {
         self.alpha_sum = alpha_sum(&shares);
         self.shares = shares;
+        self.exact = Kept::default();
     }
 
     /// The cells.

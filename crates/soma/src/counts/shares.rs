@@ -164,32 +164,42 @@ impl Terms<'_> {
     }
 }
 
-/// Shares from Dirichlet(alpha + counts), in logarithms, so that tiny parameters do not underflow:
-/// Gamma(a) is Gamma(a + 1) U^(1/a).
+/// Shares from Dirichlet(alpha + counts): gamma draws over their sum. In logarithms if all parameters
+/// are below 1, so that tiny ones do not all underflow: Gamma(a) is Gamma(a + 1) U^(1/a).
 pub(super) fn sample_shares(alpha: &[f64], counts: &[i64], shares: &mut [f64], rng: &mut Rng) {
-    let mut most = f64::NEG_INFINITY;
-    for ((share, &alpha), &count) in shares.iter_mut().zip(alpha).zip(counts) {
-        let shape = alpha + count as f64;
-        *share = log_gamma_draw(shape, rng);
-        most = most.max(*share);
+    let shapes = || alpha.iter().zip(counts).map(|(alpha, &count)| alpha + count as f64);
+    if shapes().any(|shape| shape >= 1.0) {
+        shares.iter_mut().zip(shapes()).for_each(|(share, shape)| {
+            *share = if shape >= 1.0 {
+                gamma_draw(shape, rng)
+            } else {
+                log_gamma_draw(shape, rng).exp()
+            };
+        });
+    } else {
+        shares.iter_mut().zip(shapes()).for_each(|(share, shape)| {
+            *share = log_gamma_draw(shape, rng);
+        });
+        let most = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        shares.iter_mut().for_each(|share| *share = (*share - most).exp());
     }
-    let mut sum = 0.0;
-    for share in shares.iter_mut() {
-        *share = (*share - most).exp();
-        sum += *share;
-    }
+    let sum: f64 = shares.iter().sum();
     shares.iter_mut().for_each(|share| *share /= sum);
+}
+
+/// A draw of Gamma(shape, 1).
+fn gamma_draw(shape: f64, rng: &mut Rng) -> f64 {
+    match Gamma::new(shape, 1.0) {
+        Ok(gamma) => gamma.sample(rng),
+        Err(_) => f64::MIN_POSITIVE,
+    }
 }
 
 /// The log of a draw of Gamma(shape, 1).
 pub(super) fn log_gamma_draw(shape: f64, rng: &mut Rng) -> f64 {
-    let draw = |shape: f64, rng: &mut Rng| match Gamma::new(shape, 1.0) {
-        Ok(gamma) => gamma.sample(rng),
-        Err(_) => f64::MIN_POSITIVE,
-    };
     if shape >= 1.0 {
-        return draw(shape, rng).ln();
+        return gamma_draw(shape, rng).ln();
     }
     let uniform: f64 = 1.0 - rng.random::<f64>();
-    draw(shape + 1.0, rng).ln() + uniform.ln() / shape
+    gamma_draw(shape + 1.0, rng).ln() + uniform.ln() / shape
 }

@@ -39,6 +39,8 @@ pub fn fit(
 fn one(table: &GroupTable, group: usize, plan: &Plan, watch: &dyn Watch) -> Outcome<Fitted> {
     let problem: &CountProblem = &table.problems()[group];
     let names = problem.outputs();
+    // Kept from the first chain to the last, which would otherwise compute it anew.
+    let _exact = problem.exact();
     let mut draws = vec![vec![Vec::new(); plan.chains]; names.len()];
     let mut log_density = vec![Vec::new(); plan.chains];
     for chain in 0..plan.chains {

@@ -1,7 +1,10 @@
 //! The chain compared with the enumeration of all count vectors of small tables.
 
+use std::sync::Arc;
+
 use statrs::function::gamma::ln_gamma;
 
+use super::super::exact::Exact;
 use super::*;
 use crate::model::testing::assert_mean;
 
@@ -51,14 +54,25 @@ fn posterior(problem: &CountProblem, most: i64) -> Vec<(Vec<i64>, f64)> {
     all
 }
 
+/// The posterior as it is sampled, and with all moves in every iteration where counts are drawn at
+/// once.
+fn assert_posterior(what: &str, problem: &CountProblem, most: i64, draws: usize) {
+    let chain = |seed| CountChain::new(problem, seed, 0, 500);
+    assert_chain(what, chain(7), problem, most, draws);
+    if problem.exact().is_some() {
+        let what = format!("{what}, one by one");
+        assert_chain(&what, chain(8).with_exact(None), problem, most, draws);
+    }
+}
+
 /// First and second moments of all counts, products of neighbours, probabilities of single values,
 /// and first and second moments of the shares.
-fn assert_posterior(what: &str, problem: &CountProblem, most: i64, draws: usize) {
+fn assert_chain(what: &str, chain: CountChain, problem: &CountProblem, most: i64, draws: usize) {
     let exact = posterior(problem, most);
     let Shares::Dirichlet(alpha) = problem.shares() else { panic!("a Dirichlet prior") };
     let sum: f64 = alpha.iter().sum();
     let cells = alpha.len();
-    let columns = columns(problem, 7, 500, draws);
+    let columns = columns_of(chain, problem, 500, draws);
     let (shares, counts) = columns.split_at(cells);
     let check = |name: String, values: Vec<f64>, f: &dyn Fn(&[i64]) -> f64| {
         let expected: f64 = exact.iter().map(|(c, p)| p * f(c)).sum();
@@ -167,6 +181,47 @@ fn cells_with_unknown_n() {
     let rows = published_cells(Noise::DiscreteLaplace, 0.7, &[4.0, 0.0, 2.0]);
     let problem = problem(list(3), rows, Total::Unknown(SizePrior::Flat), &ALPHA[..3]);
     assert_posterior("sharp", &problem, 30, 40_000);
+}
+
+/// Cells that are published twice, twice over, clamped or not at all, and a noisy total.
+#[test]
+fn cells_and_a_total() {
+    let law = |scale, value| Likelihood::new(Noise::DiscreteGaussian, scale, value).unwrap();
+    let publishing = crate::release::mechanism::Publishing { low: 0.0, ..Default::default() };
+    let clamped = Likelihood::processed(Noise::DiscreteLaplace, 1.5, publishing, 0.0).unwrap();
+    let rows = vec![
+        Published { label: "a".into(), cells: vec![(2, 2)], law: law(3.0, 9.0) },
+        Published::sum("b", &[0], law(2.0, 5.0)),
+        Published::sum("all", &[0, 1, 2, 3], law(1.5, 13.0)),
+        Published::sum("c", &[0], law(1.5, 2.0)),
+        Published::sum("d", &[3], clamped),
+    ];
+    for total in [Total::Known(11), Total::Unknown(SizePrior::Poisson { mean: 10.0 })] {
+        let problem = problem(list(4), rows.clone(), total, &[0.4, 1.6, 1.0, 0.2]);
+        // Nothing but the prior of n ends the count of the second cell.
+        assert_eq!(problem.exact().is_some(), total.known().is_some());
+        assert_posterior(&format!("{total:?}"), &problem, 26, 60_000);
+    }
+    let rows: Vec<Published> =
+        rows.into_iter().chain([Published::sum("e", &[1], law(4.0, 3.0))]).collect();
+    for prior in [SizePrior::Flat, SizePrior::Uniform { low: 9, high: 12 }] {
+        let problem = problem(list(4), rows.clone(), Total::Unknown(prior), &[0.4, 1.6, 1.0, 0.2]);
+        assert!(problem.exact().is_some());
+        assert_posterior(&format!("{prior:?}"), &problem, 26, 60_000);
+    }
+}
+
+/// Ranges that hold a part of the posterior only: the other moves lead out of them and back.
+#[test]
+fn all_counts_at_once_within_narrow_ranges() {
+    let rows = published_cells(Noise::DiscreteGaussian, 2.0, &[5.0, 3.0, 7.0]);
+    for total in [Total::Known(14), Total::Unknown(SizePrior::Flat)] {
+        let problem = problem(list(3), rows.clone(), total, &[0.3, 1.0, 2.5]);
+        let narrow = vec![(0, (4, 6)), (1, (1, 3)), (2, (5, 9))];
+        let exact = Arc::new(Exact::within(&problem, narrow).unwrap());
+        let chain = CountChain::new(&problem, 9, 0, 500).with_exact(Some(exact));
+        assert_chain("narrow", chain, &problem, 26, 200_000);
+    }
 }
 
 /// Both margins and the total of a 2 x 3 table, sharper than its cells.

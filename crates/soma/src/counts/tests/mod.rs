@@ -34,7 +34,15 @@ pub(super) fn flat(cells: usize) -> Shares {
 
 /// The columns of the draws of one chain after warm-up.
 fn columns(problem: &CountProblem, seed: u64, warmup: u64, draws: usize) -> Vec<Vec<f64>> {
-    let mut chain = CountChain::new(problem, seed, 0, warmup);
+    columns_of(CountChain::new(problem, seed, 0, warmup), problem, warmup, draws)
+}
+
+fn columns_of(
+    mut chain: CountChain,
+    problem: &CountProblem,
+    warmup: u64,
+    draws: usize,
+) -> Vec<Vec<f64>> {
     (0..warmup).for_each(|_| chain.step().unwrap());
     let mut columns = vec![Vec::with_capacity(draws); problem.outputs().len()];
     for _ in 0..draws {
