@@ -78,6 +78,49 @@ fn opendp_asks_for_what_it_does_not_print() {
     assert!(message.contains("row 2") && message.contains("Cauchy"), "{message}");
 }
 
+/// OpenDP's scores, and the scale that it prints, are multiplied by the denominator of alpha.
+#[test]
+fn opendp_quantiles_have_the_scale_of_scores_that_are_not_multiplied() {
+    let tables = |alpha: &str, scale: &str| {
+        let head = "column,aggregate,distribution,scale\n";
+        [format!("{head}age,{alpha}-Quantile,ExponentialMin,{scale}\n"), "age\n40.0\n".to_string()]
+    };
+    let args = ["opendp", "--n", "1000", "--candidates", "age=20,30,40"];
+    let scale = |alpha: &str, scale: &str, further: &[&str]| {
+        let [summary, result] = tables(alpha, scale);
+        let (text, _) = imported(&[&summary, &result], &[&args[..], further].concat());
+        let value = text.split("scale = ").nth(1).unwrap().split(" }").next().unwrap();
+        value.parse::<f64>().unwrap()
+    };
+    assert_eq!(scale("0.5", "2.0", &[]), 1.0);
+    assert_eq!(scale("0.25", "20.0", &[]), 5.0);
+    // As OpenDP 0.16 prints them at epsilon 0.3: twice 0.9 over 0.3.
+    for (alpha, printed, max_length) in [
+        ("0.1", "2.1617278211378384e17", "100"),
+        ("0.09999999999999994", "5.534023222112866e16", "2000"),
+        ("0.09999999999995121", "110680464442260.02", "1000000"),
+        ("0.09999999998373697", "110680464440.00002", "1000000000"),
+    ] {
+        let found = scale(alpha, printed, &["--max-length", max_length]);
+        assert!((found - 6.0).abs() < 1e-8, "{max_length}: {found}");
+    }
+    let [summary, result] = tables("0.1", "2.1617278211378384e17");
+    let message = refused(&[&summary, &result], &args);
+    assert!(message.contains("--max-length M"), "{message}");
+}
+
+#[test]
+fn opendp_sums_of_whole_numbers_and_counts_without_noise() {
+    let summary = "column,aggregate,distribution,scale\nhours,Sum,Integer Gaussian,84.85\n";
+    let args = ["opendp", "--n", "1000", "--clamp", "hours=0,60"];
+    let (text, said) = imported(&[summary, "hours\n29223\n"], &args);
+    assert!(text.contains("granularity = 1"), "{text}");
+    assert!(said.contains("lattice of width 1"), "{said}");
+    let public = SUMMARY.replace("4.500000000000002", "0.0");
+    let message = refused(&[&public, RESULT], &["opendp", "--clamp", "age=0,100"]);
+    assert!(message.contains("--n 1016"), "{message}");
+}
+
 #[test]
 fn columns_that_are_not_there_are_named() {
     for (args, words) in [

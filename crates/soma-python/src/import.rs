@@ -8,8 +8,8 @@ use soma_cli::import::{Options, Tool, release};
 /// The table `[release]` from the output of a tool: tables as CSV, each with its name, and
 /// information that is not in them.
 #[pyfunction]
-#[pyo3(signature = (tool, tables, *, n=None, clamp=None, candidates=None, labels=None, columns=None,
-                    noise=None, scale=None, threshold=None, geocode=None))]
+#[pyo3(signature = (tool, tables, *, n=None, clamp=None, candidates=None, max_length=None, labels=None,
+                    columns=None, noise=None, scale=None, threshold=None, geocode=None))]
 #[allow(clippy::too_many_arguments)] // they are keywords
 pub fn import_release(
     tool: &str,
@@ -17,6 +17,7 @@ pub fn import_release(
     n: Option<String>,
     clamp: Option<Vec<(String, (f64, f64))>>,
     candidates: Option<Vec<(String, Vec<f64>)>>,
+    max_length: Option<u64>,
     labels: Option<Vec<String>>,
     columns: Option<Vec<String>>,
     noise: Option<String>,
@@ -30,6 +31,7 @@ pub fn import_release(
         n,
         clamp: clamp.unwrap_or_default().into_iter().map(pair).collect(),
         candidates: candidates.unwrap_or_default(),
+        max_length,
         labels: labels.unwrap_or_default(),
         columns: columns.unwrap_or_default(),
         noise,

@@ -90,8 +90,42 @@ def test_opendp_quantile(opendp, loss, law):
     result = query.release().collect()
     release = soma.from_opendp(query, result, n=N, candidates={"age": candidates})
     (part,) = release.parts
-    assert part.mechanism == law(query.summarize()["scale"][0])
+    # Scores are whole numbers in OpenDP: four times ours, and the scale with them.
+    assert part.mechanism == law(query.summarize()["scale"][0] / 4)
     assert part.query == soma.Quantile(candidates, 0.25)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.25, 0.1])
+@pytest.mark.parametrize("loss", ["epsilon", "rho"])
+def test_opendp_quantiles_have_the_imported_law(opendp, alpha, loss):
+    """4,000 groups with the same records, and a quantile of each: frequencies against our density."""
+    import opendp.prelude as dp
+    import polars
+
+    records, candidates, groups = [1.0] * 3 + [2.0] * 4 + [3.0] * 5, [1.5, 2.5, 3.5], 4000
+    data = {"k": np.repeat(np.arange(groups), len(records)), "x": records * groups}
+    query = dp.Context.compositor(
+        data=polars.LazyFrame(data),
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(**{loss: 0.3}),
+        split_evenly_over=1,
+        margins=[dp.polars.Margin(by=["k"], invariant="keys", max_length=20)],
+    ).query()
+    noisy = polars.col("x").fill_null(0.0).fill_nan(0.0).dp.quantile(alpha, candidates)
+    query = query.group_by("k").agg(noisy)
+    chosen = query.release().collect()["x"].to_numpy()
+    release = soma.from_opendp(
+        query.summarize(), polars.DataFrame({"x": [1.5]}), n=len(records),
+        candidates={"x": candidates}, max_length=20,
+    )  # fmt: skip
+    sums = [side(records, c) for c in candidates for side in (np.less, np.greater)]
+    sums = [float(np.sum(side)) for side in sums]
+    density = [np.exp(release._native().log_density([c], sums)) for c in candidates]
+    expected = groups * np.array(density)
+    frequencies = np.array([np.sum(chosen == c) for c in candidates])
+    assert abs(expected.sum() - groups) < 1e-6
+    error = np.sqrt(expected * (1 - expected / groups))
+    assert np.all(abs(frequencies - expected) < 4.5 * error + 5), (frequencies, expected)
 
 
 def test_opendp_groups(opendp):

@@ -50,6 +50,10 @@ pub struct Options {
     /// The candidates that the quantile of a column was chosen among.
     #[arg(long, value_name = "COLUMN=A,B,...", value_parser = listed)]
     pub candidates: Vec<(String, Vec<f64>)>,
+    /// The max_length of OpenDP's margin, for a quantile at another place than a half, a quarter and so
+    /// on.
+    #[arg(long, value_name = "M")]
+    pub max_length: Option<u64>,
     /// All groups that there could be; those that are not in the table were suppressed.
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     pub labels: Vec<String>,

@@ -143,11 +143,20 @@ fn scalar<'a>(
         mechanism,
     };
     match rows {
+        [row] if is_count(row) && row.scale == 0.0 => Err(format!(
+            "column {column}: the number of records was published without noise (given: scale 0). \
+             Allowed: --n {value}, and --columns with the others."
+        )),
         [row] if is_count(row) => {
             Ok(part("query = { kind = \"count\" }".into(), true, noise(row, &values)))
         }
         [row] if row.aggregate == "Sum" => {
-            Ok(part(variable(column, several, options)?, true, noise(row, &values)))
+            let mut law = noise(row, &values);
+            // Sums of whole numbers: the query need not know that they are.
+            if Noise::named(row.kind).is_some_and(Noise::is_discrete) {
+                law.push(("granularity", "1".into()));
+            }
+            Ok(part(variable(column, several, options)?, true, law))
         }
         [row] if row.aggregate.ends_with("-Quantile") => {
             let alpha = row.aggregate.trim_end_matches("-Quantile");
@@ -156,7 +165,9 @@ fn scalar<'a>(
                 "query = {{ kind = \"quantile\", alpha = {alpha}, candidates = {} }}",
                 list(candidates)
             );
-            Ok(part(query, false, noise(row, &values)))
+            let scale = row.scale / unit_of_scores(column, alpha, options)?;
+            let law = vec![("kind", format!("{:?}", row.kind)), ("scale", format!("{scale:?}"))];
+            Ok(part(query, false, law))
         }
         [sum, count] if sum.aggregate == "Sum" && is_count(count) => {
             let noise =
@@ -171,6 +182,31 @@ fn scalar<'a>(
         _ => Err(unknown(column, rows)),
     }
 }
+
+/// What OpenDP multiplies the scores of candidates by, and with them the scale that it prints: the
+/// denominator of alpha, a binary fraction, so that scores are whole numbers; at most 2^64 over the
+/// `max_length` of the margin, so that they fit in 64 bits.
+fn unit_of_scores(column: &str, alpha: &str, options: &Options) -> Result<f64, String> {
+    let fraction: f64 = alpha.parse().map_err(|_| {
+        format!("column {column}: no quantile (given: {alpha}). Allowed: such as 0.5-Quantile.")
+    })?;
+    let (mut left, mut denominator) = (fraction, 1.0_f64);
+    while left.fract() != 0.0 {
+        (left, denominator) = (2.0 * left, 2.0 * denominator);
+    }
+    match options.max_length {
+        _ if denominator <= SAFE_DENOMINATOR => Ok(denominator),
+        Some(most @ 1..) => Ok(denominator.min((u64::MAX / most) as f64)),
+        _ => Err(format!(
+            "max-length: the unit of the scale of the quantile of {column} at {alpha} depends on it \
+             (given: {}). Allowed: --max-length M, the max_length of the margin in OpenDP.",
+            options.max_length.map_or("nothing".into(), |most| most.to_string())
+        )),
+    }
+}
+
+/// Up to this denominator of alpha scores fit for any number of records.
+const SAFE_DENOMINATOR: f64 = 65_536.0;
 
 /// A column of a table with a row for each group.
 fn grouped(

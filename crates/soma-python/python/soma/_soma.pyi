@@ -464,6 +464,7 @@ def import_release(
     n: str | None = None,
     clamp: Sequence[tuple[str, tuple[float, float]]] | None = None,
     candidates: Sequence[tuple[str, Sequence[float]]] | None = None,
+    max_length: int | None = None,
     labels: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     noise: str | None = None,

@@ -30,6 +30,7 @@ def from_opendp(
     n: Size | None = None,
     clamp: Clamps | None = None,
     candidates: Mapping[str, Sequence[float]] | None = None,
+    max_length: int | None = None,
     labels: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
 ) -> Release:
@@ -41,6 +42,8 @@ def from_opendp(
         n: the number of records, where it is public; unknown, if left out.
         clamp: for each column with a sum or a mean its bounds, which OpenDP does not print.
         candidates: for each column with a quantile the candidates.
+        max_length: that of OpenDP's margin, which the unit of the scale depends on where a quantile is not
+            at a half, a quarter and so on.
         labels: all groups that there could be, where those below OpenDP's threshold are not shown.
         columns: the columns to import; all, if left out.
 
@@ -50,7 +53,14 @@ def from_opendp(
     summary = query.summarize() if hasattr(query, "summarize") else query
     tables = [("query.summarize()", summary), ("result", result)]
     return _imported(
-        "opendp", tables, n, clamp=clamp, candidates=candidates, labels=labels, columns=columns
+        "opendp",
+        tables,
+        n,
+        clamp=clamp,
+        candidates=candidates,
+        max_length=max_length,
+        labels=labels,
+        columns=columns,
     )
 
 
