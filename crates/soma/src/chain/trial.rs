@@ -32,6 +32,14 @@ const MARKS: usize = 6;
 /// The cost of drawing a record above which the trial is short.
 const DEAR: f64 = 10.0;
 
+/// A candidate leaves the trial after one sweep that costs so many times one of the first candidate, if
+/// [`GOOD`] holds: where a release is known by its density alone, some kernels weigh all records in each
+/// move.
+const FAR_DEARER: f64 = 16.0;
+
+/// A sweep of the first candidate that is worth so many draws leaves at most a factor of 2 to gain.
+const GOOD: f64 = 0.5;
+
 /// The smallest autocorrelation of a sweep: smaller ones cannot be told from zero.
 const LEAST_LEFT: f64 = 0.02;
 
@@ -192,6 +200,10 @@ impl Trial {
         rng: &mut Rng,
     ) -> Outcome<(Counts, f64)> {
         let turn = self.iterations as usize % self.candidates.len();
+        let first = &self.candidates[0];
+        let is_good = first.followed > 0.0 && first.draws_per_sweep() >= GOOD;
+        let most = if is_good { FAR_DEARER * first.work_of_a_sweep() } else { f64::INFINITY };
+        let turn = if self.candidates[turn].has_left() { 0 } else { turn };
         let candidate = &mut self.candidates[turn];
         let before = candidate.work;
         let mut sweeps = Sweeps { records, proposals, potential, rng, counts: Counts::default() };
@@ -199,7 +211,7 @@ impl Trial {
             candidate.follow_marks(self.repeats, &mut sweeps)?;
         } else {
             for _ in 0..self.repeats {
-                candidate.follow(&mut sweeps)?;
+                candidate.follow(&mut sweeps, most)?;
             }
         }
         Ok((sweeps.counts, candidate.work - before))
@@ -260,8 +272,21 @@ impl Candidate {
         Ok(())
     }
 
-    /// Makes sweeps, and compares the records after each with those before the first.
-    fn follow(&mut self, at: &mut Sweeps) -> Outcome {
+    fn work_of_a_sweep(&self) -> f64 {
+        self.work / self.sweeps.max(1) as f64
+    }
+
+    /// Whether its first sweep was too dear for a second one.
+    fn has_left(&self) -> bool {
+        self.sweeps > 0 && self.followed == 0.0
+    }
+
+    /// Makes sweeps, and compares the records after each with those before the first. A candidate whose
+    /// sweep costs more than `most` makes one.
+    fn follow(&mut self, at: &mut Sweeps, most: f64) -> Outcome {
+        if self.has_left() {
+            return Ok(());
+        }
         let before = at.records.all().to_vec();
         let n = at.records.n();
         let d = before.len() / n;
@@ -269,13 +294,19 @@ impl Candidate {
         self.covariances.resize(d, [0.0; LAGS]);
         let means: Vec<f64> =
             (0..d).map(|c| before[c..].iter().step_by(d).sum::<f64>() / n as f64).collect();
+        self.sweep(at)?;
+        if self.followed == 0.0 && self.work_of_a_sweep() > most {
+            return Ok(());
+        }
         for row in before.chunks_exact(d) {
             for column in 0..d {
                 self.variance[column] += (row[column] - means[column]).powi(2);
             }
         }
         for lag in 0..LAGS {
-            self.sweep(at)?;
+            if lag > 0 {
+                self.sweep(at)?;
+            }
             for (old, new) in before.chunks_exact(d).zip(at.records.all().chunks_exact(d)) {
                 for column in 0..d {
                     let product = (old[column] - means[column]) * (new[column] - means[column]);
@@ -334,17 +365,17 @@ impl Candidate {
     }
 
     /// The results, with an absolute merit. A sweep of the first candidate, with which the theta
-    /// updates were chosen, is worth `first` draws.
+    /// updates were chosen, is worth `first` draws; one of a candidate that has left counts as much, for
+    /// more work.
     fn judged(&self, first: f64, theta: Option<&ThetaMoves>, moves: &Schedule) -> Tried {
-        let draws_per_sweep = self.draws_per_sweep();
+        let draws_per_sweep = if self.has_left() { first } else { self.draws_per_sweep() };
         let draws_per_iteration = match (theta, moves.outlook()) {
             (None, _) => draws_per_sweep,
             (Some(_), Some(outlook)) => outlook.draws(decay(draws_per_sweep) / decay(first)),
             (Some(theta), None) => other(theta.left(other(draws_per_sweep))),
         };
-        let sweep = self.work / self.sweeps.max(1) as f64;
         let theta_work = theta.map_or(0.0, ThetaMoves::work);
-        let work = sweep / moves.every() as f64 + theta_work + ITERATION_WORK;
+        let work = self.work_of_a_sweep() / moves.every() as f64 + theta_work + ITERATION_WORK;
         Tried {
             kernel: self.choice.name().to_string(),
             draws_per_sweep,
