@@ -93,7 +93,8 @@ pub fn run(args: Args) -> Outcome {
         true => crate::gpu::calibrate(&spec.problem, &plan, args.threads.count(), args.quiet)?,
         _ => calibrate(&spec.problem, None, &plan, args.threads.count(), &watch)?,
     };
-    let report = Report::new(&found, &plan, spec.problem.release().n());
+    let n = spec.problem.release().total().known();
+    let report = Report::new(&found, &plan, n);
     if report.replications == 0 {
         return Err(Failed::Run("stopped before the first replication was done".into()));
     }
@@ -179,12 +180,13 @@ struct Report {
     #[serde(skip)]
     slowest: Option<(String, Autocorrelation)>,
     replications: u64,
-    n: usize,
+    /// The number of records, where it is public.
+    n: Option<i64>,
     plan: Plan,
 }
 
 impl Report {
-    fn new(found: &Calibration, plan: &Plan, n: usize) -> Self {
+    fn new(found: &Calibration, plan: &Plan, n: Option<i64>) -> Self {
         let quantities = found.quantities.iter().map(|ranks| Row::new(ranks, found.draws));
         let replications = found.quantities.first().map_or(0, |ranks| ranks.ranks.len() as u64);
         let p_value = found.p_value();
@@ -246,8 +248,9 @@ impl Report {
             made if made < asked => format!("{made} of {asked} replications (stopped)"),
             made => format!("{made} replications"),
         };
-        let (n, p) = (self.n, p_value(self.p_value));
-        format!("{table}\n{made} of n = {n}, p-value {p}: {}.", self.sentence())
+        let of = self.n.map_or("n from its prior".into(), |n| format!("n = {n}"));
+        let p = p_value(self.p_value);
+        format!("{table}\n{made} of {of}, p-value {p}: {}.", self.sentence())
     }
 }
 
@@ -268,7 +271,7 @@ mod tests {
         let mut found = Calibration::named(vec!["sd".into()], &plan, &vec![vec![7]; 400]);
         let of = |mean| Autocorrelation { mean, error: 0.01 };
         found.quantities[0].autocorrelation = mean.map(of);
-        let report = Report::new(&found, &plan, 10);
+        let report = Report::new(&found, &plan, Some(10));
         assert!(!report.is_uniform);
         report.sentence()
     }

@@ -15,7 +15,8 @@ use super::function::Functions;
 #[derive(Serialize)]
 pub struct Report {
     kernel: &'static str,
-    n: usize,
+    /// The number of records, where it is public.
+    n: Option<i64>,
     /// The coupling of the selected places: maximal, near-maximal, or the same place.
     places: &'static str,
     moves: &'static str,
@@ -63,7 +64,7 @@ impl Report {
         runs.iter().for_each(|run| counts += run.counts);
         Report {
             kernel: settings.kernel.name(),
-            n,
+            n: problem.release().total().known(),
             places: CoupledKernel::new(settings.kernel, n).map_or("", |kernel| kernel.places()),
             moves: "centred",
             chain: format!("soma fit --kernel {} --moves centred", settings.kernel.name()),
@@ -95,10 +96,11 @@ impl Report {
 
     /// As text.
     pub fn text(&self) -> String {
+        let n = self.n.map_or("unknown".into(), |n| format!("= {n}"));
         let mut text = format!(
-            "{} of {} pairs met by iteration {}; n = {}, lag {}.\nThe bounds are for the chain of `{}`. \
+            "{} of {} pairs met by iteration {}; n {}, lag {}.\nThe bounds are for the chain of `{}`. \
              Other theta updates, the default ones included, are not coupled.\n",
-            self.met, self.pairs, self.max_iterations, self.n, self.lag, self.chain
+            self.met, self.pairs, self.max_iterations, n, self.lag, self.chain
         );
         if !self.complete {
             text += "Pairs that have not met count as met right after that: the figures below are \
