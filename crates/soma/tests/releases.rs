@@ -273,6 +273,84 @@ fn slots_do_not_matter() {
     }
 }
 
+/// A normal sample and a regression, of a flat number of records with so many slots.
+fn with_slots(slots: usize) -> [(&'static str, String); 2] {
+    let release = |sums: &str, model: &str| {
+        format!(
+            r#"
+            [release]
+            n = {{ prior = "flat", slots = {slots} }}
+            [[release.parts]]
+            query = {{ kind = "count" }}
+            statistic = "sum"
+            values = [12]
+            mechanism = {{ kind = "discrete-laplace", scale = 2.0 }}
+            [[release.parts]]
+            statistic = "sum"
+            mechanism = {{ kind = "laplace", scale = 2.0 }}
+            {sums}
+            [model]
+            {model}"#
+        )
+    };
+    let normal = release(
+        r#"query = { kind = "moments", clamp = [-1.0, 3.0], degree = 2 }
+        values = [10.0, 21.0]"#,
+        r#"kind = "normal"
+        prior = { kind = "normal-inverse-gamma", mean = 1.0, lambda = 1.0, shape = 4.0, rate = 3.0 }"#,
+    );
+    let regression = release(
+        r#"query = { kind = "gram", predictors = 1, clamp = [-2.0, 2.0] }
+        values = [3.0, 2.0, 5.0, 2.0, 5.0]"#,
+        r#"kind = "regression"
+        predictors = { mean = [0.3] }
+        prior = { kind = "normal-inverse-gamma", mean = 0.0, precision = 1.0, shape = 4.0, rate = 3.0 }"#,
+    );
+    [("normal", normal), ("regression", regression)]
+}
+
+/// The means of all outputs and of their squares with three numbers of slots, each two within so many
+/// Monte Carlo errors.
+fn assert_slots_do_not_matter(draws: usize, most: f64) {
+    for kernel in [KernelChoice::SysImwg, KernelChoice::Soma, KernelChoice::Auto] {
+        for model in 0..2 {
+            let name = with_slots(40)[model].0;
+            let found =
+                [40, 80, 160].map(|slots| columns(&with_slots(slots)[model].1, kernel, draws));
+            for (k, output) in found[0].0.iter().enumerate() {
+                for power in [1, 2] {
+                    let raised = |chains: &Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+                        chains.iter().map(|c| c.iter().map(|x| x.powi(power)).collect()).collect()
+                    };
+                    let [few, some, many] =
+                        found.each_ref().map(|(_, columns)| raised(&columns[k]));
+                    for (one, other) in [(&few, &some), (&few, &many), (&some, &many)] {
+                        let mean = |chains: &[Vec<f64>]| {
+                            chains.iter().flatten().sum::<f64>() / (4 * draws) as f64
+                        };
+                        let z = (mean(one) - mean(other)) / mcse_mean(one).hypot(mcse_mean(other));
+                        println!("{name}, {}, {output}^{power}: {z:+.2}", kernel.name());
+                        assert!(z.abs() < most, "{name}, {kernel:?}, {output}^{power}: {z} errors");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn slots_do_not_matter_where_records_are_imputed() {
+    assert_slots_do_not_matter(DRAWS, MOST);
+}
+
+/// The same with 100,000 draws each:
+/// `cargo test --release -p soma-mcmc --test releases -- --ignored --nocapture slots`
+#[test]
+#[ignore = "takes minutes"]
+fn slots_do_not_matter_at_100_000_draws() {
+    assert_slots_do_not_matter(25_000, MOST);
+}
+
 #[test]
 fn a_ratio_alone() {
     ratios().iter().for_each(|case| case.check(2 * DRAWS, MOST));
