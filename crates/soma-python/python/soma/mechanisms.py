@@ -197,10 +197,12 @@ class PermuteAndFlip(Mechanism):
 
     Args:
         scale: what scores are divided by.
+        epsilon: the budget, in its place.
     """
 
     kind: ClassVar[str] = "permute-and-flip"
-    scale: float
+    scale: float | None = None
+    epsilon: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -209,10 +211,12 @@ class ExponentialMechanism(Mechanism):
 
     Args:
         scale: what scores are divided by.
+        epsilon: the budget, in its place.
     """
 
     kind: ClassVar[str] = "exponential"
-    scale: float
+    scale: float | None = None
+    epsilon: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -240,7 +244,7 @@ class SyntheticRecords(Mechanism):
     were negative; the values are how many of them are in each cell.
 
     Args:
-        noise: the noise of the counts, with its scale.
+        noise: the noise of the counts, with its scale or budget.
 
     >>> soma.SyntheticRecords(soma.Laplace(scale=2.0))
     SyntheticRecords(noise=Laplace(scale=2.0))
