@@ -91,6 +91,15 @@ impl Budget {
         }
     }
 
+    /// Both together, where they are of one kind.
+    pub(super) fn and(self, other: Budget) -> Option<Budget> {
+        match (self, other) {
+            (Budget::Epsilon(one), Budget::Epsilon(other)) => Some(Budget::Epsilon(one + other)),
+            (Budget::Rho(one), Budget::Rho(other)) => Some(Budget::Rho(one + other)),
+            _ => None,
+        }
+    }
+
     /// The scale of `noise` for this budget and sensitivity.
     pub fn scale(self, noise: Noise, sensitivity: Sensitivity) -> Result<f64, Invalid> {
         let Some(norm) = noise.law().sensitivity_norm() else {
@@ -181,7 +190,7 @@ pub fn scale_of_variance(noise: Noise, variance: f64) -> f64 {
 
 /// The root of an increasing function of a positive number, by bisection from an interval that is
 /// widened until it contains the root.
-fn solve(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn solve(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     while f(low) > 0.0 && low > 1e-300 {
         low *= 0.5;
     }

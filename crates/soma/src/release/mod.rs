@@ -1,6 +1,7 @@
 //! A release: noisy answers of queries on confidential records.
 
 mod budget;
+mod guarantee;
 pub mod law;
 pub mod mechanism;
 mod part;

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::law::{RandomisedResponse, SyntheticRecords};
-use super::mechanism::Mechanism;
+use super::mechanism::{Budget, Mechanism, Neighbours};
 use super::potential::{Block, Joint};
 use super::{Aggregate, Query};
 use crate::error::{Invalid, counted, finite, listed};
@@ -38,6 +38,13 @@ pub trait JointLaw: Debug + Send + Sync {
 
     /// Published values for the true sums of the statistics, for simulation only.
     fn sample(&self, sums: &[f64], rng: &mut Rng) -> Vec<f64>;
+
+    /// The budget that the scales imply, at most, where one record changes; `None` where no bound is
+    /// known. `n` is the number of records, where it is public.
+    fn implied(&self, query: &dyn Query, neighbours: Neighbours, n: Option<i64>) -> Option<Budget> {
+        let _ = (query, neighbours, n);
+        None
+    }
 
     /// Approximate sums of `n` statistics given the values: the start of chains and the origin of
     /// residuals. Nothing else depends on them.

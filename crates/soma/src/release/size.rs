@@ -41,6 +41,9 @@ const LEFT_OUT: f64 = 1e-16;
 /// The smallest number of slots beyond the likely number.
 const LEAST_SPARE: f64 = 10.0;
 
+/// Slots that are given must reach beyond the likely number by so many standard deviations.
+const FEWEST_SDS: f64 = 4.0;
+
 /// The largest number of slots.
 const MOST_SLOTS: f64 = (1u64 << 50) as f64;
 
@@ -128,6 +131,18 @@ impl Release {
                 "the release leaves too many numbers of records possible",
                 format!("up to {wanted}"),
                 format!("a prior of n that ends by {MOST_SLOTS}"),
+            ));
+        }
+        if let Some(given) = slots.filter(|&slots| (slots as f64) < likely + FEWEST_SDS * spread.sd)
+        {
+            return Err(Invalid::new(
+                "n.slots",
+                "there may be more records than slots, as the release says",
+                given,
+                format!(
+                    "at least {enough:.0}, or no slots; if it is known that there are no more, \
+                     n = {{ prior = \"uniform\", high = {given} }}"
+                ),
             ));
         }
         let slots = wanted.ceil() as usize;

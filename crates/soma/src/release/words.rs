@@ -1,7 +1,6 @@
 //! A release in words.
 
-use super::mechanism::{Neighbours, Publishing};
-use super::potential::Norm;
+use super::mechanism::{Budget, Neighbours, Publishing};
 use super::{Aggregate, Mechanism, Part, PartLaw, Release, SizePrior, Total};
 use crate::error::{listed, rounded};
 
@@ -59,38 +58,29 @@ fn part(part: &Part, release: &Release, records: &str) -> String {
         Aggregate::Mean => "mean",
     };
     let law = match part.law() {
-        PartLaw::Independent(mechanism) => {
-            format!("{}{}", mechanism.describe(), guarantee(part, mechanism, release))
+        PartLaw::Independent(mechanism) => mechanism.describe(),
+        PartLaw::Joint(law) => {
+            let guarantee = guarantee(part, release);
+            return format!("{}, over {records} {of}{guarantee}", law.describe());
         }
-        PartLaw::Joint(law) => return format!("{}, over {records} {of}", law.describe()),
     };
-    format!("the {aggregate} over {records} {of}, {law}")
+    format!("the {aggregate} over {records} {of}, {law}{}", guarantee(part, release))
 }
 
-/// The epsilon or rho that the scale implies, with the sensitivity of the query, where all values have
-/// the same scale.
-fn guarantee(part: &Part, mechanism: &Mechanism, release: &Release) -> String {
-    let (query, scales) = (part.query(), mechanism.scales());
+/// The epsilon or rho that the scales imply, under each relation between neighbours that goes with the
+/// number of records.
+fn guarantee(part: &Part, release: &Release) -> String {
     let n = release.total().known();
-    let unit = match part.aggregate() {
-        Aggregate::Sum => 1.0,
-        Aggregate::Mean => n.map_or(f64::NAN, |n| n as f64),
-    };
-    let spent = |neighbours: Neighbours, words: &str| {
-        let sensitivity = neighbours.sensitivity(query.as_ref());
-        let (name, amount) = match mechanism.noise().law().sensitivity_norm()? {
-            Norm::L1 => ("epsilon", sensitivity.l1 / (scales[0] * unit)),
-            Norm::L2 => ("rho", 0.5 * (sensitivity.l2 / (scales[0] * unit)).powi(2)),
+    let said = |neighbours: Neighbours, words: &str| {
+        let (name, amount) = match part.implied(neighbours, n)? {
+            Budget::Epsilon(epsilon) => ("epsilon", epsilon),
+            Budget::Rho(rho) => ("rho", rho),
+            Budget::EpsilonDelta { .. } => return None,
         };
-        let amount = (amount.is_finite() && amount > 0.0).then_some(amount)?;
         Some(format!("{name} {amount:.4} if a record is {words}"))
     };
-    if scales.windows(2).any(|pair| pair[0] != pair[1]) {
-        return String::new();
-    }
-    let replaced = n.and_then(|_| spent(Neighbours::Replace, "replaced"));
-    let is_sum = part.aggregate() == Aggregate::Sum;
-    let added = spent(Neighbours::AddRemove, "added or removed").filter(|_| is_sum);
+    let replaced = n.and_then(|_| said(Neighbours::Replace, "replaced"));
+    let added = said(Neighbours::AddRemove, "added or removed");
     let said: Vec<String> = [replaced, added].into_iter().flatten().collect();
     if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
 }
@@ -117,7 +107,7 @@ impl Mechanism {
         }
         match (low.is_finite(), high.is_finite()) {
             (true, true) => said.push_str(&format!(", clamped to [{low}, {high}]")),
-            (true, false) => said.push_str(&format!(", not shown or clamped up to {low}")),
+            (true, false) => said.push_str(&format!(", values up to {low} clamped or not shown")),
             (false, true) => said.push_str(&format!(", clamped at {high}")),
             (false, false) => (),
         }

@@ -68,8 +68,11 @@ pub(super) fn read(
 ) -> Result<Mechanism, Invalid> {
     let noise = noise(table)?;
     table.only(&[&OTHERS[..1], &SOURCES[..], &OTHERS[1..]].concat())?;
-    let mechanism = scaled(table, noise, query, aggregate, common)?;
-    let mechanism = mechanism.published_by(publishing(table)?);
+    let (mechanism, budget) = scaled(table, noise, query, aggregate, common)?;
+    let mechanism = mechanism.published_by(publishing(table)?).and_then(|mechanism| match budget {
+        Some(budget) => mechanism.on_bounded_domain(budget),
+        None => Ok(mechanism),
+    });
     mechanism.map_err(|invalid| invalid.under(table.path()))
 }
 
@@ -79,14 +82,14 @@ pub(super) fn noise(table: &Table) -> Result<Noise, Invalid> {
     Ok(Noise::named(kind).expect("a listed kind"))
 }
 
-/// The noise with the scale from its one source.
+/// The noise with the scale from its one source, and the budget where that is one.
 fn scaled(
     table: &Table,
     noise: Noise,
     query: &dyn Query,
     aggregate: Aggregate,
     common: &Common,
-) -> Result<Mechanism, Invalid> {
+) -> Result<(Mechanism, Option<Budget>), Invalid> {
     let sources: Vec<&str> =
         SOURCES.into_iter().filter(|source| table.get(source).is_some()).collect();
     let [source] = sources[..] else {
@@ -116,13 +119,24 @@ fn scaled(
         Mechanism::new(noise, scales.collect::<Result<_, Invalid>>()?)
     };
     let mechanism = match source {
-        "scale" => stated(&|scale| scale),
-        "variance" => stated(&|variance| scale_of_variance(noise, variance)),
+        "scale" => stated(&|scale| scale).map(|mechanism| (mechanism, None)),
+        "variance" => stated(&|variance| scale_of_variance(noise, variance))
+            .map(|mechanism| (mechanism, None)),
         _ => {
             let sensitivity = table.get("sensitivity").map(|value| value.number()).transpose()?;
             let budget = budget(table, source, value.number()?)?;
             let Common { n, neighbours } = *common;
+            if n.is_none() && aggregate == Aggregate::Mean {
+                return Err(Invalid::new(
+                    value.path(),
+                    "a mean over an unknown number of records has no scale that follows from a budget",
+                    value.number()?,
+                    "scale = ..., as it was used; or the sum, with a count beside it",
+                ));
+            }
+            let n = n.unwrap_or(1);
             Mechanism::with_budget(noise, budget, sensitivity, neighbours, query, aggregate, n)
+                .map(|mechanism| (mechanism, Some(budget)))
         }
     };
     mechanism.map_err(|invalid| {

@@ -7,13 +7,13 @@ use super::query::{Ranges, ranges};
 use super::value::Table;
 use super::{fixed, text};
 use crate::chain::Problem;
-use crate::error::Invalid;
+use crate::error::{Invalid, listed};
 use crate::model::{
     Beta, Categorical, Dirichlet, Exponential, GammaPrior, LogLinear, Model, Normal,
     NormalInverseGamma, Regression, Text, Uniform,
 };
-use crate::release::Release;
 use crate::release::query::Cells;
+use crate::release::{Query, Release};
 
 /// Reads a model, for a release.
 type Read = fn(&Table, &Release) -> Result<Arc<dyn Model>, Invalid>;
@@ -136,6 +136,7 @@ fn exponential(table: &Table, _: &Release) -> Result<Arc<dyn Model>, Invalid> {
 fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Invalid> {
     let prior = Prior::of(table, "dirichlet", &["alpha"])?;
     let query = release.record_query();
+    check_bins_are_categories(table, query.as_ref())?;
     let cells = query.cells().filter(Cells::is_of_levels);
     let categories = match &cells {
         Some(cells) => cells.count(),
@@ -150,6 +151,27 @@ fn categorical(table: &Table, release: &Release) -> Result<Arc<dyn Model>, Inval
             None => model,
         }),
     )
+}
+
+/// An error for a histogram of points whose bins are not one number of a category each.
+fn check_bins_are_categories(table: &Table, query: &dyn Query) -> Result<(), Invalid> {
+    if query.cells().is_none_or(|cells| cells.is_of_levels()) || query.record_dim() != 1 {
+        return Ok(());
+    }
+    let count = query.dim();
+    let numbers: Vec<f64> = (0..count).map(|k| k as f64).collect();
+    let mut bins = vec![0.0; count * count];
+    let is_sorted = query.statistics(&numbers, &mut bins).is_ok();
+    match is_sorted && bins.chunks_exact(count).enumerate().all(|(k, row)| row[k] == 1.0) {
+        true => Ok(()),
+        false => Err(Invalid::new(
+            table.field("kind"),
+            "a record is the number of a category here, and the histogram sorts points into its bins",
+            format!("categorical, with the bins {}", listed(&query.labels())),
+            "query = { kind = \"categories\", labels = [...] } for the counts; or a model of the \
+             points: normal, beta, exponential, or one as text",
+        )),
+    }
 }
 
 /// Main effects of every axis of a table, and of the sets of axes of `interactions`.

@@ -27,7 +27,8 @@ pub(super) struct Queries<'a> {
 
 /// The keys common to all parts.
 pub(super) struct Common {
-    pub(super) n: usize,
+    /// The number of records, where it is public.
+    pub(super) n: Option<usize>,
     pub(super) neighbours: Neighbours,
 }
 
@@ -48,8 +49,8 @@ pub(super) fn read(table: &Table, queries: &Queries) -> Result<Release, Invalid>
         None => Neighbours::AddRemove,
     };
     let n = match size {
-        Size::Public(n) => n,
-        Size::Unknown { .. } => 1,
+        Size::Public(n) => Some(n),
+        Size::Unknown { .. } => None,
     };
     let common = Common { n, neighbours };
     let parts = match table.get("parts") {
@@ -152,6 +153,7 @@ fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Inval
     if let Some(part) = joint::part(table, &law, &values, common, queries)? {
         return Ok(part);
     }
+    joint::check_kind(&law)?;
     let query = query_of(table, count, queries)?;
     let statistic = table.need("statistic", "\"mean\" or \"sum\"; counts are sums")?;
     let aggregate = match statistic.choice(&["mean", "sum"])? {
@@ -160,7 +162,7 @@ fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Inval
     };
     let mechanism = mechanism::read(&law, query.as_ref(), aggregate, common)?;
     let values = match queries.unpublished {
-        Some(_) => plausible(query.as_ref(), &mechanism, aggregate, common.n),
+        Some(_) => plausible(query.as_ref(), &mechanism, aggregate, common.n.unwrap_or(1)),
         None => values,
     };
     Part::new(query, mechanism, aggregate, values).map_err(|invalid| invalid.under(table.path()))

@@ -24,6 +24,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("negative-binomial", "poisson-gamma"),
     ("gumbel", "exponential"),
     ("report-noisy-max", "exponential"),
+    ("exponential-mechanism", "exponential"),
     ("noise-scale", "scale"),
     ("b", "scale"),
     ("l1-sensitivity", "sensitivity"),

@@ -5,9 +5,9 @@ use std::fmt::Debug;
 
 use super::Noise;
 use crate::error::Invalid;
-use crate::release::mechanism::Mechanism;
+use crate::release::mechanism::{Budget, Mechanism, Neighbours};
 use crate::release::part::JointLaw;
-use crate::release::query::Query;
+use crate::release::query::{Query, Sensitivity};
 use crate::rng::Rng;
 
 /// The answer as a function of the sums of the statistics.
@@ -17,6 +17,18 @@ pub trait Answer: Debug + Send + Sync {
 
     /// The answers as a function of the sums.
     fn answers(&self, sums: &[f64]) -> Vec<f64>;
+
+    /// How far one record moves an answer, where that is known. `n` is the number of records, where it
+    /// is public.
+    fn sensitivity(
+        &self,
+        query: &dyn Query,
+        neighbours: Neighbours,
+        n: Option<i64>,
+    ) -> Option<f64> {
+        let _ = (query, neighbours, n);
+        None
+    }
 
     /// Sums of `n` statistics with approximately these answers.
     fn likely_sums(&self, answers: &[f64], n: f64) -> Vec<f64>;
@@ -71,6 +83,12 @@ impl<A: Answer> JointLaw for OfAnswer<A> {
         self.mechanism.publish(&self.answer.answers(sums), rng)
     }
 
+    fn implied(&self, query: &dyn Query, neighbours: Neighbours, n: Option<i64>) -> Option<Budget> {
+        let moved = self.answer.sensitivity(query, neighbours, n)?;
+        let moved = Sensitivity { l1: moved, l2: moved };
+        self.mechanism.implied(|weights| moved.times(weights[0]))
+    }
+
     fn likely_sums(&self, values: &[f64], n: f64) -> Vec<f64> {
         self.answer.likely_sums(values, n)
     }
@@ -121,6 +139,19 @@ impl Answer for Variance {
         let [sum, squares, n] = sums[..] else { return vec![0.0] };
         let divisor = (n - self.ddof).max(1.0);
         vec![((squares - sum * sum / n.max(1.0)) / divisor).max(0.0)]
+    }
+
+    /// The square of the range times (n - 1) / n / (n - ddof): where all records are at one end, and one
+    /// of them moves to the other.
+    fn sensitivity(
+        &self,
+        query: &dyn Query,
+        neighbours: Neighbours,
+        n: Option<i64>,
+    ) -> Option<f64> {
+        let (n, (low, high)) = (n? as f64, *query.bounds().first()?);
+        let is_defined = neighbours == Neighbours::Replace && n > 1.0;
+        is_defined.then(|| (high - low).powi(2) * (n - 1.0) / (n * (n - self.ddof)))
     }
 
     fn likely_sums(&self, answers: &[f64], n: f64) -> Vec<f64> {

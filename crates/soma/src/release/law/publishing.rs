@@ -172,6 +172,18 @@ impl Publishing {
         }
     }
 
+    /// By how much a true answer that moves by `moved` may become likelier to keep its noise within
+    /// the bounds, as a logarithm: from an end inwards, where it moves most.
+    pub(crate) fn gain_within(
+        noise: Noise,
+        scale: f64,
+        moved: f64,
+        (low, high): (f64, f64),
+    ) -> f64 {
+        let stays = |truth: f64| log_between(noise, scale, low - truth, high - truth);
+        stays((low + moved).min(high)) - stays(low)
+    }
+
     /// log P(Y <= bound) of the answer before clamping.
     fn log_below(&self, noise: Noise, scale: f64, bound: f64, truth: f64) -> f64 {
         let law = noise.law();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rand::RngExt;
 
 use crate::error::{Invalid, positive};
+use crate::release::mechanism::{Budget, Neighbours};
 use crate::release::part::JointLaw;
 use crate::release::query::{Below, Query};
 use crate::rng::Rng;
@@ -65,6 +66,11 @@ impl Quantile {
         }
         let rule = gauss_legendre(candidates.len().div_ceil(2).clamp(1, MOST_NODES));
         Ok(Quantile { candidates, alpha, choice, scale, rule })
+    }
+
+    /// The scale that epsilon determines.
+    pub fn scale(alpha: f64, neighbours: Neighbours, epsilon: f64) -> f64 {
+        moved(alpha, neighbours) / epsilon
     }
 
     /// The query of its statistics.
@@ -158,6 +164,12 @@ impl JointLaw for Quantile {
         self.candidates.last().copied().into_iter().collect()
     }
 
+    /// A score moves by at most 1 where a record is replaced, and by the larger of alpha and 1 - alpha
+    /// where one is added; the best score may move as far the other way.
+    fn implied(&self, _: &dyn Query, neighbours: Neighbours, _: Option<i64>) -> Option<Budget> {
+        Some(Budget::Epsilon(moved(self.alpha, neighbours) / self.scale))
+    }
+
     fn likely_sums(&self, values: &[f64], n: f64) -> Vec<f64> {
         let share = |c: f64| if c < values[0] { 0.5 * self.alpha } else { 0.5 + 0.5 * self.alpha };
         let pair = |c: &f64| [n * share(*c), n * (1.0 - share(*c))];
@@ -166,6 +178,14 @@ impl JointLaw for Quantile {
 
     fn scales(&self, _: &[f64], _: f64) -> Vec<f64> {
         vec![self.scale; 2 * self.candidates.len()]
+    }
+}
+
+/// By how much one record can move the difference of two scores: epsilon is this over the scale.
+fn moved(alpha: f64, neighbours: Neighbours) -> f64 {
+    match neighbours {
+        Neighbours::Replace => 2.0,
+        Neighbours::AddRemove => 2.0 * alpha.max(1.0 - alpha),
     }
 }
 

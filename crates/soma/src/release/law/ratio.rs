@@ -2,10 +2,11 @@
 //! of several libraries: middle + (sum of (t - middle) + A) / (n + B).
 
 use super::Noise;
-use crate::error::{Invalid, finite, positive};
+use crate::error::{Invalid, finite, listed, positive, rounded};
+use crate::release::mechanism::{Budget, Mechanism, Neighbours};
 use crate::release::part::JointLaw;
 use crate::release::potential::Coordinate;
-use crate::release::query::Query;
+use crate::release::query::{Query, Sensitivity, box_sensitivity};
 use crate::rng::Rng;
 
 /// The distribution of ratios with one noisy count as their denominator: given the sums S_k of the
@@ -102,11 +103,19 @@ impl JointLaw for Ratio {
 
     fn describe(&self) -> String {
         let ((above, scale), (below, count_scale)) = (self.numerator, self.denominator);
-        format!(
+        let mut said = format!(
             "a sum with {} noise of scale {scale} over a count with {} noise of scale {count_scale}",
             above.name(),
             below.name()
-        )
+        );
+        if let Some(least) = self.least {
+            said.push_str(&format!(", put up to {least}"));
+        }
+        if self.middle.iter().any(|middle| *middle != 0.0) {
+            let middles: Vec<String> = self.middle.iter().copied().map(rounded).collect();
+            said.push_str(&format!(", records less the middle {}", listed(&middles)));
+        }
+        said
     }
 
     fn log_density(&self, values: &[f64], sums: &[f64]) -> f64 {
@@ -135,6 +144,27 @@ impl JointLaw for Ratio {
             if ratio.is_finite() { middle + ratio } else { *middle }
         };
         sums.into_iter().zip(&self.middle).map(ratio).collect()
+    }
+
+    /// The noisy sum and the noisy count are both paid for; a replaced record leaves the count as it is.
+    fn implied(&self, query: &dyn Query, neighbours: Neighbours, _: Option<i64>) -> Option<Budget> {
+        let mechanism = |(noise, scale): (Noise, f64), count: usize| {
+            Mechanism::new(noise, vec![scale; count]).ok()
+        };
+        let bounds = query.bounds();
+        let (sums, _) = bounds.split_at(self.middle.len());
+        let ends = sums.iter().zip(&self.middle).map(|((low, high), middle)| match neighbours {
+            Neighbours::Replace => (*low, *high),
+            Neighbours::AddRemove => (0.0, (low - middle).abs().max((high - middle).abs())),
+        });
+        let moved = box_sensitivity(&ends.collect::<Vec<_>>());
+        let sums =
+            mechanism(self.numerator, sums.len())?.implied(|weights| moved.times(weights[0]))?;
+        if neighbours == Neighbours::Replace {
+            return Some(sums);
+        }
+        let one = Sensitivity { l1: 1.0, l2: 1.0 };
+        sums.and(mechanism(self.denominator, 1)?.implied(|weights| one.times(weights[0]))?)
     }
 
     fn likely_sums(&self, values: &[f64], n: f64) -> Vec<f64> {

@@ -4,6 +4,7 @@ use rand_distr::{Binomial, Distribution};
 
 use super::Noise;
 use crate::error::{Invalid, positive};
+use crate::release::mechanism::{Budget, Mechanism, Neighbours};
 use crate::release::part::{JointLaw, Layer};
 use crate::release::query::Query;
 use crate::rng::Rng;
@@ -92,6 +93,12 @@ impl JointLaw for SyntheticRecords {
             return Err(Invalid::new("values", "are of another number of records", sum, allowed));
         }
         Ok(())
+    }
+
+    /// What is drawn from the noisy counts costs nothing more.
+    fn implied(&self, query: &dyn Query, neighbours: Neighbours, _: Option<i64>) -> Option<Budget> {
+        let mechanism = Mechanism::new(self.noise, vec![self.scale; self.cells]).ok()?;
+        mechanism.implied(|weights| neighbours.sensitivity(query).times(weights[0]))
     }
 
     fn layer(&self) -> Option<Layer> {

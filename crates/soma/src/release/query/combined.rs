@@ -45,7 +45,7 @@ impl Combined {
 
 impl Query for Combined {
     fn kind(&self) -> &'static str {
-        "several"
+        "combined"
     }
 
     fn record_dim(&self) -> usize {

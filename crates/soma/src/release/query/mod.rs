@@ -52,6 +52,13 @@ pub struct Sensitivity {
     pub l2: f64,
 }
 
+impl Sensitivity {
+    /// That of the statistics times a factor.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Sensitivity { l1: self.l1 * factor, l2: self.l2 * factor }
+    }
+}
+
 /// A query: the statistic t(record) of dimension K of a record of dimension D.
 pub trait Query: Debug + Send + Sync {
     /// The name of this kind of query in a spec.

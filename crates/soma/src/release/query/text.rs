@@ -76,6 +76,11 @@ impl Query for Text {
         self.text.bins()
     }
 
+    fn counts_records(&self) -> bool {
+        let values = self.text.values().filter(|_| self.text.bins().is_some());
+        values.is_some_and(|values| values.iter().all(|value| value.iter().sum::<f64>() == 1.0))
+    }
+
     fn programs(&self) -> Option<Vec<Program>> {
         Some(vec![self.text.program().clone()])
     }
@@ -113,5 +118,8 @@ mod tests {
         assert_eq!(query.sensitivity(), Sensitivity { l1: 2.0, l2: 2f64.sqrt() });
         assert_eq!(query.sensitivity_to_presence(), Sensitivity { l1: 1.0, l2: 1.0 });
         assert!(query.reads(0) && !query.reads(1));
+        assert!(query.counts_records());
+        let some = Text::new(&["k == 1".to_string(), "k == 2".to_string()], &model).unwrap();
+        assert!(!some.counts_records());
     }
 }
