@@ -217,7 +217,7 @@ fn quantile(source: &Source, query: &Table) -> Result<Part, Invalid> {
     let scale = match (law.get("scale"), law.get("epsilon")) {
         (Some(scale), None) => scale.number()?,
         (None, Some(epsilon)) => {
-            let epsilon = positive(&epsilon.path(), epsilon.number()?)?;
+            let epsilon = positive(epsilon.path(), epsilon.number()?)?;
             Quantile::scale(alpha, source.common.neighbours, epsilon)
         }
         (given, _) => {
@@ -241,6 +241,7 @@ mod tests {
     use super::*;
     use crate::release::mechanism::{Budget, Neighbours};
     use crate::release::{PartLaw, Release};
+    use crate::spec::Spec;
 
     fn part(text: &str) -> Part {
         let text = format!("[release]\n{text}");
@@ -351,5 +352,39 @@ mod tests {
             let found = part.mechanism().unwrap().scales()[0];
             assert!((found / scale - 1.0).abs() < 1e-9, "{epsilon} {sensitivity}: {found}");
         }
+    }
+
+    /// Releases that read as if they were fine, and whose posterior would be of something else.
+    #[test]
+    fn what_would_be_taken_for_something_else_is_refused() {
+        let field = |text: &str| match Spec::parse(text) {
+            Err(error) => error.invalid.field,
+            Ok(_) => panic!("not refused: {text}"),
+        };
+        let count = "[[release.parts]]\nquery = { kind = \"count\" }\nstatistic = \"sum\"\n\
+                     values = [100]\nmechanism = { kind = \"discrete-laplace\", scale = 2.0 }\n";
+        let normal = "[model]\nkind = \"normal\"\nprior = { kind = \"normal-inverse-gamma\", \
+                      mean = 0.0, lambda = 1.0, shape = 2.0, rate = 2.0 }\n";
+        // n was taken for 1.
+        let mean = "[[release.parts]]\nquery = { kind = \"mean\", clamp = [0, 1] }\nstatistic = \"mean\"\n\
+                    values = [0.4]\nmechanism = { kind = \"laplace\", epsilon = 1.0 }\n";
+        let head = "[release]\nn = \"unknown\"\nneighbours = \"replace\"\n";
+        let found = field(&format!("{head}{mean}{count}{normal}"));
+        assert_eq!(found, "release.parts[0].mechanism.epsilon");
+        // The posterior of n would end at 90.
+        let head = "[release]\nn = { prior = \"flat\", slots = 90 }\n";
+        let sum = mean.replace("\"mean\"\nvalues", "\"sum\"\nvalues");
+        assert_eq!(field(&format!("{head}{sum}{count}{normal}")), "release.n.slots");
+        // Categories 0 and 1 are both in the first bin.
+        let histogram = "[release]\nn = 20\nquery = { kind = \"histogram\", edges = EDGES }\n\
+                         statistic = \"sum\"\nvalues = [12, 8]\n\
+                         mechanism = { kind = \"laplace\", scale = 2.0 }\n\
+                         [model]\nkind = \"categorical\"\n\
+                         prior = { kind = \"dirichlet\", alpha = 1.0 }\n";
+        assert_eq!(field(&histogram.replace("EDGES", "[0, 20, 40]")), "model.kind");
+        assert!(Spec::parse(&histogram.replace("EDGES", "[0, 1, 2]")).is_ok());
+        let chosen = mean.replace("\"laplace\", epsilon", "\"permute-and-flip\", epsilon");
+        let found = field(&format!("[release]\nn = 20\n{chosen}{normal}"));
+        assert_eq!(found, "release.parts[0].mechanism.kind");
     }
 }
