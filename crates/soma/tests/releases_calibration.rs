@@ -2,7 +2,7 @@
 //! values, joint distributions of several sums, unknown n.
 //!
 //! `cargo test --release -p soma-mcmc --test releases_calibration -- --ignored --nocapture` makes
-//! 1,000 replications of each.
+//! 1,000 replications of each, with the kernel that `auto` chooses and with `soma`.
 
 use std::num::NonZeroUsize;
 
@@ -125,17 +125,18 @@ fn problems() -> Vec<(&'static str, Spec)> {
         ("ratio", spec("6", &[ratio], NORMAL)),
         ("variance", spec("6", &[SUM, variance], NORMAL)),
         ("quantile", spec("6", &[quantile], NORMAL)),
+        ("unknown n, quantile", spec(POISSON, &[quantile, counted], NORMAL)),
+        ("unknown n, ratio", spec(POISSON, &[ratio, counted], NORMAL)),
     ]
 }
 
-fn assert_calibrated(replications: u64) {
+fn assert_calibrated(kernel: KernelChoice, replications: u64) {
     for (name, spec) in problems() {
-        let kernel = KernelChoice::Soma;
         let plan = Plan { kernel, replications, ..Plan::default() };
         let found = calibrate(&spec.problem, None, &plan, NonZeroUsize::MIN, &Unobserved).unwrap();
         for quantity in &found.quantities {
             let p = quantity.uniformity.p_value();
-            println!("{name}, {}: p {p:.4}", quantity.name);
+            println!("{name}, {}, {}: p {p:.4}", kernel.name(), quantity.name);
             assert!(p > 1e-5, "{name}: {} has p = {p}", quantity.name);
         }
     }
@@ -143,13 +144,14 @@ fn assert_calibrated(replications: u64) {
 
 #[test]
 fn releases_are_calibrated() {
-    assert_calibrated(60);
+    assert_calibrated(KernelChoice::Soma, 60);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn releases_are_calibrated_finely() {
-    assert_calibrated(1000);
+    assert_calibrated(KernelChoice::Auto, 1000);
+    assert_calibrated(KernelChoice::Soma, 1000);
 }
 
 /// The power: wrong noise is detected. The release had rounded Laplace noise, or was clamped, and
