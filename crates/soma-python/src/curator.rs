@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use pyo3::exceptions::{PyFileExistsError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use soma_cli::release::data::{Cell, Data};
-use soma_cli::release::ledger::{self, Entry, Terms};
-use soma_cli::release::out;
+use soma_cli::release::last::{Unpublished, count_and_publish};
+use soma_cli::release::ledger::{self, Terms};
 use soma_cli::release::prepare::{self, Refused};
 use soma_cli::release::publish::{Guarantee, Total};
+use soma_cli::release::{out, spent};
 
 /// A cell of a frame.
 #[derive(FromPyObject)]
@@ -79,32 +80,28 @@ impl Preparation {
     /// Refuses a second release of these data, unless it is asked for.
     fn check_first(&self, path: PathBuf, again: bool) -> PyResult<()> {
         let before = ledger::before(&path, &self.0.digest).map_err(PyValueError::new_err)?;
-        ledger::check_first(&before, again, AGAIN).map_err(PyValueError::new_err)
+        spent::check_first(&before, again, AGAIN).map_err(PyValueError::new_err)
     }
 
-    /// Notes in a ledger what is spent, unless it is above the budget; says what was spent before.
-    fn spend(
+    /// Counts the release in a ledger and writes its text to a file, where there are such; says what was
+    /// spent before.
+    fn finish(
         &self,
-        path: PathBuf,
-        published: PathBuf,
+        text: &str,
+        out: Option<PathBuf>,
+        ledger: Option<PathBuf>,
         again: bool,
         epsilon: f64,
         rho: f64,
     ) -> PyResult<Option<String>> {
-        let before = ledger::before(&path, &self.0.digest).map_err(PyValueError::new_err)?;
-        let entry = self.entry(&published, epsilon, rho);
-        let refused = ledger::check_budget(&before, &entry, self.0.budget);
-        refused.map_err(PyValueError::new_err)?;
+        let entry = self.0.entry(out.as_deref().unwrap_or(Path::new("")), Total { epsilon, rho });
         let terms = Terms { again, option: AGAIN, budget: self.0.budget };
-        let before = ledger::spend(&path, &entry, terms).map_err(PyValueError::new_err)?;
-        Ok(ledger::warning(&before, &entry))
-    }
-
-    /// Refuses a release above the budget of the data, where no ledger counts those before it.
-    fn check_budget(&self, epsilon: f64, rho: f64) -> PyResult<()> {
-        let entry = self.entry(Path::new(""), epsilon, rho);
-        let checked = ledger::check_budget(&[], &entry, self.0.budget);
-        checked.map_err(PyValueError::new_err)
+        let done = count_and_publish(text, &entry, out.as_deref(), ledger.as_deref(), terms);
+        match done {
+            Ok(before) => Ok(spent::warning(&before, &entry)),
+            Err(Unpublished::Refused(message)) => Err(PyValueError::new_err(message)),
+            Err(Unpublished::Unwritten(message)) => Err(PyOSError::new_err(message)),
+        }
     }
 
     /// Which data sets are neighbours.
@@ -123,13 +120,5 @@ impl Preparation {
         let made = self.0.publish(noisy.into_iter().map(guaranteed).collect());
         let (text, total) = made.map_err(PyValueError::new_err)?;
         Ok((text, total.epsilon, total.rho))
-    }
-}
-
-impl Preparation {
-    /// What a ledger says of a release that spends this.
-    fn entry(&self, published: &Path, epsilon: f64, rho: f64) -> Entry {
-        let total = Total { epsilon, rho };
-        Entry::now(published, self.0.neighbours.name(), total, &self.0.digest)
     }
 }

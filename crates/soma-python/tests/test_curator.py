@@ -199,6 +199,37 @@ def test_a_budget_holds_for_all_releases(dp, frame, tmp_path):
         soma.release(SPEC + "budget = 1.0\n", frame)
 
 
+def test_what_is_published_is_counted(dp, frame, tmp_path):
+    both = tmp_path / "both.jsonl"
+    for again in [False, True]:
+        with pytest.raises(FileExistsError, match="is a file that the release is made from"):
+            soma.release(SPEC, frame, out=both, ledger=both, again=again)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ValueError, match="folder"):
+        soma.release(SPEC, frame, out=tmp_path / "p.toml", ledger=tmp_path / "folder")
+    assert {path.name for path in tmp_path.iterdir()} == {"folder"}
+    # Three records of a person, and a ledger in which a release for one record counts three times.
+    ledger = tmp_path / "ledger.jsonl"
+    soma.release(SPEC, frame, ledger=ledger)
+    spec = SPEC + "contributions = 3\n"
+    with pytest.warns(UserWarning, match="epsilon 8 for a person with up to 3 records"):
+        soma.release(spec, frame, ledger=ledger, again=True)
+    assert [json.loads(line).get("contributions", 1) for line in ledger.open()] == [1, 3]
+    with ledger.open("a") as file:
+        file.write(ledger.read_text().splitlines()[0].replace('"epsilon":', '"epsilon":-'))
+    with pytest.raises(ValueError, match="line 3: is no entry.*epsilon is no budget"):
+        soma.release(spec, frame, ledger=ledger, again=True)
+
+
+def test_noise_that_hides_nothing_is_refused(dp, frame, tmp_path):
+    spec = SPEC.replace("epsilon = 2.0", "scale = 1e-308")
+    with pytest.raises(ValueError, match="hides nothing .given: epsilon inf"):
+        soma.release(spec, frame, out=tmp_path / "p.toml", ledger=tmp_path / "l.jsonl")
+    with pytest.raises(ValueError, match="hides nothing"):
+        soma.release(spec, frame)
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_a_ledger_nothing_is_counted_which_is_said_once(dp, frame):
     soma.curator._warned.clear()
     with pytest.warns(UserWarning, match="without ledger= counts nothing"):

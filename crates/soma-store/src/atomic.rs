@@ -68,9 +68,9 @@ fn unfinished(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}{UNFINISHED}"))
 }
 
-/// Syncs the names of the files in a folder to disk. Some systems cannot open a folder; then there
-/// is nothing to do.
-fn sync_folder(folder: Option<&Path>) -> std::io::Result<()> {
+/// Syncs the names of the files in a folder to disk: in the current folder, if it is empty. Some systems
+/// cannot open a folder; then there is nothing to do.
+pub fn sync_folder(folder: Option<&Path>) -> std::io::Result<()> {
     if cfg!(unix)
         && let Some(folder) = folder
     {

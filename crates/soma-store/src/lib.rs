@@ -40,7 +40,7 @@ pub mod testing;
 mod watch;
 mod writer;
 
-pub use atomic::write_whole;
+pub use atomic::{sync_folder, write_whole};
 pub use batch::{Batch, PlannedFit};
 pub use error::StoreError;
 pub use journal::Journal;

@@ -119,11 +119,19 @@ fn check_present(places: &[Place], data: &Data) -> Result<(), String> {
         .map(|name| format!("no column {name:?}"))
         .collect();
     if !missing.is_empty() {
+        // A table without a header has data in the place of names.
+        let its_own = match missing.len() < needed.len() {
+            true => format!("it has {}", listed(data.names())),
+            false => {
+                "what it has instead is not shown, since it is confidential if the file has no \
+                      header"
+                    .into()
+            }
+        };
         return Err(format!(
-            "the data have {}. Allowed: a file with columns {}; it has {}.",
+            "the data have {}. Allowed: a file with columns {}; {its_own}.",
             missing.join(" and "),
             listed(&needed),
-            listed(data.names()),
         ));
     }
     match needed.iter().find(|name| data.count(name) > 1) {

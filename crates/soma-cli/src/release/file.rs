@@ -21,23 +21,28 @@ impl Data {
     }
 
     fn csv(path: &Path) -> Result<Self, String> {
-        let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
-        let header = reader.headers().map_err(|error| error.to_string())?;
+        let mut reader = csv::Reader::from_path(path).map_err(|error| malformed(&error))?;
+        let header = reader.headers().map_err(|error| malformed(&error))?;
         let names: Vec<String> = header.iter().map(|name| name.trim().to_string()).collect();
+        // The first line is not shown: it is confidential if the file has no header.
         if let [only] = &names[..]
-            && only.contains([';', '\t', '|'])
+            && let Some(other) = only.chars().find(|one| [';', '\t', '|'].contains(one))
         {
             return Err(format!(
-                "has a single column (given: {only:?}). Allowed: commas between columns, and decimal \
-                 points"
+                "has a single column (given: {other:?} between columns). Allowed: commas between \
+                 columns, and decimal points"
             ));
         }
         let mut columns = vec![Vec::new(); names.len()];
         for row in reader.records() {
-            let row = row.map_err(|error| error.to_string())?;
+            let row = row.map_err(|error| malformed(&error))?;
             for (column, text) in columns.iter_mut().zip(row.iter()) {
                 column.push(Cell::of_text(text));
             }
+        }
+        if let [only] = &mut columns[..] {
+            let text = std::fs::read(path).map_err(|error| error.to_string())?;
+            only.extend(std::iter::repeat_n(Cell::Missing, empty_lines(&text)));
         }
         Data::new(names, columns)
     }
@@ -59,6 +64,43 @@ impl Data {
             }
         }
         Data::new(names, columns)
+    }
+}
+
+/// How many empty lines stand between others. With several columns such a line is no row; in a single column
+/// it is a missing value, which would be left out without a word.
+fn empty_lines(text: &[u8]) -> usize {
+    let (mut found, mut since, mut length, mut is_quoted, mut is_first) = (0, 0, 0, false, true);
+    for byte in text.iter().chain(b"\n") {
+        match byte {
+            b'\n' if !is_quoted && length == 0 => since += 1,
+            b'\n' if !is_quoted => {
+                found += if is_first { 0 } else { since };
+                (since, length, is_first) = (0, 0, false);
+            }
+            b'\r' => {}
+            _ => {
+                is_quoted ^= *byte == b'"';
+                length += 1;
+            }
+        }
+    }
+    found
+}
+
+/// What is wrong with a file, without what stands in it.
+fn malformed(error: &csv::Error) -> String {
+    let line = error.position().map_or(0, csv::Position::line);
+    match error.kind() {
+        csv::ErrorKind::Io(error) => error.to_string(),
+        csv::ErrorKind::Utf8 { .. } => {
+            format!("line {line}: is not in UTF-8. Allowed: a file in UTF-8")
+        }
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!(
+            "line {line}: has another number of columns than the header (given: {len}). Allowed: \
+             {expected_len}, and quotes around texts with commas"
+        ),
+        _ => "is no table. Allowed: a CSV file with a header".into(),
     }
 }
 
@@ -99,10 +141,32 @@ mod tests {
             Data::read(&path)
         };
         let said = read("id;age\n1;2,5\n").unwrap_err();
-        assert!(said.contains("\"id;age\"") && said.contains("Allowed: commas"), "{said}");
+        assert!(said.contains("';' between") && said.contains("Allowed: commas"), "{said}");
+        assert!(!said.contains("age"), "{said}");
         // With the mark that some programs put before UTF-8.
         assert_eq!(read("\u{feff}id,age\n1,2.5\n").unwrap().names(), ["id", "age"]);
         assert_eq!(read("id\n1\n").unwrap().rows(), 1);
+        assert_eq!(read("id,age\n1,2\n\n3,4\n\n").unwrap().rows(), 2);
+    }
+
+    /// Leaving such rows out would publish the number of the others.
+    #[test]
+    fn an_empty_line_of_a_single_column_is_a_missing_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data.csv");
+        for (text, missing) in [
+            ("age\n1\n\n2\n", 1),
+            ("age\n\n\n2\n\n\n", 2),
+            ("age\r\n1\r\n\r\n2\r\n", 1),
+            ("age\n\"a\n\nb\"\n\n\"\"\n2", 2),
+            ("\n\nage\n1\n2\n3", 0),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let data = Data::read(&path).unwrap();
+            let column = data.column("age").unwrap();
+            let found = column.iter().filter(|cell| **cell == Cell::Missing).count();
+            assert_eq!(found, missing, "{text:?}");
+        }
     }
 
     /// A date or a decimal that were taken for a missing value would be refused for the wrong reason.

@@ -4,16 +4,16 @@
 //! their file, and by a digest of their content among the ledgers of the same folder.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use soma::error::{counted, rounded};
 use soma::release::mechanism::Neighbours;
 use soma::spec::Limit;
 
 use super::publish::Total;
+use super::spent::{check_budget, check_first};
 
 /// One release of the data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Entry {
     pub epsilon: f64,
     /// The total of parts with zero-concentrated differential privacy.
     pub rho: f64,
+    /// The most records of a person that the guarantee is for.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub contributions: u64,
     /// The digest of the data.
     #[serde(default)]
     pub data: String,
@@ -36,8 +39,16 @@ pub struct Entry {
     pub unsafe_diagnostics: bool,
 }
 
+fn one() -> u64 {
+    1
+}
+
+fn is_one(contributions: &u64) -> bool {
+    *contributions == 1
+}
+
 impl Entry {
-    /// A release made now of the data with this digest.
+    /// A release made now of the data with this digest, guaranteed for one record.
     pub fn now(published: &Path, neighbours: &str, total: Total, data: &str) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Entry {
@@ -46,21 +57,45 @@ impl Entry {
             neighbours: neighbours.to_string(),
             epsilon: total.epsilon,
             rho: total.rho,
+            contributions: 1,
             data: data.to_string(),
             unsafe_diagnostics: false,
         }
     }
 
-    fn total(&self) -> Total {
+    pub(super) fn total(&self) -> Total {
         Total { epsilon: self.epsilon, rho: self.rho }
+    }
+
+    pub(super) fn is(&self, neighbours: Neighbours) -> bool {
+        self.neighbours == neighbours.name()
     }
 
     fn spends(&self) -> bool {
         self.epsilon > 0.0 || self.rho > 0.0
     }
 
-    fn is(&self, neighbours: Neighbours) -> bool {
-        self.neighbours == neighbours.name()
+    /// Refuses what no release can have spent: sums over it would count too little.
+    fn check(&self) -> Result<(), String> {
+        let budgets = [("epsilon", self.epsilon), ("rho", self.rho)];
+        let wrong = budgets.into_iter().find(|(_, x)| !(x.is_finite() && *x >= 0.0));
+        if let Some((name, given)) = wrong {
+            return Err(format!(
+                "{name} is no budget (given: {given}). Allowed: a number from 0 up"
+            ));
+        }
+        let both = [Neighbours::Replace, Neighbours::AddRemove];
+        if self.spends() && !both.into_iter().any(|own| self.is(own)) {
+            return Err(format!(
+                "neighbours are none (given: {:?}). Allowed: {}",
+                self.neighbours,
+                both.map(Neighbours::name).join(" or ")
+            ));
+        }
+        match self.contributions {
+            0 => Err("contributions are none (given: 0). Allowed: a whole number from 1 up".into()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -69,7 +104,8 @@ const ENDING: &str = ".ledger.jsonl";
 
 /// Whether a file has the name of a ledger.
 pub fn is_named(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING))
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy().to_ascii_lowercase().ends_with(ENDING))
 }
 
 /// The ledger of a file of data; of the file that it leads to, where it is a link.
@@ -85,136 +121,84 @@ pub fn path(data: &Path) -> PathBuf {
 /// ledgers of its folder.
 pub fn before(path: &Path, digest: &str) -> Result<Vec<Entry>, String> {
     let mut all = match File::open(path) {
-        Ok(mut file) => read(&mut file, path)?,
+        Ok(file) => read(&mut shared(file, path)?, path)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(format!("{}: {error}", path.display())),
+        Err(error) => return Err(failed(path)(error)),
     };
-    all.extend(elsewhere(path, digest)?);
+    for other in others(path)? {
+        let own = read(&mut opened(&other)?, &other)?;
+        all.extend(own.into_iter().filter(|entry| entry.data == digest));
+    }
     all.retain(Entry::spends);
     Ok(all)
 }
 
-/// The entries of the data with this digest in the other ledgers of the folder.
-fn elsewhere(path: &Path, digest: &str) -> Result<Vec<Entry>, String> {
-    let mut all = Vec::new();
+/// The other ledgers of the folder. A folder that cannot be listed may have some.
+fn others(path: &Path) -> Result<Vec<PathBuf>, String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
-    for file in files {
-        let other = file.path();
-        if is_named(&other) && other.file_name() != path.file_name() {
-            let mut file = File::open(&other).map_err(|e| format!("{}: {e}", other.display()))?;
-            all.extend(read(&mut file, &other)?.into_iter().filter(|entry| entry.data == digest));
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut all = Vec::new();
+    for file in std::fs::read_dir(folder).map_err(failed(folder))? {
+        let other = file.map_err(failed(folder))?.path();
+        if is_named(&other) && other.file_name() != path.file_name() && !is_same(&other, path) {
+            all.push(other);
         }
     }
     Ok(all)
+}
+
+/// Whether two names are of one file, by a link of either kind.
+fn is_same(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    let id = |path: &Path| {
+        use std::os::unix::fs::MetadataExt;
+        path.metadata().ok().map(|own| (own.dev(), own.ino()))
+    };
+    #[cfg(not(unix))]
+    let id = |path: &Path| path.canonicalize().ok();
+    id(one).is_some_and(|own| Some(own) == id(other))
+}
+
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> String {
+    move |error| format!("{}: {error}", path.display())
+}
+
+/// A ledger that is not written while it is open.
+fn opened(path: &Path) -> Result<File, String> {
+    shared(File::open(path).map_err(failed(path))?, path)
+}
+
+fn shared(file: File, path: &Path) -> Result<File, String> {
+    locked(file.lock_shared(), path).map(|()| file)
+}
+
+fn locked(outcome: std::io::Result<()>, path: &Path) -> Result<(), String> {
+    match outcome {
+        // Some file systems have no locks.
+        Err(error) if error.kind() != std::io::ErrorKind::Unsupported => Err(failed(path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// The entries of a ledger. A line that cannot be read is an error: nobody knows what it spent.
 fn read(file: &mut File, path: &Path) -> Result<Vec<Entry>, String> {
     let mut text = String::new();
-    file.read_to_string(&mut text).map_err(|error| format!("{}: {error}", path.display()))?;
+    file.read_to_string(&mut text).map_err(failed(path))?;
+    let entry = |line: &str| {
+        let entry: Entry = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        entry.check().map(|()| entry)
+    };
     let read = |(i, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| {
-            format!("{}, line {}: is no entry of a ledger: {error}", path.display(), i + 1)
+        entry(line).map_err(|why| {
+            format!(
+                "{}, line {}: is no entry of a ledger: {why}. Allowed: lines as they were written; \
+                 a last line that was cut off may be removed, since its release was not published.",
+                path.display(),
+                i + 1
+            )
         })
     };
     text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
-}
-
-/// Refuses a second release of the same data, unless it is asked for by `option`.
-pub fn check_first(before: &[Entry], again: bool, option: &str) -> Result<(), String> {
-    match before.last() {
-        Some(last) if !again => Err(format!(
-            "these data were released {}, last to {:?}; together that spent {}, and another release \
-             spends its budget on top. Allowed: the release that there is, or {option}.",
-            times(before.len()),
-            last.published,
-            together(before, None)
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a release that spends more than the data may, together with those before it.
-pub fn check_budget(before: &[Entry], now: &Entry, most: Option<Limit>) -> Result<(), String> {
-    let all = sum(before, Some(now));
-    let (name, most, spent) = match most {
-        None => return Ok(()),
-        Some(Limit::Epsilon(most)) if all.rho == 0.0 => ("epsilon", most, all.epsilon),
-        Some(Limit::Rho(most)) => ("rho", most, all.rho_of_all()),
-        Some(Limit::Epsilon(most)) => {
-            return Err(format!(
-                "data.budget: a part has Gaussian noise, which spends rho (given: epsilon {most}). \
-                 Allowed: budget = {{ rho = ... }}."
-            ));
-        }
-    };
-    // The lattice that sums are computed on adds a little to a budget.
-    if spent <= most * (1.0 + 1e-9) {
-        return Ok(());
-    }
-    Err(format!(
-        "data.budget: all releases together would spend {name} {}: {} so far, in {}, and {} now \
-         (given: {name} {most}). Allowed: a release that spends at most {name} {}.",
-        rounded(spent),
-        together(before, None),
-        counted(before.len(), "release"),
-        now.total().said(),
-        rounded(room(before, now, most, name)),
-    ))
-}
-
-/// How much of a budget a release like `now` may spend.
-fn room(before: &[Entry], now: &Entry, most: f64, name: &str) -> f64 {
-    // In the terms of both, in which what was spent before may count for more.
-    let none = Entry { epsilon: 0.0, rho: 0.0, ..now.clone() };
-    let spent = sum(before, Some(&none));
-    let (spent, times) = match name {
-        "rho" => (spent.rho_of_all(), 4.0),
-        _ => (spent.epsilon, 2.0),
-    };
-    let is_more = now.is(Neighbours::AddRemove) && is_replaced(before.iter());
-    (most - spent).max(0.0) / if is_more { times } else { 1.0 }
-}
-
-fn is_replaced<'a>(mut entries: impl Iterator<Item = &'a Entry>) -> bool {
-    entries.any(|entry| entry.is(Neighbours::Replace))
-}
-
-/// What the releases so far and one more spend. If a record is replaced between the neighbours of any
-/// of them, it is so for all: that is one removed and one added, twice the epsilon and four times the rho
-/// (group privacy).
-pub fn sum(before: &[Entry], now: Option<&Entry>) -> Total {
-    let all = || before.iter().chain(now);
-    let is_replaced = is_replaced(all());
-    all().fold(Total::default(), |sum, entry| {
-        let is_more = is_replaced && entry.is(Neighbours::AddRemove);
-        let (epsilon, rho) = if is_more { (2.0, 4.0) } else { (1.0, 1.0) };
-        Total { epsilon: sum.epsilon + epsilon * entry.epsilon, rho: sum.rho + rho * entry.rho }
-    })
-}
-
-/// The same in words.
-fn together(before: &[Entry], now: Option<&Entry>) -> String {
-    let all = || before.iter().chain(now);
-    let is_mixed = is_replaced(all()) && all().any(|entry| entry.is(Neighbours::AddRemove));
-    let note = if is_mixed { " where a record is replaced, one removed and one added" } else { "" };
-    format!("{}{note}", sum(before, now).said())
-}
-
-fn times(count: usize) -> String {
-    if count == 1 { "once before".into() } else { format!("{count} times before") }
-}
-
-/// Says what had been spent before, if anything had.
-pub fn warning(before: &[Entry], now: &Entry) -> Option<String> {
-    (!before.is_empty()).then(|| {
-        format!(
-            "these data were released {}; all releases together spend {}",
-            times(before.len()),
-            together(before, Some(now))
-        )
-    })
 }
 
 /// What must hold for a release to be counted.
@@ -228,39 +212,98 @@ pub struct Terms<'a> {
     pub budget: Option<Limit>,
 }
 
-/// Adds the entry of a release, on disk when this returns, and returns those before it. The ledger is
-/// locked and read again: of two releases made at the same time the second knows of the first.
+/// Adds the entry of a release, on disk when this returns, and returns those before it.
 pub fn spend(path: &Path, entry: &Entry, terms: Terms) -> Result<Vec<Entry>, String> {
-    let mut file = locked(path)?;
-    let mut before = read(&mut file, path)?;
-    before.extend(elsewhere(path, &entry.data)?);
-    before.retain(Entry::spends);
-    check_first(&before, terms.again, terms.option)?;
-    check_budget(&before, entry, terms.budget)?;
-    append(&mut file, path, entry)?;
+    entry.check().map_err(|why| format!("OpenDP's guarantee: {why}."))?;
+    let check = |before: &[Entry]| {
+        check_first(before, terms.again, terms.option)?;
+        check_budget(before, entry, terms.budget)
+    };
+    // Before the file is made: what is refused leaves none.
+    check(&before(path, &entry.data)?)?;
+    let mut locked = Locked::open(path)?;
+    let before = locked.before(&entry.data)?;
+    check(&before)?;
+    locked.append(entry)?;
     Ok(before)
 }
 
 /// Adds an entry that spends nothing, on disk when this returns.
 pub fn note(path: &Path, entry: &Entry) -> Result<(), String> {
-    append(&mut locked(path)?, path, entry)
+    Locked::open(path)?.append(entry)
 }
 
-/// The file, which others wait for until it is closed.
-fn locked(path: &Path) -> Result<File, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    let file =
-        OpenOptions::new().create(true).read(true).append(true).open(path).map_err(failed)?;
-    match file.lock() {
-        // Some file systems have no locks.
-        Err(error) if error.kind() != std::io::ErrorKind::Unsupported => Err(failed(error)),
-        _ => Ok(file),
+/// A ledger that is written, and those of its folder, which are not until this is dropped: of two
+/// releases made at the same time, of one file or of two with the same content, the second knows of the
+/// first.
+///
+/// Each locks its own ledger for itself and the others shared, in the order of their names, so that none
+/// waits in a circle. A ledger that is made in between is one whose release waits for this one, or it
+/// has ended and is read.
+struct Locked {
+    path: PathBuf,
+    own: File,
+    others: Vec<(PathBuf, File)>,
+}
+
+impl Locked {
+    fn open(path: &Path) -> Result<Self, String> {
+        let is_new = path.symlink_metadata().is_err();
+        let own = OpenOptions::new().create(true).read(true).append(true).open(path);
+        let own = own.map_err(failed(path))?;
+        if is_new {
+            soma_store::sync_folder(path.parent()).map_err(failed(path))?;
+        }
+        let mut names = others(path)?;
+        names.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+        let after = names.partition_point(|other| other.file_name() < path.file_name());
+        let lock = |other: &PathBuf| Ok((other.clone(), opened(other)?));
+        let mut others: Vec<_> = names[..after].iter().map(lock).collect::<Result<_, String>>()?;
+        locked(own.lock(), path)?;
+        others.extend(names[after..].iter().map(lock).collect::<Result<Vec<_>, String>>()?);
+        Ok(Locked { path: path.to_path_buf(), own, others })
     }
-}
 
-fn append(file: &mut File, path: &Path, entry: &Entry) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    let line = serde_json::to_string(entry).map_err(|error| error.to_string())?;
-    writeln!(file, "{line}").map_err(failed)?;
-    file.sync_all().map_err(failed)
+    /// The releases so far, as [`before`] says.
+    fn before(&mut self, digest: &str) -> Result<Vec<Entry>, String> {
+        let mut all = read(&mut self.own, &self.path)?;
+        for other in others(&self.path)? {
+            let held = self.others.iter_mut().find(|(path, _)| *path == other);
+            let entries = match held {
+                Some((_, file)) => read(file, &other)?,
+                None => read(&mut File::open(&other).map_err(failed(&other))?, &other)?,
+            };
+            all.extend(entries.into_iter().filter(|entry| entry.data == digest));
+        }
+        all.retain(Entry::spends);
+        Ok(all)
+    }
+
+    /// Adds a line, or nothing.
+    fn append(&mut self, entry: &Entry) -> Result<(), String> {
+        let line = serde_json::to_string(entry).map_err(|error| error.to_string())?;
+        let length = self.own.metadata().map_err(failed(&self.path))?.len();
+        let start = if self.ends_within_a_line(length)? { "\n" } else { "" };
+        let mut written = || {
+            self.own.write_all(format!("{start}{line}\n").as_bytes())?;
+            self.own.sync_all()
+        };
+        written().map_err(|error| {
+            // Nobody could read what is there of a line; the first error is reported.
+            let _ = self.own.set_len(length);
+            failed(&self.path)(error)
+        })
+    }
+
+    /// Whether the last line has no end, as an editor may leave it.
+    fn ends_within_a_line(&mut self, length: u64) -> Result<bool, String> {
+        if length == 0 {
+            return Ok(false);
+        }
+        let mut last = [0];
+        let own = &mut self.own;
+        let read = own.seek(SeekFrom::End(-1)).and_then(|_| own.read_exact(&mut last));
+        read.map_err(failed(&self.path))?;
+        Ok(last != *b"\n")
+    }
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use soma::error::{counted, rounded};
 
 use super::data::Data;
+use super::last::{Unpublished, count_and_publish};
 use super::ledger::{Entry, Terms};
 use super::prepare::{Preparation, Refused, prepare};
 use super::publish::{Guarantee, Total};
-use super::{Args, ledger, noise, out};
+use super::{Args, ledger, noise, out, spent};
 use crate::exit::{self, Failed, Outcome};
 use crate::spec_file;
 
@@ -20,7 +21,7 @@ pub fn run(args: Args) -> Outcome {
         .map_err(Failed::Input)?;
     let data = Data::read(&args.data).map_err(Failed::Input)?;
     let before = ledger::before(&book, &data.digest()).map_err(Failed::Input)?;
-    ledger::check_first(&before, args.again, "--again").map_err(Failed::Input)?;
+    spent::check_first(&before, args.again, "--again").map_err(Failed::Input)?;
     let prepared = match prepare(&text, &data, args.unsafe_diagnostics) {
         Ok(prepared) => prepared,
         Err(refused) => return Err(not_prepared(refused, &args, &data)),
@@ -31,14 +32,15 @@ pub fn run(args: Args) -> Outcome {
     let noisy: Vec<_> = noisy.collect::<Result<_, _>>().map_err(Failed::Input)?;
     let guarantees: Vec<Guarantee> = noisy.iter().map(|(_, guarantee)| *guarantee).collect();
     let (published, total) = prepared.publish(noisy).map_err(Failed::Run)?;
-    let entry = Entry::now(&args.out, prepared.neighbours.name(), total, &prepared.digest);
+    let entry = prepared.entry(&args.out, total);
     let entry = Entry { unsafe_diagnostics: args.unsafe_diagnostics, ..entry };
-    ledger::check_budget(&before, &entry, prepared.budget).map_err(Failed::Input)?;
-    // What is spent is on disk before anything is published.
     let terms = Terms { again: args.again, option: "--again", budget: prepared.budget };
-    let before = ledger::spend(&book, &entry, terms).map_err(Failed::Input)?;
-    out::write(&args.out, &published, args.again).map_err(Failed::Run)?;
-    if let Some(warning) = ledger::warning(&before, &entry) {
+    let done = count_and_publish(&published, &entry, Some(&args.out), Some(&book), terms);
+    let before = done.map_err(|why| match why {
+        Unpublished::Refused(message) => Failed::Input(message),
+        Unpublished::Unwritten(message) => Failed::Run(message),
+    })?;
+    if let Some(warning) = spent::warning(&before, &entry) {
         eprintln!("warning: {warning}");
     }
     if args.unsafe_diagnostics {

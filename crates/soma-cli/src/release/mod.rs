@@ -43,10 +43,12 @@ pub fn run(args: Args) -> crate::exit::Outcome {
 pub mod columns;
 pub mod data;
 mod evaluate;
+pub mod last;
 pub mod ledger;
 pub mod out;
 pub mod prepare;
 pub mod publish;
+pub mod spent;
 mod stated;
 
 #[cfg(feature = "curator")]

@@ -1,5 +1,7 @@
 //! All of a release but the noise: what is to be released of the data, and how it is written.
 
+use std::path::Path;
+
 use soma::release::mechanism::{Mechanism, Neighbours, Noise};
 use soma::release::potential::Norm;
 use soma::release::{Aggregate, Part, PartLaw, Release};
@@ -9,6 +11,7 @@ use toml::Table;
 use super::columns::{self, Place, Source, Variable};
 use super::data::Data;
 use super::evaluate;
+use super::ledger::Entry;
 use super::publish::{self, Guarantee, Published, Total};
 use super::stated::{check_size, contributions, mechanisms, neighbours, number, with_n};
 
@@ -78,13 +81,13 @@ pub fn prepare(text: &str, data: &Data, diagnostics: bool) -> Result<Preparation
     if data.rows() == 0 {
         return Err("the data have no rows. Allowed: at least one record.".to_string().into());
     }
-    let contributions = contributions(&columns, data)?;
     let with_n = with_n(text, data.rows());
     let count = columns.names.as_ref().map_or(1, Vec::len);
     let source = source(&with_n, count).map_err(bad(&with_n))?;
     let neighbours = neighbours(&with_n, &source.release);
     check_size(text, &source.release, neighbours, data.rows())?;
     let places = source.places(&columns, data)?;
+    let contributions = contributions(&columns, data)?;
     let records = columns::records(data, &places, &source, &columns, diagnostics)?;
     let curator = Curator { neighbours, contributions: contributions as f64, n: data.rows() };
     let parts = source.release.published_parts();
@@ -130,6 +133,13 @@ impl Preparation {
         });
         let all: Vec<Published> = all.collect();
         let total = Total::of(all.iter().map(|part| part.guarantee));
+        if ![total.epsilon, total.rho].into_iter().all(|x| x.is_finite() && x >= 0.0) {
+            return Err(format!(
+                "mechanism.scale: the noise hides nothing (given: {}). Allowed: a scale with which \
+                 OpenDP guarantees a finite budget.",
+                total.said()
+            ));
+        }
         let about = publish::About {
             n: self.n,
             neighbours: self.neighbours.name(),
@@ -137,8 +147,21 @@ impl Preparation {
             labels: &self.labels,
         };
         let text = publish::text(&self.text, &about, &all);
-        let text = text.ok_or("the release cannot be written as TOML")?;
+        // What cannot be read would be paid for and of no use.
+        let is_number = |value: &Option<f64>| value.is_none_or(f64::is_finite);
+        let are_numbers = all.iter().all(|part| part.values.iter().all(is_number));
+        let is_read = |text: &String| are_numbers && soma::spec::is_release(text);
+        let text = text.filter(is_read).ok_or(
+            "the release cannot be written as a file that is read again. Allowed: a spec without \
+             control characters in names and labels, and noise whose values are numbers.",
+        )?;
         Ok((text, total))
+    }
+
+    /// What a ledger says of this release, made now.
+    pub fn entry(&self, published: &Path, total: Total) -> Entry {
+        let entry = Entry::now(published, self.neighbours.name(), total, &self.digest);
+        Entry { contributions: self.contributions, ..entry }
     }
 }
 

@@ -5,10 +5,11 @@ use std::path::Path;
 use soma::spec::Limit;
 
 use super::data::{Cell, Data};
+use super::last::{Unpublished, count_and_publish};
 use super::ledger::{self, Entry, Terms};
-use super::out;
 use super::prepare::{Preparation, Refused, prepare};
 use super::publish::{Guarantee, Total};
+use super::{out, spent};
 
 const SPEC: &str = r#"
 [release]
@@ -67,6 +68,16 @@ fn columns_are_found_by_name_and_all_missing_ones_are_named() {
     let renamed = data(["hours_worked", "area"], [38.0, 39.0, 41.0], ["1", "3", "3"]);
     let said = refused(SPEC, &renamed);
     assert!(said.contains("no column \"hours\" and no column \"region\". Allowed"), "{said}");
+    // They are the first record of a file without a header.
+    assert!(!said.contains("hours_worked") && !said.contains("area"), "{said}");
+    let one = data(["hours", "area"], [38.0, 39.0, 41.0], ["1", "3", "3"]);
+    let said = refused(SPEC, &one);
+    assert!(
+        said.ends_with(
+            "no column \"region\". Allowed: a file with columns hours, region; it has hours, area."
+        ),
+        "{said}"
+    );
     // A name in [data] is of a column that is there, whether a statistic uses it or not.
     let named = format!("{SPEC}[data]\ncolumns = [\"hours\", \"region\", \"temper\"]\n");
     assert!(refused(&named, &good()).contains("no column \"temper\""));
@@ -152,20 +163,21 @@ fn a_ledger_counts_by_name_and_by_content() {
         assert_eq!(ledger::before(&at(name), digest).unwrap().len(), count, "{name} {digest}");
     }
     let before = ledger::before(&at("a.csv"), "digest").unwrap();
-    assert!(ledger::check_first(&before, true, "--again").is_ok());
-    let said = ledger::check_first(&before, false, "--again").unwrap_err();
+    assert!(spent::check_first(&before, true, "--again").is_ok());
+    let said = spent::check_first(&before, false, "--again").unwrap_err();
     assert!(said.contains("once before, last to \"p.toml\"") && said.contains("epsilon 0.9"));
-    assert!(ledger::check_budget(&before, &entry, Some(Limit::Epsilon(1.8))).is_ok());
-    let said = ledger::check_budget(&before, &entry, Some(Limit::Epsilon(1.5))).unwrap_err();
+    assert!(spent::check_budget(&before, &entry, Some(Limit::Epsilon(1.8))).is_ok());
+    let said = spent::check_budget(&before, &entry, Some(Limit::Epsilon(1.5))).unwrap_err();
     assert!(said.contains("epsilon 1.8: epsilon 0.9 so far, in 1 release"), "{said}");
     let gaussian = Entry { epsilon: 0.0, rho: 0.1, ..entry.clone() };
-    assert!(ledger::check_budget(&before, &gaussian, Some(Limit::Epsilon(9.0))).is_err());
-    assert!(ledger::check_budget(&before, &gaussian, Some(Limit::Rho(0.506))).is_ok());
-    assert!(ledger::check_budget(&before, &gaussian, Some(Limit::Rho(0.504))).is_err());
+    assert!(spent::check_budget(&before, &gaussian, Some(Limit::Epsilon(9.0))).is_err());
+    assert!(spent::check_budget(&before, &gaussian, Some(Limit::Rho(0.506))).is_ok());
+    assert!(spent::check_budget(&before, &gaussian, Some(Limit::Rho(0.504))).is_err());
     // What is checked before is checked again under the lock: another release may have come between.
     assert!(ledger::spend(&at("a.csv"), &entry, terms).unwrap_err().contains("once before"));
     let again = Terms { again: true, budget: Some(Limit::Epsilon(1.5)), ..terms };
     assert!(ledger::spend(&at("b.csv"), &entry, again).unwrap_err().contains("epsilon 1.8"));
+    assert!(!at("b.csv").exists());
     assert_eq!(ledger::before(&at("a.csv"), "digest").unwrap().len(), 1);
     // What was only looked at spends nothing.
     let look = Entry { epsilon: 0.0, unsafe_diagnostics: true, ..entry };
@@ -183,19 +195,206 @@ fn budgets_of_unlike_neighbours_are_not_added_up_as_they_are() {
     let (replaced, added) = (entry("replace", 1.0, 0.0), entry("add-remove", 0.5, 0.0));
     for (before, now) in [(&replaced, &added), (&added, &replaced)] {
         let before = std::slice::from_ref(before);
-        assert_eq!(ledger::sum(before, Some(now)).epsilon, 2.0);
-        assert!(ledger::check_budget(before, now, Some(Limit::Epsilon(2.0))).is_ok());
-        let said = ledger::check_budget(before, now, Some(Limit::Epsilon(1.9))).unwrap_err();
+        assert_eq!(spent::sum(before, Some(now)).epsilon, 2.0);
+        assert!(spent::check_budget(before, now, Some(Limit::Epsilon(2.0))).is_ok());
+        let said = spent::check_budget(before, now, Some(Limit::Epsilon(1.9))).unwrap_err();
         assert!(said.contains("would spend epsilon 2:"), "{said}");
         let most = if now.neighbours == "replace" { "0.9." } else { "0.45." };
         assert!(said.ends_with(&format!("spends at most epsilon {most}")), "{said}");
-        let said = ledger::warning(before, now).unwrap();
+        let said = spent::warning(before, now).unwrap();
         assert!(said.ends_with("epsilon 2 where a record is replaced, one removed and one added"));
     }
-    let alone = ledger::sum(std::slice::from_ref(&added), Some(&added));
+    let alone = spent::sum(std::slice::from_ref(&added), Some(&added));
     assert_eq!(alone.epsilon, 1.0);
-    let gaussian = ledger::sum(&[entry("add-remove", 0.0, 0.1)], Some(&replaced));
+    let gaussian = spent::sum(&[entry("add-remove", 0.0, 0.1)], Some(&replaced));
     assert_eq!((gaussian.epsilon, gaussian.rho), (1.0, 0.4));
+}
+
+/// What cannot be read again is refused before it is paid for.
+#[test]
+fn a_release_that_cannot_be_read_is_not_published() {
+    let noisy = |x: f64, guarantee: Guarantee| {
+        vec![(vec![x], guarantee), (vec![1.0, 0.0, 3.0], Guarantee::Epsilon(1.0))]
+    };
+    let plain = answers(SPEC, &good());
+    assert!(plain.publish(noisy(159.5, Guarantee::Epsilon(1.0))).is_ok());
+    assert!(plain.publish(noisy(f64::NEG_INFINITY, Guarantee::Epsilon(1.0))).is_err());
+    // Noise so small that it hides nothing.
+    for nothing in [Guarantee::Epsilon(f64::INFINITY), Guarantee::Rho(f64::NAN)] {
+        let said = plain.publish(noisy(159.0, nothing)).unwrap_err();
+        assert!(said.contains("the noise hides nothing"), "{said}");
+    }
+    let labels = format!("{SPEC}[data]\nlabels = {{ region = [\"n\", \"s\", \"w\\nx\"] }}\n");
+    let data = data(["hours", "region"], [38.0; 3], ["n", "s", "n"]);
+    let said = answers(&labels, &data).publish(noisy(159.5, Guarantee::Epsilon(1.0))).unwrap_err();
+    assert!(said.contains("control characters"), "{said}");
+}
+
+/// A ledger that was edited, or cut off in the middle of a line, is not taken for less than it was: a budget
+/// below 0 would give budget back.
+#[test]
+fn a_ledger_with_a_line_that_is_no_entry_allows_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = ledger::path(&folder.path().join("a.csv"));
+    let total = Total { epsilon: 1.5, rho: 0.0 };
+    let entry = Entry::now(Path::new("p.toml"), "replace", total, "digest");
+    let good = serde_json::to_string(&entry).unwrap();
+    let terms = Terms { again: true, option: "--again", budget: None };
+    for (from, to, part) in [
+        ("1.5", "-1.5", "epsilon is no budget (given: -1.5)"),
+        ("1.5", "null", "invalid type"),
+        ("1.5", "1e999", "number out of range"),
+        ("\"rho\":0.0", "\"rho\":-2", "rho is no budget (given: -2)"),
+        ("\"rho\":0.0,", "", "missing field `rho`"),
+        ("replace", "Replace", "neighbours are none (given: \"Replace\")"),
+        ("\"data\"", "\"contributions\":0,\"data\"", "contributions are none"),
+        ("digest\"}", "dig", "cut off may be removed"),
+    ] {
+        let edited = format!("{good}\n{}", good.replacen(from, to, 1));
+        assert!(!edited.ends_with(&good), "{from}");
+        std::fs::write(&book, &edited).unwrap();
+        for said in [
+            ledger::before(&book, "digest").unwrap_err(),
+            ledger::spend(&book, &entry, terms).unwrap_err(),
+        ] {
+            assert!(said.contains("a.csv.ledger.jsonl, line 2") && said.contains(part), "{said}");
+            assert!(said.contains("Allowed: "), "{said}");
+        }
+        assert_eq!(std::fs::read_to_string(&book).unwrap(), edited);
+    }
+    // An editor may leave the last line without an end.
+    std::fs::write(&book, &good).unwrap();
+    assert_eq!(ledger::spend(&book, &entry, terms).unwrap().len(), 1);
+    assert_eq!(std::fs::read_to_string(&book).unwrap(), format!("{good}\n{good}\n"));
+}
+
+/// Ledgers have no infinite numbers: the line of such a release could not be read again.
+#[test]
+fn what_is_no_guarantee_is_not_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = ledger::path(&folder.path().join("a.csv"));
+    let terms = Terms { again: false, option: "--again", budget: None };
+    for x in [f64::INFINITY, f64::NAN, -1.0] {
+        for total in [Total { epsilon: x, rho: 0.0 }, Total { epsilon: 1.0, rho: x }] {
+            let entry = Entry::now(Path::new("p.toml"), "replace", total, "digest");
+            let said = ledger::spend(&book, &entry, terms).unwrap_err();
+            assert!(said.contains("is no budget"), "{said}");
+            let out = folder.path().join("p.toml");
+            let done = count_and_publish("", &entry, Some(&out), Some(&book), terms);
+            assert!(matches!(done, Err(Unpublished::Refused(_))));
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A guarantee for one record is weaker for a person with three.
+#[test]
+fn budgets_for_records_and_for_persons_are_summed_for_persons() {
+    let entry = |contributions: u64, epsilon: f64, rho: f64| {
+        let total = Total { epsilon, rho };
+        Entry { contributions, ..Entry::now(Path::new("p.toml"), "replace", total, "digest") }
+    };
+    let before = [entry(1, 1.0, 0.1), entry(2, 1.0, 0.1)];
+    let total = spent::sum(&before, Some(&entry(3, 1.0, 0.1)));
+    assert_eq!(total.epsilon, 6.0);
+    assert!((total.rho - 1.4).abs() < 1e-12, "{total:?}");
+    assert_eq!(spent::sum(&before[..1], Some(&before[0])).epsilon, 2.0);
+    let one = std::slice::from_ref(&before[1]);
+    let now = entry(1, 1.0, 0.0);
+    let only = [entry(2, 1.0, 0.0)];
+    let said = spent::check_budget(&only, &now, Some(Limit::Epsilon(2.0))).unwrap_err();
+    assert!(said.contains("would spend epsilon 3:") && said.ends_with("at most epsilon 0.5."));
+    assert!(spent::check_budget(&only, &now, Some(Limit::Epsilon(3.0))).is_ok());
+    let said = spent::warning(one, &now).unwrap();
+    assert!(said.ends_with("for a person with up to 2 records"), "{said}");
+    let added = Entry { neighbours: "add-remove".into(), ..entry(1, 0.5, 0.0) };
+    assert_eq!(spent::sum(&only, Some(&added)).epsilon, 3.0);
+}
+
+/// Of releases that are made at the same time, of one file and of another with the same content, each
+/// knows of those before it.
+#[test]
+fn releases_at_the_same_time_are_counted() {
+    for (again, most, allowed) in [(false, None, 1), (true, Some(Limit::Epsilon(2.5)), 5)] {
+        let folder = tempfile::tempdir().unwrap();
+        let terms = Terms { again, option: "--again", budget: most };
+        let release = |i: usize| {
+            let book = ledger::path(&folder.path().join(["b.csv", "a.csv", "c.csv"][i % 3]));
+            let total = Total { epsilon: 0.5, rho: 0.0 };
+            let entry = Entry::now(Path::new("p.toml"), "replace", total, "digest");
+            ledger::spend(&book, &entry, terms).is_ok()
+        };
+        let release = &release;
+        let done = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..12).map(|i| scope.spawn(move || release(i))).collect();
+            all.into_iter().map(|one| usize::from(one.join().unwrap())).sum::<usize>()
+        });
+        assert_eq!(done, allowed);
+        let book = ledger::path(&folder.path().join("a.csv"));
+        assert_eq!(ledger::before(&book, "digest").unwrap().len(), allowed);
+    }
+}
+
+/// The other name of a ledger is no other ledger: it would be counted twice, and waited for.
+#[cfg(unix)]
+#[test]
+fn a_ledger_with_two_names_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| ledger::path(&folder.path().join(name));
+    let total = Total { epsilon: 0.5, rho: 0.0 };
+    let entry = Entry::now(Path::new("p.toml"), "replace", total, "digest");
+    let terms = Terms { again: true, option: "--again", budget: None };
+    ledger::spend(&at("b.csv"), &entry, terms).unwrap();
+    std::os::unix::fs::symlink(at("b.csv"), at("a.csv")).unwrap();
+    std::fs::hard_link(at("b.csv"), at("c.csv")).unwrap();
+    for (name, count) in [("a.csv", 1), ("b.csv", 2), ("c.csv", 3)] {
+        assert_eq!(ledger::before(&at(name), "digest").unwrap().len(), count, "{name}");
+        assert_eq!(ledger::spend(&at(name), &entry, terms).unwrap().len(), count, "{name}");
+    }
+}
+
+/// Whatever fails, nothing is published that was not counted, and nothing is left behind.
+#[test]
+fn nothing_is_published_without_being_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let files = || {
+        let all = std::fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<String> =
+            all.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let total = Total { epsilon: 0.5, rho: 0.0 };
+    let entry = Entry::now(Path::new("p.toml"), "replace", total, "digest");
+    let terms = |again: bool| Terms { again, option: "--again", budget: None };
+    let end = |out: &str, book: &str, again: bool| {
+        count_and_publish("text", &entry, Some(&at(out)), Some(&at(book)), terms(again))
+    };
+    // A ledger that cannot be written.
+    std::fs::create_dir(at("d.ledger.jsonl")).unwrap();
+    let refused = end("p.toml", "d.ledger.jsonl", false);
+    assert!(matches!(refused, Err(Unpublished::Refused(_))), "{refused:?}");
+    // A file that cannot be written: before anything is spent.
+    let unwritten = end("none/p.toml", "book.jsonl", false);
+    assert!(matches!(unwritten, Err(Unpublished::Unwritten(_))), "{unwritten:?}");
+    assert_eq!(files(), ["d.ledger.jsonl"]);
+    std::fs::remove_dir(at("d.ledger.jsonl")).unwrap();
+    // The ledger under another name that the check of names does not know.
+    for again in [false, true] {
+        let Err(Unpublished::Unwritten(said)) = end("book", "book", true) else { panic!() };
+        assert!(said.contains("is no release") && said.contains("counts the release"), "{said}");
+        let lines = std::fs::read_to_string(at("book")).unwrap().lines().count();
+        assert_eq!(lines, 1 + usize::from(again));
+    }
+    // A file that was made since it was looked for.
+    std::fs::write(at("p.toml"), "Dear all").unwrap();
+    assert!(matches!(end("p.toml", "book", true), Err(Unpublished::Unwritten(_))));
+    assert_eq!(std::fs::read_to_string(at("p.toml")).unwrap(), "Dear all");
+    assert_eq!(files(), ["book", "p.toml"]);
+    assert!(end("q.toml", "book", true).is_ok());
+    assert_eq!(std::fs::read_to_string(at("q.toml")).unwrap(), "text");
+    assert_eq!(files(), ["book", "p.toml", "q.toml"]);
 }
 
 /// A link elsewhere leads to the ledger of the data.

@@ -514,12 +514,16 @@ class Preparation:
         """The variables of a record, where the model names them, and the column of each."""
     def check_first(self, path: _Path, again: bool) -> None:
         """Refuses a second release of these data, unless it is asked for."""
-    def check_budget(self, epsilon: float, rho: float) -> None:
-        """Refuses a release above the budget of the data."""
-    def spend(
-        self, path: _Path, published: _Path, again: bool, epsilon: float, rho: float
+    def finish(
+        self,
+        text: str,
+        out: _Path | None,
+        ledger: _Path | None,
+        again: bool,
+        epsilon: float,
+        rho: float,
     ) -> str | None:
-        """Notes in a ledger what is spent; says what was spent before."""
+        """Counts what is spent, and writes the file; says what was spent before."""
 
 def check_published(path: _Path, inputs: Sequence[_Path], again: bool) -> None:
     """Refuses a file that must not be written over."""

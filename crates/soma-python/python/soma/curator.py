@@ -74,7 +74,8 @@ def release(
     """
     text = text_of(spec)
     if out is not None:
-        _soma.check_published(out, [] if text is spec else [spec], again)
+        inputs = [path for path in (None if text is spec else spec, ledger) if path is not None]
+        _soma.check_published(out, inputs, again)
     preparation = _soma.Preparation(text, _columns(text, frame))
     if ledger is None:
         _warn_uncounted()
@@ -84,17 +85,10 @@ def release(
     noisy = [_noisy(dp, *part[1:]) for part in preparation.parts()]
     published, epsilon, rho = preparation.publish(noisy)
     record = {variable or column or "": column for variable, column in preparation.places()}
-    released = Released(published, preparation.neighbours, epsilon, rho, record)
-    if ledger is None:
-        preparation.check_budget(epsilon, rho)
-    else:
-        warning = preparation.spend(ledger, "" if out is None else out, again, epsilon, rho)
-        if warning is not None:
-            warnings.warn(warning, stacklevel=2)
-    if out is not None:
-        with open(out, "w" if again else "x", encoding="utf-8") as file:
-            file.write(published)
-    return released
+    warning = preparation.finish(published, out, ledger, again, epsilon, rho)
+    if warning is not None:
+        warnings.warn(warning, stacklevel=2)
+    return Released(published, preparation.neighbours, epsilon, rho, record)
 
 
 _warned: list[str] = []
