@@ -307,3 +307,38 @@ impl Locked {
         Ok(last != *b"\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A second release waits where the first has not been counted yet, of the same file or of another in
+    /// its folder, whichever name comes first. The wait is short: only without locks does it end early.
+    #[test]
+    fn a_release_waits_for_one_that_is_not_counted_yet() {
+        for (first, second) in [("a", "a"), ("a", "b"), ("b", "a")] {
+            let folder = tempfile::tempdir().unwrap();
+            let at = |name: &str| path(&folder.path().join(name));
+            let total = Total { epsilon: 0.5, rho: 0.0 };
+            let entry = Entry::now(Path::new("p.toml"), "replace", total, "digest");
+            let mut held = Locked::open(&at(first)).unwrap();
+            assert!(held.before("digest").unwrap().is_empty());
+            let (sender, receiver) = mpsc::channel();
+            std::thread::scope(|scope| {
+                let book = at(second);
+                scope.spawn(move || {
+                    let mut locked = Locked::open(&book).unwrap();
+                    sender.send(locked.before("digest").unwrap().len()).unwrap();
+                });
+                let early = receiver.recv_timeout(Duration::from_millis(100));
+                assert!(early.is_err(), "{first} {second}: not waited for");
+                held.append(&entry).unwrap();
+                drop(held);
+                assert_eq!(receiver.recv().unwrap(), 1, "{first} {second}");
+            });
+        }
+    }
+}
