@@ -1,6 +1,7 @@
 """Hooks of MkDocs (mkdocs.yml): pages of the site that are not files of docs/.
 
-- Notebooks of examples/ become the pages notebooks/NAME.md, with their stored outputs.
+- Notebooks of examples/ become the pages notebooks/NAME.md, with their stored outputs. A cell that draws says in its
+  metadata what is to be seen: "alt". A notebook that is not listed under nav is an error.
 - CONTRIBUTING.md and CHANGELOG.md become pages.
 - Marks for the test of the book are left out.
 - A link of a page to another file of the repository, such as ../examples/atus-female.toml, leads
@@ -12,6 +13,7 @@ import json
 import re
 from pathlib import Path
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +28,8 @@ def on_files(files, config):
     for name in OF_THE_ROOT:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     for notebook in sorted((ROOT / "examples").glob("*.ipynb")):
+        if f"notebooks/{notebook.stem}.md" not in str(config.nav):
+            raise PluginError(f"mkdocs.yml: nav has no line for notebooks/{notebook.stem}.md")
         files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=as_markdown(notebook)))
     linked = set()
     for page in (ROOT / "docs").rglob("*.md"):
@@ -64,21 +68,25 @@ def as_markdown(notebook):
             parts.append(source)
         elif cell["cell_type"] == "code":
             parts.append(f"```python\n{source}\n```")
-            parts.extend(filter(None, map(shown, cell["outputs"])))
+            parts.extend(filter(None, (shown(output, cell, notebook.name) for output in cell["outputs"])))
     return "\n\n".join(parts) + "\n"
 
 
-def shown(output):
+def shown(output, cell, name):
     """The best form of an output that a page can hold."""
     if output["output_type"] == "stream":
         return f"```text\n{''.join(output['text']).rstrip()}\n```"
     data = output.get("data", {})
     if "image/png" in data:
         picture = "".join(data["image/png"]).replace("\n", "")
-        said = html.escape("".join(data.get("text/plain", "a figure")))
+        if "alt" not in cell["metadata"]:
+            raise PluginError(f'{name}: a cell draws, and its metadata has no "alt": {"".join(cell["source"])[:60]}')
+        said = html.escape(cell["metadata"]["alt"])
         return f'<img alt="{said}" src="data:image/png;base64,{picture}">'
     if "text/html" in data:
         table = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
+        # Without its class the theme scrolls it where the screen is narrow, as any table.
+        table = table.replace('<table border="1" class="dataframe">', "<table>")
         return re.sub(r"\n\s*", "", table)
     if "text/plain" in data:
         return f"```text\n{''.join(data['text/plain'])}\n```"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what some tests need beside Rust, where that is possible: Chromium, in which the page of
-# the reproduced paper is opened. Where it cannot be installed, that test is skipped and says so.
+# Installs what some tests need beside Rust, where that is possible: Chromium, in which
+# reports, the pages of the book and the page of the reproduced paper are opened. Where it cannot be installed, these
+# tests are skipped and say so.
 set -uo pipefail
 
 for browser in chromium chromium-browser google-chrome; do

@@ -7,3 +7,4 @@ scripts/install-test-needs.sh
 cargo test --release --workspace
 SOMA_PROGRAM=$PWD/target/release/soma scripts/test-python.sh --quiet
 scripts/build-book.sh
+"${PYTHON:-python3}" scripts/look_at_book.py
