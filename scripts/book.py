@@ -3,8 +3,8 @@
     python scripts/book.py check PAGES...     exits with 1 where a page is stale
     python scripts/book.py renew PAGES...     rewrites the outputs in place
 
-A page is run from its first block to its last one, in an empty folder of its own that has the
-shipped `examples`. How a block is run follows from its language:
+A page is run from its first block to its last one, in an empty folder of its own that has the folders `examples`,
+`benches` and `scripts` of the repository. How a block is run follows from its language:
 
     console   lines after "$ " are commands; the other lines are what they print
     sh        commands, run as one script; what they print is not compared
@@ -20,6 +20,9 @@ Comments before a block say what else to do:
     <!-- before: COMMAND -->        a command that the reader need not see
     <!-- before python: CODE -->    the same in Python
     <!-- with: OLD => NEW -->       run with NEW in the place of OLD
+    <!-- adds to: FILE -->          a part of a spec; read with the text of FILE before it
+    <!-- lines for: FILE -->        lines of a spec, each read in the place of the line of FILE with its key
+    <!-- needs: NAME -->            not run where there is no such program or Python package
 
 Times and sizes of memory are not compared. SOMA_PROGRAM names the program `soma`.
 """
@@ -28,9 +31,11 @@ import argparse
 import contextlib
 import dataclasses
 import difflib
+import importlib.util
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,7 +50,7 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 MARK = re.compile(
-    r"<!--\s*(?P<name>not run|output|exit|before python|before|with)(?::|\s)\s*(?P<value>.*?)\s*-->", re.DOTALL
+    r"<!--\s*(?P<name>not run|output|exit|before python|before|with|adds to|lines for|needs)(?::|\s)\s*(?P<value>.*?)\s*-->", re.DOTALL
 )
 # What differs from machine to machine.
 VARYING = re.compile(r"\b[\d,.]+ (?:s|ms|minutes|KiB|MiB|GiB|kB|MB|GB)\b|\bon \d+ threads?\b")
@@ -125,9 +130,16 @@ class Reader:
         tools = self.folder / ".tools"
         tools.mkdir()
         (tools / "soma").symlink_to(program)
-        (self.folder / "examples").symlink_to(ROOT / "examples")
+        if (bench := program.with_name("soma-bench")).exists():
+            (tools / "soma-bench").symlink_to(bench)
+        for name in ["examples", "benches", "scripts"]:
+            (self.folder / name).symlink_to(ROOT / name)
         path = f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100", "MPLBACKEND": "Agg"}
+
+    def has(self, name):
+        """Whether there is such a program or Python package."""
+        return shutil.which(name, path=self.environment["PATH"]) or importlib.util.find_spec(name)
 
     def shell(self, place, command, code=0):
         """What a command prints; an exit code other than `code` is an error."""
@@ -163,7 +175,7 @@ class Reader:
 
     def run(self, block):
         """Runs a block; the text that it should have is the result."""
-        if block.values("not run"):
+        if block.values("not run") or not all(map(self.has, block.values("needs"))):
             return block.text
         for command in block.values("before"):
             self.shell(block.place, command)
@@ -195,8 +207,24 @@ class Reader:
     def spec(self, block):
         """Writes a spec to its file, and reads it as the program does."""
         name = block.title or f".block-{block.start}.toml"
-        (self.folder / name).write_text(block.to_run(), encoding="utf-8")
-        self.shell(block.place, f"soma check {name}")
+        for text in self.whole(block):
+            (self.folder / name).write_text(text, encoding="utf-8")
+            self.shell(block.place, f"soma check {name}")
+
+    def whole(self, block):
+        """The specs that a block stands for: one, or one for each line."""
+        text = block.to_run()
+        for file in block.values("adds to"):
+            text = (self.folder / file).read_text(encoding="utf-8") + text
+        for file in block.values("lines for"):
+            spec = (self.folder / file).read_text(encoding="utf-8")
+            for line in text.splitlines():
+                changed, found = re.subn(rf"^{line.split()[0]} = .*", lambda _: line, spec, flags=re.MULTILINE)
+                if not found:
+                    raise Stale(f"{block.place}: {file} has no line for {line!r}")
+                yield changed
+            return
+        yield text
 
 
 def commands(text):

@@ -19,7 +19,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[1]
 OF_THE_ROOT = ["CONTRIBUTING.md", "CHANGELOG.md"]
 # Marks for the test of the book (scripts/book.py), which no reader needs.
-MARK = re.compile(r"^<!--\s*(?:not run|output|exit|before|with)\b(?:(?!-->).)*-->\n+", re.DOTALL | re.MULTILINE)
+MARK = re.compile(r"^<!--\s*(?:not run|output|exit|before|with|adds to|lines for|needs)\b(?:(?!-->).)*-->\n+", re.DOTALL | re.MULTILINE)
 OUTSIDE = re.compile(r"\]\(\.\./(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 

@@ -1,6 +1,6 @@
 """The figures of the pages "I have this release": each fits the first spec of its page.
 
-    python scripts/figures/releases.py [counts mean regression table parts unknown-n]
+    python scripts/figures/releases.py [counts mean regression table parts unknown-n randomised-response synthetic-records]
 """
 
 import sys
@@ -19,6 +19,8 @@ import style  # noqa: E402
 def fitted(name, **options):
     """The spec of a page, and its posterior."""
     page = f"docs/release-{name}.md"
+    if not (book.ROOT / page).exists():
+        page = f"docs/{name}.md"
     text = (book.ROOT / page).read_text(encoding="utf-8")
     spec = soma.parse_spec(next(b.text for b in book.blocks(page, text) if b.language == "toml"))
     return spec, spec.fit(progress=False, **options)
@@ -181,6 +183,40 @@ def unknown_n():
     return figure
 
 
+def randomised_response():
+    _, posterior = fitted("randomised-response")
+    x = np.linspace(0.05, 0.45, 400)
+    figure, axis = style.plt.subplots(figsize=(7, 2.4))
+    reports = stats.beta(342, 660)
+    densities(axis, x, [(reports.pdf(x), style.PLUG_IN, "--"), (posterior["p[yes]"], style.SOMA, "-")])
+    axis.set_xlabel("share of yes")
+    low, high = reports.ppf([0.05, 0.95])
+    print(f"reports taken for true answers, 90%: {low:.3f} to {high:.3f}")
+    legend(figure, [(style.PLUG_IN, "--", "reports taken for true answers"), (style.SOMA, "-", "SOMA")])
+    return figure
+
+
+def synthetic_records():
+    spec, posterior = fitted("synthetic-records")
+    labels, values = ["north", "east", "south", "west"], np.array(spec.release.values)
+    taken = stats.beta(1 + values, 3 + values.sum() - values)
+    figure, axis = style.plt.subplots(figsize=(7, 2.6))
+    summary = posterior.summary()
+    for row, label in enumerate(labels):
+        low, middle, high = (taken.ppf(level)[row] for level in (0.05, 0.5, 0.95))
+        print(f"{label}, synthetic records taken for data, 90%: {low:.3f} to {high:.3f}")
+        axis.plot([low, high], [row - 0.15] * 2, color=style.PLUG_IN, lw=2, alpha=0.6)
+        axis.plot(middle, row - 0.15, "x", color=style.PLUG_IN)
+        axis.plot(summary.loc[f"p[{label}]", ["q5", "q95"]], [row + 0.15] * 2, color=style.SOMA, lw=3)
+        axis.plot(summary.loc[f"p[{label}]", "q50"], row + 0.15, "o", color=style.SOMA)
+    axis.set_yticks(range(4), labels)
+    axis.invert_yaxis()
+    axis.set_xlabel("share")
+    entries = [(style.PLUG_IN, "-", "synthetic records taken for data, 90%"), (style.SOMA, "-", "SOMA, 90%")]
+    legend(figure, entries)
+    return figure
+
+
 def main():
     drawn = {
         "counts": counts,
@@ -189,6 +225,8 @@ def main():
         "table": table,
         "parts": parts,
         "unknown-n": unknown_n,
+        "randomised-response": randomised_response,
+        "synthetic-records": synthetic_records,
     }
     for name in sys.argv[1:] or drawn:
         style.write(drawn[name](), f"release-{name}")

@@ -32,8 +32,13 @@ def test_a_stale_page_is_found(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     output = "```python\nprint(1 + 1)\n```\n\n<!-- output -->\n```text\n{}\n```\n"
     console = "```console\n$ echo took 1.5 s; \\\n  echo {}\ntook 2.5 s\n7\n```\n"
-    for good in [output.format(2), console.format(7), "```text\nanything\n```\n", "<!-- exit 1 -->\n```sh\nfalse\n```\n"]:
-        page.write_text(good)
+    lines = "<!-- before: soma examples count-and-sum > s.toml -->\n<!-- lines for: s.toml -->\n```toml\n{}\n```\n"
+    part = '<!-- before: soma examples proportion > s.toml -->\n<!-- adds to: s.toml -->\n```toml\n[derived]\nodds = "{}"\n```\n'
+    absent = "<!-- needs: no-such-program -->\n```sh\nno-such-program\n```\n"
+    good = [output.format(2), console.format(7), "```text\nanything\n```\n", "<!-- exit 1 -->\n```sh\nfalse\n```\n"]
+    good += [absent, lines.format('n = { prior = "poisson", mean = 9 }\nn = "unknown"'), part.format("p / (1 - p)")]
+    for block in good:
+        page.write_text(block)
         book.check("page.md")
     for stale in [
         output.format(3),
@@ -43,6 +48,10 @@ def test_a_stale_page_is_found(tmp_path, monkeypatch):
         "```toml\n[release]\nn = -1\n```\n",
         "```rust\nfn main() {}\n```\n",
         "<!-- not run: -->\n```rust\nfn main() {}\n```\n",
+        lines.format('n = "unknown"\nn = { prior = "poison", mean = 9 }'),
+        lines.format("m = 3"),
+        part.format("q"),
+        "<!-- needs: bash -->\n```sh\nno-such-program\n```\n",
     ]:
         page.write_text(stale)
         with pytest.raises(book.Stale):
