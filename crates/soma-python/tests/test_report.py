@@ -185,9 +185,9 @@ def test_no_text_is_cut_off(tmp_path):
         for k, statistic in enumerate(statistics)
     ]
     release = soma.Release(n=50, parts=parts)
-    derived = {"probability of smoking at 30": "logistic(b0 - b1 * 20 / 15)", "odds at 50": "exp(b0)"}
+    derived = {"probability of smoking at 30": "logistic(b0 - b1 * 20 / 15)", "women among 65+": "exp(b0)"}
     posterior = soma.fit(release, model, chains=2, warmup=50, draws=100, seed=1, derived=derived)
-    assert "The posterior of b0, b1, probability of smoking at 30, odds at 50" in posterior.report()
+    assert "The posterior of b0, b1, probability of smoking at 30, women among 65+" in posterior.report()
     path = posterior.report(tmp_path / "report.html")
     with browser.Browser() as page:
         for width in [1400, 400]:

@@ -11,6 +11,7 @@ mod number;
 mod panel;
 mod plot;
 mod scale;
+mod width;
 
 pub use escape::escape;
 pub use ink::{Ink, STYLE, VARIABLES};

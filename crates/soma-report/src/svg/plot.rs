@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::marks::titled;
+use super::width::width as width_of;
 use super::{Panel, Scale, escape, ticks};
 
 /// An axis: its label and its ends.
@@ -48,9 +49,6 @@ impl Size {
     }
 }
 
-/// The width of a letter at a tick, about.
-const LETTER: f64 = 6.8;
-
 /// The width of a letter of a title, which is bold.
 const TITLE_LETTER: f64 = 7.2;
 
@@ -81,9 +79,9 @@ impl Plot {
         let x_ticks = x.ticks.unwrap_or_else(|| ticks(x.values.0, x.values.1, width as usize / 70));
         let named = rows.iter().map(|name| shortened(name));
         let labels = y_ticks.iter().map(|(_, label)| label.clone()).chain(named.clone());
-        let longest = labels.map(|label| label.chars().count()).max().unwrap_or(0);
+        let longest = labels.map(|label| width_of(&label)).fold(0.0, f64::max);
         let named_y = if y.label.is_empty() { 0.0 } else { 16.0 };
-        let left = 10.0 + named_y + LETTER * longest as f64;
+        let left = 10.0 + named_y + longest;
         let bottom = height - if x.label.is_empty() { 22.0 } else { 38.0 };
         let x_scale = Scale { values: x.values, pixels: (left, width - 16.0) };
         let y_scale = Scale { values: y.values, pixels: (bottom, 26.0) };
@@ -105,7 +103,7 @@ impl Plot {
         let (x, (bottom, top)) = (self.x.at(value), self.y.pixels);
         self.rule(x, bottom, x, top);
         // A long number at an end stays inside the panel.
-        let half = 0.5 * LETTER * label.chars().count() as f64 + 2.0;
+        let half = 0.5 * width_of(label) + 2.0;
         let x = x.min(self.size.0 - half).max(half);
         self.text(x, bottom + 14.0, "middle", "", label);
     }
