@@ -245,6 +245,15 @@ pub fn simulated(
     simulate(template, None, &mut stream(plan.seed, 2 * replication))
 }
 
+/// The same of a problem with counts in the place of records: the release that [`replicate`] fits by counts.
+pub fn simulated_counts(
+    template: &Problem,
+    plan: &Plan,
+    replication: u64,
+) -> Outcome<(Problem, Vec<f64>)> {
+    simulate_counts(template, None, &mut stream(plan.seed, 2 * replication))
+}
+
 /// theta from the prior (or its fixed value), records from the model, and a release of them; with
 /// the true values of the ranked quantities.
 fn simulate(

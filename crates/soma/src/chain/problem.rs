@@ -240,6 +240,11 @@ impl Problem {
         self.fixed.as_deref()
     }
 
+    /// The summaries of each coordinate of the records that are drawn where theta is fixed.
+    pub fn summaries(&self) -> &[Summary] {
+        &self.summaries
+    }
+
     /// The names of the outputs: theta, or summaries of the records if theta is fixed; the number
     /// of records if it is unknown; and derived quantities.
     pub fn outputs(&self) -> Vec<String> {

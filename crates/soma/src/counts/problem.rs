@@ -103,6 +103,11 @@ impl CountProblem {
         self.exact.get(self)
     }
 
+    /// Whether what was published are reports or synthetic records, and not sums with noise.
+    pub fn is_layered(&self) -> bool {
+        self.reports.is_some() || self.synthetic.is_some()
+    }
+
     /// Synthetic records, where these were published.
     pub(super) fn synthetic(&self) -> Option<&Synthetic> {
         self.synthetic.as_ref()
@@ -160,7 +165,7 @@ impl CountProblem {
     }
 
     /// The named sums that are not single cells, each once: outputs in addition to the cells.
-    fn margins(&self) -> impl Iterator<Item = (usize, &Published)> {
+    pub fn margins(&self) -> impl Iterator<Item = (usize, &Published)> {
         let mut seen = HashSet::new();
         let is_margin = |row: &Published| row.cells.len() > 1 && !row.label.is_empty();
         let rows = self.published.iter().enumerate().filter(move |(_, row)| is_margin(row));

@@ -34,6 +34,12 @@ pub trait CellModel: Debug + Send + Sync {
     /// The log probability of each cell, normalised.
     fn log_shares(&self, theta: &[f64], out: &mut [f64]);
 
+    /// Where the log probability of a cell is a sum of effects with normal priors, up to a constant: the standard
+    /// deviations of the effects, and the effects of each cell, cell by cell. theta is the effects.
+    fn effects(&self) -> Option<(&[f64], &[u32])> {
+        None
+    }
+
     /// Whether the probabilities of the cells are outputs in addition to theta: if the cells are of
     /// interest themselves, and not bins that a curator chose.
     fn shows_shares(&self) -> bool {

@@ -9,7 +9,7 @@ use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::CoupledUpdate;
 use super::dirichlet_conditional::{DirichletConditional, log_sum, update_pair};
-use super::{GammaPrior, Model, PlugInFit, Price, Transport, plug_in};
+use super::{GammaPrior, Model, PlugInFit, Price, Recipe, Transport, plug_in};
 use crate::error::{Invalid, Outcome, positive};
 use crate::interrupt;
 use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
@@ -192,6 +192,11 @@ impl Model for Dirichlet {
         let log_sums: Vec<f64> = logs.iter().map(|log| n * log).collect();
         DirichletConditional { priors: &self.priors, n, log_sums: &log_sums }
             .sample_approximation(theta, rng)
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        let priors = self.priors.iter().map(|&GammaPrior { shape, rate }| (shape, rate)).collect();
+        Some(Recipe::Dirichlet { priors })
     }
 
     fn plug_in(&self, release: &Release) -> PlugInFit {

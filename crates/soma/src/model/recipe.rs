@@ -39,6 +39,16 @@ pub enum Recipe {
         /// The shape and the rate of each prior.
         priors: [(f64, f64); 2],
     },
+    /// A record is a composition, Dirichlet(alpha), with gamma priors of the alphas.
+    Dirichlet {
+        /// The shape and the rate of each prior.
+        priors: Vec<(f64, f64)>,
+    },
+    /// Each coordinate of a record is uniform on its range. There are no parameters.
+    Uniform {
+        /// The range of each coordinate.
+        ranges: Vec<(f64, f64)>,
+    },
     /// A model as text, with its compiled programs.
     Text(Arc<soma_language::Model>),
 }

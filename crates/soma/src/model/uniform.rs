@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use super::Model;
+use super::{Model, Recipe};
 use crate::error::{Invalid, Outcome, interval};
 use crate::release::Release;
 use crate::rng::Rng;
@@ -76,6 +76,10 @@ impl Model for Uniform {
 
     fn update(&self, _theta: &mut [f64], _records: &[f64], _rng: &mut Rng) -> Outcome {
         Ok(())
+    }
+
+    fn recipe(&self) -> Option<Recipe> {
+        Some(Recipe::Uniform { ranges: self.ranges.clone() })
     }
 }
 

@@ -100,6 +100,10 @@ impl CellModel for LogLinear {
         out.iter_mut().for_each(|log| *log -= constant);
     }
 
+    fn effects(&self) -> Option<(&[f64], &[u32])> {
+        Some((&self.sds, &self.effects))
+    }
+
     fn shows_shares(&self) -> bool {
         true
     }

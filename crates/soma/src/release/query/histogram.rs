@@ -185,20 +185,29 @@ impl Query for Histogram {
         write_bins(self.bins_in(records), out)
     }
 
-    /// For bins along one coordinate.
+    /// A cell is a product of bins, the last coordinate's varying fastest.
     fn programs(&self) -> Option<Vec<Program>> {
-        let [axis] = &self.axes[..] else { return None };
-        let last = axis.edges.len() - 2;
-        let text = |bin: usize| {
-            let above = format!("(x1 >= {:?})", axis.edges[bin]);
-            let below = format!("(x1 < {:?})", axis.edges[bin + 1]);
-            match bin {
-                0 => below,
-                bin if bin == last => above,
-                _ => format!("{above} * {below}"),
-            }
+        let of_axis = |(axis, j): (&Axis, usize)| {
+            let last = axis.edges.len() - 2;
+            let of_bin = |bin: usize| {
+                let above = format!("(x{j} >= {:?})", axis.edges[bin]);
+                let below = format!("(x{j} < {:?})", axis.edges[bin + 1]);
+                match bin {
+                    0 if last == 0 => format!("(x{j} == x{j})"),
+                    0 => below,
+                    bin if bin == last => above,
+                    _ => format!("{above} * {below}"),
+                }
+            };
+            (0..=last).map(of_bin).collect::<Vec<String>>()
         };
-        compiled(1, &(0..=last).map(text).collect::<Vec<_>>())
+        let mut axes = self.axes.iter().zip(1..).map(of_axis);
+        let first = axes.next()?;
+        let texts = axes.fold(first, |cells, bins| {
+            let with = |cell: &String| bins.iter().map(|bin| format!("{cell} * {bin}")).collect();
+            cells.iter().flat_map::<Vec<String>, _>(with).collect()
+        });
+        compiled(self.axes.len(), &texts)
     }
 
     fn cells(&self) -> Option<Cells> {
@@ -247,7 +256,9 @@ mod tests {
     fn program_is_the_query() {
         let query = Histogram::new(vec![vec![-1.0, 0.0, 0.5, 3.0]]).unwrap();
         super::super::assert_program(&query, &[-4.0, -1.0, -0.5, 0.0, 0.2, 0.5, 2.0, 3.0, 9.0]);
-        assert!(Histogram::new(vec![vec![0.0, 1.0, 2.0]; 2]).unwrap().programs().is_none());
+        let query = Histogram::new(vec![vec![-1.0, 0.0, 1.0], vec![0.0, 0.2, 0.5, 1.0]]).unwrap();
+        let records = [-0.5, 0.1, 0.5, 0.1, -0.5, 0.3, 0.5, 0.3, -0.5, 0.5, 0.0, 2.0];
+        super::super::assert_program(&query, &records);
     }
 
     #[test]

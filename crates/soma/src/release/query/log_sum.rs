@@ -1,6 +1,8 @@
 //! The logarithms of shares.
 
-use super::{CoordinateMap, Moments, Query, Sensitivity, box_sensitivity};
+use soma_language::program::Program;
+
+use super::{CoordinateMap, Moments, Query, Sensitivity, box_sensitivity, compiled};
 use crate::error::{Invalid, Outcome, interval, positive};
 use crate::numeric::log::log_clamped;
 
@@ -131,6 +133,11 @@ impl Query for LogSum {
         (1..=self.dim).map(|k| format!("log x{k}")).collect()
     }
 
+    fn programs(&self) -> Option<Vec<Program>> {
+        let text = |j: usize| format!("log(clamp(x{j}, {:?}, {:?}))", self.low, self.high);
+        compiled(self.dim, &(1..=self.dim).map(text).collect::<Vec<_>>())
+    }
+
     /// The geometric means, used as means.
     fn moments(&self, means: &[f64]) -> Option<Moments> {
         Some(Moments { mean: means.iter().map(|mean| mean.exp()).collect(), covariance: None })
@@ -139,6 +146,7 @@ impl Query for LogSum {
 
 #[cfg(test)]
 mod tests {
+    use super::super::assert_program;
     use super::*;
     use crate::rng::stream;
     use rand::RngExt;
@@ -169,6 +177,12 @@ mod tests {
         }
         assert!(worst1 <= l1 && worst1 > 0.95 * l1, "{worst1} of {l1}");
         assert!(worst2 <= l2 && worst2 > 0.95 * l2, "{worst2} of {l2}");
+    }
+
+    #[test]
+    fn the_program_gives_the_statistics() {
+        let records = [0.0, 0.1, 0.9, 0.3, 0.3, 0.4];
+        assert_program(&LogSum::new(3, (0.01, 0.5)).unwrap(), &records);
     }
 
     #[test]
