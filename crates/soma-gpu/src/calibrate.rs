@@ -4,12 +4,12 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use soma::calibration::{Autocorrelation, Calibration, Plan, Series, simulated};
+use soma::calibration::{Autocorrelation, Calibration, Plan, Series, simulated, simulated_counts};
 use soma::chain::Problem;
 use soma::rng::stream;
 use soma::{Failure, Invalid, Outcome};
 
-use crate::chains::Chains;
+use crate::chains::{Chains, own_start};
 use crate::device::Device;
 use crate::program::Program;
 
@@ -39,9 +39,9 @@ impl Ranked {
     }
 }
 
-/// The parameters among the outputs of a problem, which may have counts and derived quantities too.
-pub(crate) fn places(problem: &Problem) -> Result<Vec<usize>, Invalid> {
-    let (names, outputs) = (problem.model().parameters(), problem.outputs());
+/// The outputs of a program among those of its problem, which may have counts and derived quantities too.
+pub(crate) fn places(program: &Program, problem: &Problem) -> Result<Vec<usize>, Invalid> {
+    let (names, outputs) = (&program.outputs, problem.outputs());
     let place = |name: &String| {
         outputs.iter().position(|output| output == name).ok_or_else(|| {
             let given = format!("a release whose draws have no {name}");
@@ -75,7 +75,8 @@ pub fn rank(
     threads: NonZeroUsize,
 ) -> Outcome<Ranked> {
     let begun = std::time::Instant::now();
-    let places = places(template)?;
+    program.check_many(template, "a calibration")?;
+    let places = places(program, template)?;
     let simulate = |number: u64| one(program, template, plan, &places, number);
     let all = over_threads(plan.replications, 64, threads, &simulate)?;
     let seconds_simulating = begun.elapsed().as_secs_f64();
@@ -85,7 +86,7 @@ pub fn rank(
     let mut chains =
         Chains::start(device, program, plan.seed, 0, warmup, thin, &published, &theta)?;
     let last = warmup + plan.draws * thin;
-    let width = program.parameters + 1;
+    let width = program.outputs.len() + 1;
     let mut below = vec![0_u64; all.len() * width];
     let mut equal = below.clone();
     let mut series = vec![Series::default(); all.len() * width];
@@ -109,7 +110,7 @@ pub fn rank(
     let rank = |at: usize| below[at] + mixed(plan.seed, at as u64) % (equal[at] + 1);
     let rows: Vec<Vec<u64>> =
         (0..all.len()).map(|r| (0..width).map(|k| rank(r * width + k)).collect()).collect();
-    let mut names = template.model().parameters();
+    let mut names = program.outputs.clone();
     names.push("log_density".into());
     let of = |k: usize| Autocorrelation::of(series.iter().skip(k).step_by(width));
     let autocorrelations = (0..width).map(of).collect();
@@ -164,18 +165,13 @@ fn one(
     places: &[usize],
     number: u64,
 ) -> Outcome<Simulated> {
-    let (problem, outputs) = simulated(template, plan, number)?;
+    let simulate = if program.has_tables() { simulated_counts } else { simulated };
+    let (problem, outputs) = simulate(template, plan, number)?;
     let mut truth: Vec<f64> = places.iter().map(|&at| outputs[at]).collect();
     truth.extend(outputs.last());
-    let release = problem.release();
-    let mut start = vec![0.0; program.parameters];
-    problem.model().start(release, &mut start, &mut stream(plan.seed, 2 * number + 1))?;
-    // The log density of whole records: true sums that are whole numbers are rounded in it.
-    let (sums, scales) = (release.sums(), release.sum_scales());
-    let nearest = sums.iter().zip(scales.iter()).map(|(sum, scale)| (sum - sum.round()) / scale);
-    let nearest: Vec<f64> = nearest.collect();
-    let top = release.log_density(&nearest) + release.potential().cost(&nearest);
-    Ok(Simulated { published: program.published(release), start, truth, top })
+    let start = own_start(&problem, &mut stream(plan.seed, 2 * number + 1))?;
+    let top = program.top(&problem);
+    Ok(Simulated { published: program.published(&problem), start, truth, top })
 }
 
 /// A hash of the seed and a position (SplitMix64), to break ties.

@@ -2,7 +2,7 @@
 
 use soma::Outcome;
 use soma::chain::Problem;
-use soma::model::Recipe;
+use soma::model::{Model, Recipe};
 use soma::rng::{Rng, stream};
 
 use crate::device::{Buffer, Device, Entry, Params, bytes_of, read_all, round_keys};
@@ -23,7 +23,7 @@ pub const SUPERCHAIN: usize = 16;
 pub struct Drawn {
     /// The number of chains.
     pub chains: usize,
-    /// Values of a draw: the parameters, and the cost of the release in nats.
+    /// Values of a draw: those of [`Program::outputs`], and the cost of the release in nats.
     pub width: usize,
     /// All values.
     pub values: Vec<f32>,
@@ -69,7 +69,7 @@ pub struct Chains {
 /// Starting values of theta for chains `first..first + count`, chain by chain. They are drawn near the release,
 /// once per [`SUPERCHAIN`] chains.
 pub fn starts(problem: &Problem, seed: u64, first: u64, count: usize) -> Outcome<Vec<f64>> {
-    let parameters = problem.model().parameters().len();
+    let parameters = problem.record_model().parameters().len().max(1);
     let mut all = vec![0.0; parameters * count];
     let mut last: Option<(u64, Vec<f64>)> = None;
     for (chain, theta) in (first..).zip(all.chunks_exact_mut(parameters)) {
@@ -89,15 +89,44 @@ const CANDIDATES: usize = 64;
 /// Records that are drawn at each candidate, at most.
 const DRAWN: usize = 256;
 
+/// The start that a model has of its own, or theta where it is fixed.
+pub(crate) fn own_start(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
+    let model = problem.record_model();
+    // Where the model has no parameters, one that is 0 stands for them.
+    let mut theta = vec![0.0; model.parameters().len().max(1)];
+    if let Some(fixed) = problem.fixed() {
+        theta[..fixed.len()].copy_from_slice(fixed);
+        return Ok(theta);
+    }
+    for _ in 0..CANDIDATES {
+        match problem.release().slotted() {
+            // A release of slots says little about the model of a record.
+            Some(_) => model.sample_prior(&mut theta, rng)?,
+            None => model.start(problem.release(), &mut theta, rng)?,
+        }
+        if is_inside(model, &theta) {
+            break;
+        }
+    }
+    Ok(theta)
+}
+
+/// Whether theta is inside of its range: a probability may have been rounded to 0 or 1, from where no chain returns.
+fn is_inside(model: &dyn Model, theta: &[f64]) -> bool {
+    let Some(transport) = model.transport() else { return true };
+    let mut free = vec![0.0; theta.len()];
+    transport.unconstrain(theta, &mut free);
+    free.iter().all(|x| x.is_finite())
+}
+
 /// A theta near the release. For models written as text it is that one of some prior draws at which records give
 /// the likeliest release: from a theta far out, where all records are clamped, a chain would not find back.
 fn start(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
     let (model, release) = (problem.model(), problem.release());
-    let mut theta = vec![0.0; model.parameters().len()];
-    if !matches!(model.recipe(), Some(Recipe::Text(_))) {
-        model.start(release, &mut theta, rng)?;
-        return Ok(theta);
+    if problem.fixed().is_some() || !matches!(model.recipe(), Some(Recipe::Text(_))) {
+        return own_start(problem, rng);
     }
+    let mut theta = vec![0.0; model.parameters().len()];
     let (n, k) = (release.n().min(DRAWN), release.query().dim());
     let (sums, scales) = (release.sums(), release.sum_scales());
     let share = release.n() as f64 / n as f64;
@@ -105,6 +134,9 @@ fn start(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
     let mut best: Option<(f64, Vec<f64>)> = None;
     for _ in 0..CANDIDATES {
         model.sample_prior(&mut theta, rng)?;
+        if !is_inside(model, &theta) {
+            continue;
+        }
         if model.propose(&theta, &mut records, rng).is_err()
             || release.query().statistics(&records, &mut statistics).is_err()
         {
@@ -139,7 +171,7 @@ impl Chains {
         let releases = published.len() / program.statistics();
         let stride = chains.next_multiple_of(TILE);
         let columns = |rows: usize, size: usize| rows * stride * size;
-        let width = parameters + 1;
+        let width = program.outputs.len() + 1;
         let rows = ITERATIONS_PER_LAUNCH.div_ceil(thin) as usize;
         let on_device = device.allocate(size_of_val(published))?;
         device.write(on_device, bytes_of(published))?;

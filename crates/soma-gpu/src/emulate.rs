@@ -37,7 +37,9 @@ impl Emulated {
             [include_str!("emulate/words.h"), &program.text, include_str!("emulate/launch.h")];
         std::fs::write(&source, parts.concat())?;
         let compiled = Command::new(Self::compiler())
-            .args(["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-o"])
+            .args(["-std=c++17", "-O1", "-w", "-shared", "-fPIC"])
+            .arg(format!("-DSHARED_BYTES={}", program.shared))
+            .arg("-o")
             .args([&built, &source])
             .output()?;
         if !compiled.status.success() {

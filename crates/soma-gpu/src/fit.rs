@@ -57,7 +57,7 @@ impl Fit<'_> {
     /// Runs the chains. `stop` is called between launches; a stopped run keeps the draws so far.
     pub fn run(&self, device: &mut dyn Device, stop: &dyn Fn() -> bool) -> Outcome<Fitted> {
         let Settings { chains, warmup, thin, seed, .. } = *self.settings;
-        let published = self.program.published(self.problem.release());
+        let published = self.program.published(self.problem);
         let theta = starts(self.problem, seed, 0, chains)?;
         let mut run =
             Chains::start(device, self.program, seed, 0, warmup, thin, &published, &theta)?;
@@ -76,7 +76,7 @@ impl Fit<'_> {
             return Err("there are no draws yet".into());
         }
         let (acceptance_rate, theta_acceptance_rate) = run.acceptance(device)?;
-        let names = self.problem.model().parameters().into_iter().enumerate();
+        let names = self.program.outputs.iter().cloned().enumerate();
         Ok(Fitted {
             rows: names.map(|(k, name)| row(name, k, &all)).collect(),
             acceptance_rate,

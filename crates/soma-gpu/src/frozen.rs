@@ -49,8 +49,54 @@ impl Frozen {
     }
 }
 
-/// Makes the first move of a sweep from `records` at `theta`, `moves` times. `block` is the number of records
-/// that the move chooses among (the first ones); `None` is one record at random.
+/// The records that a move chooses among.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among {
+    /// So many, the first ones.
+    First(usize),
+    /// So many at random.
+    Random(usize),
+}
+
+/// The most subsets that are enumerated for a move among records at random.
+const MOST_SUBSETS: f64 = 10_000.0;
+
+impl Among {
+    /// Whether the probabilities of a move among `n` records can be enumerated.
+    pub fn is_enumerable(self, n: usize) -> bool {
+        match self {
+            Among::First(_) => true,
+            Among::Random(m) => {
+                let choices = (0..m.min(n - m)).map(|i| (n - i) as f64 / (i + 1) as f64);
+                choices.product::<f64>() <= MOST_SUBSETS
+            }
+        }
+    }
+
+    /// The sets of records, each as likely as any other.
+    fn sets(self, n: usize) -> Vec<Vec<usize>> {
+        match self {
+            Among::First(m) => vec![(0..m).collect()],
+            Among::Random(m) => subsets(n, m),
+        }
+    }
+}
+
+/// All subsets of `m` of the numbers below `n`.
+fn subsets(n: usize, m: usize) -> Vec<Vec<usize>> {
+    if m == 0 {
+        return vec![Vec::new()];
+    }
+    let with = |last: usize| {
+        let mut all = subsets(last, m - 1);
+        all.iter_mut().for_each(|set| set.push(last));
+        all
+    };
+    (m - 1..n).flat_map(with).collect()
+}
+
+/// Makes the first move of a sweep from `records` at `theta`, `moves` times, and compares the places that the
+/// proposals take with their probabilities.
 #[expect(clippy::too_many_arguments, reason = "each is one thing, named at the call")]
 pub fn frozen(
     device: &mut dyn Device,
@@ -58,18 +104,19 @@ pub fn frozen(
     problem: &Problem,
     theta: &[f64],
     records: &[f64],
-    block: Option<usize>,
+    among: Among,
     moves: usize,
     seed: u64,
 ) -> Outcome<Frozen> {
     let release = problem.release();
-    let published = program.published(release);
+    let published = program.published(problem);
     let all: Vec<f64> = std::iter::repeat_n(theta, moves).flatten().copied().collect();
     let mut chains = Chains::start(device, program, seed, 0, 0, 1, &published, &all)?;
     chains.set_records(device, program, records)?;
     chains.advance(device, 1, false)?;
     let (places, proposals) = chains.frozen(device, program)?;
     let n = release.n();
+    let sets = among.sets(n);
     let mut found = Frozen {
         moves,
         taken: vec![0; n],
@@ -82,7 +129,7 @@ pub fn frozen(
         if let Ok(place) = usize::try_from(*place) {
             found.taken[place] += 1;
         }
-        let each = probabilities(problem, records, proposal, block)?;
+        let each = probabilities(problem, records, proposal, &sets)?;
         let any: f64 = each.iter().sum();
         found.total_variance += any * (1.0 - any);
         for (i, p) in each.into_iter().enumerate() {
@@ -94,12 +141,12 @@ pub fn frozen(
     Ok(found)
 }
 
-/// The probability that `proposal` takes each place, by the definition of SOMA.
+/// The probability that `proposal` takes each place, by the definition of SOMA on each of `sets`.
 fn probabilities(
     problem: &Problem,
     records: &[f64],
     proposal: &[f64],
-    block: Option<usize>,
+    sets: &[Vec<usize>],
 ) -> Outcome<Vec<f64>> {
     let release = problem.release();
     let (query, n) = (release.query(), release.n());
@@ -117,22 +164,18 @@ fn probabilities(
     let now: Vec<f64> = (0..k).map(total).collect();
     let current = cost(&|c| now[c]);
     let log_weight = |i: usize| current - cost(&|c| now[c] - statistics[i * k + c] + proposed[c]);
-    Ok(match block {
-        Some(block) => {
-            // Relative to the largest of them, or to the current one.
-            let logs: Vec<f64> = (0..block).map(log_weight).collect();
-            let top = logs.iter().copied().fold(0.0, f64::max);
-            let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
-            let all: f64 = weights.iter().sum();
-            let now = (-top).exp();
-            let taken = |w: &f64| match all > 0.0 {
-                true => w / all * (all / (all - w + now)).min(1.0),
-                false => 0.0,
-            };
-            let mut each: Vec<f64> = weights.iter().map(taken).collect();
-            each.resize(n, 0.0);
-            each
+    let mut each = vec![0.0; n];
+    let logs: Vec<f64> = (0..n).map(log_weight).collect();
+    for set in sets {
+        // Relative to the largest of them, or to the current one.
+        let top = set.iter().map(|&i| logs[i]).fold(0.0, f64::max);
+        let weight = |i: usize| (logs[i] - top).exp();
+        let all: f64 = set.iter().map(|&i| weight(i)).sum();
+        let now = (-top).exp();
+        for &i in set.iter().filter(|_| all > 0.0) {
+            let w = weight(i);
+            each[i] += w / all * (all / (all - w + now)).min(1.0) / sets.len() as f64;
         }
-        None => (0..n).map(|i| log_weight(i).exp().min(1.0) / n as f64).collect(),
-    })
+    }
+    Ok(each)
 }

@@ -37,7 +37,7 @@ impl Pairs {
         let parameters = program.parameters;
         let pairs = theta.len() / parameters / 2;
         let stride = (2 * pairs).next_multiple_of(TILE);
-        let published = program.published(problem.release());
+        let published = program.published(problem);
         let on_device = device.allocate(size_of_val(&published[..]))?;
         device.write(on_device, bytes_of(&published))?;
         let records = device.allocate(4 * stride * program.records * program.dim)?;

@@ -9,7 +9,7 @@ use soma::rng::stream;
 use soma::{Invalid, Outcome};
 
 use crate::calibrate::over_threads;
-use crate::chains::{Chains, Drawn};
+use crate::chains::{Chains, Drawn, own_start};
 use crate::device::Device;
 use crate::program::{Options, Program};
 
@@ -19,22 +19,21 @@ const ITERATIONS: u64 = 16;
 /// The programs of the settings of a plan. The error says what the GPU does not support.
 pub fn plan_programs(plan: &Plan, most_shared: usize) -> Result<Vec<Program>, Invalid> {
     let program = |problem: &Problem| {
-        let outputs = problem.outputs();
-        if outputs != problem.model().parameters() {
-            let beside: Vec<String> = outputs
-                .into_iter()
-                .filter(|name| !problem.model().parameters().contains(name))
-                .collect();
-            return Err(Invalid::new(
-                "plan",
-                "is not supported on the GPU with outputs beside the parameters",
-                beside.join(", "),
-                "parameters alone: no derived quantities, no counts",
-            ));
-        }
         let mut options = Options::new(KernelChoice::Auto, MovesChoice::Auto);
         options.most_shared = most_shared;
-        Program::new(problem, options)
+        let program = Program::new(problem, options)?;
+        program.check_many(problem, "a plan")?;
+        let mut beside = problem.outputs();
+        beside.retain(|name| !program.outputs.contains(name));
+        if !beside.is_empty() || problem.fixed().is_some() {
+            return Err(Invalid::new(
+                "plan",
+                "is not supported on the GPU with these outputs",
+                if beside.is_empty() { program.outputs.join(", ") } else { beside.join(", ") },
+                "parameters alone: no derived quantities, no fixed parameters",
+            ));
+        }
+        Ok(program)
     };
     plan.settings.iter().map(|setting| program(&setting.problem)).collect()
 }
@@ -76,11 +75,8 @@ fn fit(
     let mut theta = Vec::new();
     let mut published = Vec::new();
     for (replication, Released { problem, .. }) in (0..).zip(all) {
-        let mut start = vec![0.0; program.parameters];
-        let mut rng = stream(plan.seed, 3 * replication + 1);
-        problem.model().start(problem.release(), &mut start, &mut rng)?;
-        theta.extend(start);
-        published.extend(program.published(problem.release()));
+        theta.extend(own_start(problem, &mut stream(plan.seed, 3 * replication + 1))?);
+        published.extend(program.published(problem));
     }
     let (seed, warmup) = (plan.seed, ITERATIONS * plan.warmup);
     let mut chains =
@@ -95,7 +91,7 @@ fn fit(
     let summarise = |replication: u64| {
         let chain = replication as usize;
         let columns: Vec<Vec<f64>> =
-            (0..program.parameters).map(|k| drawn.column(k, chain)).collect();
+            (0..program.outputs.len()).map(|k| drawn.column(k, chain)).collect();
         Ok(all[chain].fitted(&columns))
     };
     over_threads(all.len() as u64, 8, threads, &summarise)

@@ -4,7 +4,10 @@ mod counts;
 mod language;
 mod layout;
 mod model;
+mod outputs;
 mod statistics;
+mod stored;
+mod tables;
 mod text_model;
 
 use std::fmt::Write;
@@ -17,6 +20,7 @@ use soma::model::Recipe;
 use language::Precision;
 use layout::{Layout, Size};
 use statistics::Statistics;
+use stored::Stored;
 
 /// Choices of the sampler, and overrides of the defaults.
 #[derive(Debug, Clone, Copy)]
@@ -64,8 +68,10 @@ pub struct Program {
     pub records: usize,
     /// The length of a record, D.
     pub dim: usize,
-    /// The number of parameters.
+    /// The number of parameters; 1 where the model has none.
     pub parameters: usize,
+    /// The names of the values of a draw, beside the cost.
+    pub outputs: Vec<String>,
     /// Threads per chain.
     pub lanes: usize,
     /// Threads per block.
@@ -76,9 +82,17 @@ pub struct Program {
     pub non_centred: usize,
     /// The name of the kernel, with its block size.
     pub kernel: String,
-    /// Whether a record between 0 and 1 is stored as its logit.
-    is_logit: bool,
-    statistics: Statistics,
+    stored: Stored,
+    units: Units,
+}
+
+/// The published numbers in the units of a program.
+#[derive(Debug, Clone)]
+enum Units {
+    /// Of statistics of records.
+    Statistics(Statistics),
+    /// So many sums of counts of cells.
+    Counts(usize),
 }
 
 /// Non-centred updates of theta in an iteration. Each costs 0.16 of a sweep of sys-imwg; effective draws per
@@ -91,25 +105,27 @@ const NON_CENTRED_IN_DOUBLE: usize = 4;
 impl Program {
     /// Generates the program of a problem. The error names what the GPU does not support.
     pub fn new(problem: &Problem, options: Options) -> Result<Self, Invalid> {
+        if counts::are_taken(&options, problem) {
+            return counts::program(problem, options);
+        }
         let release = problem.release();
         let n = release.n();
         if release.slotted().is_some() {
-            return Err(unfit("release.n", "unknown", "a number of records that is public"));
+            let allowed = "a number of records that is public, or counts of a table";
+            return Err(unfit("release.n", "unknown", allowed));
         }
         let model = problem.model();
         let recipe = model.recipe().ok_or_else(|| {
-            let allowed =
-                "regression, normal, exponential, beta, categorical, or a model written as text";
+            let allowed = "regression, normal, exponential, beta, dirichlet, categorical, uniform, or a model \
+                           written as text";
             unfit("model.kind", model.kind(), allowed)
         })?;
-        if problem.fixed().is_some() {
-            return Err(unfit("model.fixed", "fixed parameters", "a model without them"));
+        if problem.fixed().is_some() && options.is_paired {
+            let allowed = "a model without them, for pairs";
+            return Err(unfit("model.fixed", "fixed parameters", allowed));
         }
-        let is_logit = matches!(recipe, Recipe::Beta { .. });
+        let stored = Stored::of(&recipe);
         let statistics = Statistics::of(release)?;
-        if counts::are_taken(&options, &recipe, problem) {
-            return counts::program(problem, &recipe, statistics, options);
-        }
         if n > 1 << 20 {
             return Err(unfit("release.n", n, "up to 1048576 records"));
         }
@@ -120,6 +136,7 @@ impl Program {
         // The text of a pair's model, and its kernel.
         let pair = options.is_paired.then(|| pair_of(options.kernel, &recipe)).transpose()?;
         let non_centred = match (options.moves, model::carried_in(&recipe)) {
+            _ if problem.fixed().is_some() => 0,
             (MovesChoice::Centred, _) | (MovesChoice::Auto, None) => 0,
             (moves, None) => {
                 let allowed = "centred or auto: records of this model cannot be carried to another theta there";
@@ -129,7 +146,8 @@ impl Program {
             (_, Some(Precision::Double)) => options.non_centred.unwrap_or(NON_CENTRED_IN_DOUBLE),
         };
         let parts = model::text(&recipe, problem, non_centred > 0)?;
-        let parameters = model.parameters().len();
+        let parameters = model.parameters().len().max(1);
+        let (outputs, draw) = outputs::of(problem, stored);
         let dim = release.query().record_dim();
         let sums = statistics.len() + model::sums(&recipe);
         let size = Size {
@@ -157,6 +175,9 @@ impl Program {
             "// {kernel} on {n} records of a {} model; statistics: {}.\n\
              // Made by `soma gpu show`.\n\n\
              constexpr int RECORDS = {n}, DIM = {dim}, STATS = {}, PARAMETERS = {parameters};\n\
+             // Values of a draw, and whether theta is fixed.\n\
+             constexpr int OUTPUTS = {};\n\
+             constexpr bool FIXED = {};\n\
              // Numbers of a record that its statistics are computed from.\n\
              constexpr int VARIABLES = {};\n\
              // SOMA chooses among BLOCK records at a time; LANES threads share a chain.\n\
@@ -166,30 +187,37 @@ impl Program {
              // Whether the slots of a thread are filled up to a multiple of four.\n\
              constexpr bool PADDED = {is_padded};\n\
              constexpr bool RANDOM_PLACE = {}, FROZEN = {};\n\
-             // Whether each move of a sweep has the next BLOCK records.\n\
-             constexpr bool CYCLIC = {};\n\
+             // Whether each move of a sweep has a block of its own: the next BLOCK records, or, SCATTERED, as many at \
+             random.\n\
+             constexpr bool OWN_BLOCK = {}, SCATTERED = {};\n\
              // Whether a sweep may come to a record more than once, and so cannot sum or carry it as it passes.\n\
-             constexpr bool REVISITS = RANDOM_PLACE || CYCLIC;\n\
+             constexpr bool REVISITS = RANDOM_PLACE || OWN_BLOCK;\n\
              // Non-centred updates of theta in an iteration.\n\
              constexpr int NON_CENTRED = {};\n\n",
             model.kind(),
             release.query().labels().join(", "),
             statistics.len(),
+            outputs.len(),
+            problem.fixed().is_some(),
             statistics.variables(),
             order == Order::Random,
             options.is_frozen,
-            order == Order::Cyclic,
+            matches!(order, Order::Cyclic | Order::Scattered),
+            order == Order::Scattered,
             non_centred,
         );
         text += include_str!("text/random.cu");
         text += "\n";
-        if statistics.has_programs() || matches!(recipe, Recipe::Beta { .. } | Recipe::Text(_)) {
+        let is_shape = matches!(recipe, Recipe::Beta { .. } | Recipe::Dirichlet { .. });
+        if statistics.has_programs() || is_shape || matches!(recipe, Recipe::Text(_)) {
             text += include_str!("text/functions.cu");
             text += "\n";
         }
         text += &parts.first;
         text += "\n";
-        text += &statistics.text(is_logit)?;
+        text += &statistics.text(stored)?;
+        text += "\n";
+        text += include_str!("text/params.cu");
         text += "\n";
         text += include_str!("text/records.cu");
         text += "\n";
@@ -200,7 +228,7 @@ impl Program {
             _ => include_str!("text/blocks.cu"),
         };
         let rest = match &pair {
-            Some(pair) => [
+            Some(pair) => vec![
                 include_str!("text/theta.cu"),
                 include_str!("text/start.cu"),
                 pair,
@@ -210,10 +238,11 @@ impl Program {
                 let theta = include_str!("text/theta.cu");
                 text += sweep;
                 text += "\n";
-                [
+                vec![
                     &parts.second[..],
                     theta,
                     include_str!("text/start.cu"),
+                    &draw,
                     include_str!("text/chain.cu"),
                 ]
             }
@@ -224,24 +253,59 @@ impl Program {
             records: n,
             dim,
             parameters,
+            outputs,
             lanes,
             threads,
             shared,
             non_centred,
             kernel,
-            is_logit,
-            statistics,
+            stored,
+            units: Units::Statistics(statistics),
         })
     }
 
     /// The number of statistics, K.
     pub fn statistics(&self) -> usize {
-        self.statistics.len()
+        match &self.units {
+            Units::Statistics(statistics) => statistics.len(),
+            Units::Counts(rows) => *rows,
+        }
     }
 
-    /// The published values in the program's units, for a release with the same laws.
-    pub fn published(&self, release: &soma::release::Release) -> Vec<f64> {
-        self.statistics.published(release)
+    /// The published values in the program's units, for a problem whose release has the same laws.
+    pub fn published(&self, problem: &Problem) -> Vec<f64> {
+        match &self.units {
+            Units::Statistics(statistics) => statistics.published(problem.release()),
+            Units::Counts(_) => tables::published(problem),
+        }
+    }
+
+    /// The log density of the release of `problem` at a cost of 0.
+    pub(crate) fn top(&self, problem: &Problem) -> f64 {
+        if let Units::Counts(_) = self.units {
+            return tables::top(problem);
+        }
+        // The log density of whole records: true sums that are whole numbers are rounded in it.
+        let release = problem.release();
+        let (sums, scales) = (release.sums(), release.sum_scales());
+        let parts = sums.iter().zip(scales.iter());
+        let nearest: Vec<f64> = parts.map(|(sum, scale)| (sum - sum.round()) / scale).collect();
+        release.log_density(&nearest) + release.potential().cost(&nearest)
+    }
+
+    /// Fails if the program is that of one release alone: `many` says what asks for others.
+    pub(crate) fn check_many(&self, problem: &Problem, many: &str) -> Result<(), Invalid> {
+        if self.has_tables() && tables::are_of_one_release(problem) {
+            let given = format!("{many}, with a law that is tabulated for the published values");
+            let allowed = "Laplace or Gaussian noise, discrete or not, as it is; or --device cpu";
+            return Err(unfit("release.mechanism", given, allowed));
+        }
+        Ok(())
+    }
+
+    /// Whether releases are simulated with counts in the place of records.
+    pub(crate) fn has_tables(&self) -> bool {
+        matches!(self.units, Units::Counts(_))
     }
 
     /// Tuning values per chain: `TUNING` of the text. Non-centred updates have them.
@@ -252,12 +316,12 @@ impl Program {
 
     /// A coordinate of a record as the device stores it.
     pub(crate) fn stored(&self, x: f64) -> f64 {
-        if self.is_logit { (x / (1.0 - x)).ln().clamp(-1e4, 1e4) } else { x }
+        self.stored.store(x)
     }
 
     /// The inverse of [`stored`](Program::stored).
     pub(crate) fn shown(&self, x: f64) -> f64 {
-        if self.is_logit { 1.0 / (1.0 + (-x).exp()) } else { x }
+        self.stored.show(x)
     }
 }
 
@@ -268,9 +332,14 @@ enum Order {
     Blocks,
     /// The next block for each move.
     Cyclic,
+    /// A random subset for each move.
+    Scattered,
     /// A random record for each move.
     Random,
 }
+
+/// The largest random subset: choosing it costs the square of its size.
+const MOST_SCATTERED: usize = 104;
 
 /// The block size, and the order.
 fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, Order), Invalid> {
@@ -283,9 +352,12 @@ fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, Order), Invalid> {
         KernelChoice::SomaSubset { size: 0 | 1, subset: Subset::Cyclic } => Ok((1, Order::Blocks)),
         KernelChoice::SomaSubset { size: 0 | 1, subset: Subset::Random } => Ok((1, Order::Random)),
         KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => Ok((size, Order::Cyclic)),
-        KernelChoice::SomaSubset { subset: Subset::Random, .. } => {
-            Err(unfit("sampler.order", "random", "cyclic, or soma-blocks"))
+        KernelChoice::SomaSubset { size, subset: Subset::Random } if size > MOST_SCATTERED => {
+            let allowed =
+                format!("up to {MOST_SCATTERED} of them; or order = cyclic, or soma-blocks");
+            Err(unfit("sampler.subset", format!("{size} records at random"), allowed))
         }
+        KernelChoice::SomaSubset { size, subset: Subset::Random } => Ok((size, Order::Scattered)),
         KernelChoice::SysImwg => Ok((1, Order::Blocks)),
         KernelChoice::RanImwg => Ok((1, Order::Random)),
         other => {

@@ -45,7 +45,7 @@ fn draws_with(
 ) -> Option<Vec<f64>> {
     let program = Program::new(problem, options).unwrap();
     let mut device = emulated(&program)?;
-    let published = program.published(problem.release());
+    let published = program.published(problem);
     let theta = starts(problem, 5, first, count).unwrap();
     let mut chains =
         Chains::start(&mut device, &program, 5, first, 60, 7, &published, &theta).unwrap();
@@ -81,6 +81,7 @@ fn a_launch_may_end_anywhere() {
         (&sharp, KernelChoice::Soma),
         (&sharp, KernelChoice::SomaBlocks { size: Some(4) }),
         (&sharp, KernelChoice::SomaSubset { size: 4, subset: Subset::Cyclic }),
+        (&sharp, KernelChoice::SomaSubset { size: 4, subset: Subset::Random }),
         (&sharp, KernelChoice::SysImwg),
         (&sharp, KernelChoice::RanImwg),
         (&groups, KernelChoice::SysImwg),
@@ -88,7 +89,7 @@ fn a_launch_may_end_anywhere() {
     ] {
         let options = Options::new(kernel, MovesChoice::Interwoven);
         let program = Program::new(problem, options).unwrap();
-        let published = program.published(problem.release());
+        let published = program.published(problem);
         let theta = starts(problem, 5, 0, 8).unwrap();
         let run = |step: u64| {
             let mut device = emulated(&program)?;
@@ -154,6 +155,7 @@ fn ranks_are_uniform() {
         (&normal(5), KernelChoice::SomaBlocks { size: Some(2) }, both, 10),
         (&normal(5), KernelChoice::RanImwg, both, 10),
         (&normal(5), KernelChoice::SomaSubset { size: 3, subset: Subset::Cyclic }, both, 10),
+        (&normal(5), KernelChoice::SomaSubset { size: 3, subset: Subset::Random }, both, 10),
         (&exponential(6), KernelChoice::Soma, centred, 10),
         (&exponential(6), KernelChoice::SysImwg, both, 10),
     ] {
@@ -214,15 +216,15 @@ fn what_a_gpu_cannot_do_is_said() {
     let told = |problem: &Problem, kernel| {
         Program::new(problem, Options::new(kernel, MovesChoice::Auto)).unwrap_err().to_string()
     };
-    let subset = KernelChoice::SomaSubset { size: 3, subset: Subset::Random };
-    assert!(told(&normal(5), subset).contains("cyclic"));
+    let subset = KernelChoice::SomaSubset { size: 200, subset: Subset::Random };
+    assert!(told(&normal(500), subset).contains("cyclic"));
     assert!(told(&normal(5_000), KernelChoice::Soma).contains("up to 3328 records"));
-    let shares = common::problem(
-        "n = 20\nstatistic = \"mean\"\nvalues = [-1.0, -1.2]\nquery = { kind = \"log-sum\", clamp = [0.001, 1.0] }\n\
-         mechanism = { kind = \"laplace\", scale = 1.0 }",
-        "kind = \"dirichlet\"\nprior = { kind = \"gamma\", shape = 1.0, rate = 0.1 }",
+    let median = common::problem(
+        "n = 60\nvalues = [30.0]\nquery = { kind = \"quantile\", alpha = 0.5, candidates = [10.0, 30.0, 90.0] }\n\
+         mechanism = { kind = \"permute-and-flip\", scale = 2.0 }",
+        "kind = \"exponential\"\nprior = { kind = \"gamma\", shape = 3.0, rate = 2.0 }",
     );
-    assert!(told(&shares, KernelChoice::Soma).contains("model.kind"));
+    assert!(told(&median, KernelChoice::Soma).contains("release.query"));
     let interwoven = Options::new(KernelChoice::Soma, MovesChoice::Interwoven);
     let told = Program::new(&common::gamma_text(5), interwoven).unwrap_err().to_string();
     assert!(told.contains("sampler.moves") && told.contains("centred"), "{told}");

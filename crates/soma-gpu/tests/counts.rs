@@ -48,7 +48,7 @@ fn check(problem: &Problem, alpha: [f64; 3]) {
     const CHAINS: usize = 20_000;
     let program = program(problem, KernelChoice::Counts, MovesChoice::Auto);
     let Some(mut device) = emulated(&program) else { return };
-    let published = program.published(problem.release());
+    let published = program.published(problem);
     let theta = starts(problem, 5, 0, CHAINS).unwrap();
     let mut chains = Chains::start(&mut device, &program, 5, 0, 40, 1, &published, &theta).unwrap();
     let drawn = chains.advance(&mut device, 41, true).unwrap();

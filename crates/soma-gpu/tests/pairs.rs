@@ -83,7 +83,7 @@ fn check_marginals(name: &str, problem: &Problem, kernel: KernelChoice) {
     for (side, (theta, records)) in states.iter().enumerate() {
         let mut device = emulated(&plain).unwrap();
         let all: Vec<f64> = (0..PAIRS).flat_map(|_| theta.clone()).collect();
-        let published = plain.published(problem.release());
+        let published = plain.published(problem);
         let mut chains = Chains::start(&mut device, &plain, 77, 0, 0, 1, &published, &all).unwrap();
         chains.set_records(&mut device, &plain, records).unwrap();
         chains.advance(&mut device, 1, false).unwrap();

@@ -7,24 +7,24 @@ use std::num::NonZeroUsize;
 
 use common::{
     bernoulli_text, beta, bivariate_text, categorical, emulated, gamma_text, groups_text,
-    logistic_text, normal_text, poisson_text, program, text, text_at,
+    histogram, logistic_text, normal_text, poisson_text, program, shares, text, text_at,
 };
 use soma::calibration::Plan;
 use soma::chain::{MovesChoice, Problem, Settings};
-use soma::kernel::KernelChoice;
+use soma::kernel::{KernelChoice, Subset};
 use soma::rng::stream;
-use soma_gpu::frozen::frozen;
+use soma_gpu::frozen::{Among, frozen};
 use soma_gpu::{Chains, Cuda, Fit, Options, Program, rank};
 
 /// From records of the CPU at this theta, places against their probabilities, and proposals against the CPU's.
 fn check(problem: &Problem, theta: &[f64], kernel: KernelChoice, lanes: usize) {
     const MOVES: usize = 12_000;
     let n = problem.release().n();
-    let block = match kernel {
-        KernelChoice::Soma => Some(n),
-        KernelChoice::SomaBlocks { size } => size,
-        KernelChoice::RanImwg => None,
-        _ => Some(1),
+    let among = match kernel {
+        KernelChoice::Soma => Among::First(n),
+        KernelChoice::SomaBlocks { size } => Among::First(size.unwrap_or(10)),
+        KernelChoice::RanImwg => Among::Random(1),
+        _ => Among::First(1),
     };
     let mut options = Options::new(kernel, MovesChoice::Centred);
     (options.is_frozen, options.lanes) = (true, Some(lanes));
@@ -34,7 +34,7 @@ fn check(problem: &Problem, theta: &[f64], kernel: KernelChoice, lanes: usize) {
     let mut rng = stream(7, 0);
     let mut records = vec![0.0; n * program.dim];
     model.propose(theta, &mut records, &mut rng).unwrap();
-    let found = frozen(&mut device, &program, problem, theta, &records, block, MOVES, 3).unwrap();
+    let found = frozen(&mut device, &program, problem, theta, &records, among, MOVES, 3).unwrap();
     let worst = found.worst();
     let (taken, expected) = (found.taken.iter().sum::<u64>(), found.expected.iter().sum::<f64>());
     assert!(worst < 4.5, "{kernel:?} on {lanes} lanes: {worst}, {taken} against {expected}");
@@ -93,6 +93,14 @@ fn moves_of_beta_and_categories_have_their_probabilities() {
     check(&categorical(9), &[0.5, 0.3, 0.2], KernelChoice::SysImwg, 1);
     check(&beta(6), &[1.5, 2.5], KernelChoice::Soma, 1);
     check(&beta(6), &[0.4, 0.7], KernelChoice::SysImwg, 1);
+}
+
+#[test]
+fn moves_of_shares_and_uniform_records_have_their_probabilities() {
+    check(&shares(6), &[2.0, 0.4, 1.0], KernelChoice::Soma, 2);
+    check(&shares(6), &[0.1, 0.4, 7.0], KernelChoice::SysImwg, 1);
+    check(&histogram(8, "[\"mean\"]"), &[0.0], KernelChoice::Soma, 1);
+    check(&histogram(8, "[\"mean\"]"), &[0.0], KernelChoice::RanImwg, 1);
 }
 
 /// Every kind of random number that a record may be made of.
@@ -180,7 +188,7 @@ fn keeps_its_prior_with(
         all
     };
     let (start, reference) = (prior(CHAINS), prior(60_000));
-    let published = program.published(problem.release());
+    let published = program.published(problem);
     let mut chains = Chains::start(&mut device, &program, 9, 0, 8, 4, &published, &start).unwrap();
     let drawn = chains.advance(&mut device, 12, true).unwrap();
     // Centred updates leave the records to the sweep.
@@ -235,6 +243,11 @@ fn the_prior_is_kept_where_the_release_says_nothing() {
         "kind = \"beta\"\nprior = { kind = \"gamma\", shape = 1.0, rate = 1.0 }",
     );
     keeps_its_prior("beta", &beta, soma, 1);
+    let time = blind(
+        "values = [-1.0, -1.0, -2.0]\nquery = { kind = \"log-sum\", clamp = [0.01, 1.0] }",
+        "kind = \"dirichlet\"\nprior = { kind = \"gamma\", shape = 1.5, rate = 1.0 }",
+    );
+    keeps_its_prior("time", &time, soma, 2);
     let categorical = blind(
         "values = [1.0, 2.0, 1.0]\nquery = { kind = \"categories\", labels = [\"a\", \"b\", \"c\"] }",
         "kind = \"categorical\"\nprior = { kind = \"dirichlet\", alpha = [0.3, 1.0, 2.0] }",
@@ -300,6 +313,7 @@ fn ranks_are_uniform() {
         (logistic_text(5), sys, 10, None),
         (groups_text(6), sys, 10, None),
         (beta(4), sys, 15, None),
+        (shares(4), sys, 15, None),
     ] {
         let Some(p) = p_value(&problem, kernel, thin, lanes) else { return };
         assert!(p > 1e-3, "{} with {kernel:?}: {p}", problem.model().kind());
@@ -315,6 +329,7 @@ fn posteriors_are_those_of_the_cpu() {
         (bivariate_text(7), KernelChoice::SysImwg),
         (poisson_text(70), KernelChoice::SysImwg),
         (beta(6), KernelChoice::Soma),
+        (shares(6), KernelChoice::Soma),
         (categorical(9), KernelChoice::SomaBlocks { size: Some(4) }),
     ] {
         let moves = MovesChoice::Auto;
@@ -343,6 +358,80 @@ fn posteriors_are_those_of_the_cpu() {
     }
 }
 
+/// A Poisson mean that overflows: the proposal is not a number, which the clamp would hide.
+#[test]
+fn proposals_that_are_no_numbers_are_not_accepted() {
+    let problem = text(
+        6,
+        "[\"clamp(k, 0, 9)\"]",
+        "[0.5]",
+        "a ~ normal(0, 1)\nb ~ normal(0, 1)",
+        "x ~ normal(0, 1)\nk ~ poisson(exp(a + b * x))",
+    );
+    for kernel in [KernelChoice::Soma, KernelChoice::SysImwg] {
+        let mut options = Options::new(kernel, MovesChoice::Centred);
+        options.is_frozen = true;
+        let program = Program::new(&problem, options).unwrap();
+        let Some(mut device) = emulated(&program) else { return };
+        let published = program.published(&problem);
+        let theta = [1.0, 200.0].repeat(1_000);
+        let mut chains =
+            Chains::start(&mut device, &program, 5, 0, 0, 1, &published, &theta).unwrap();
+        chains.set_records(&mut device, &program, &[0.1, 2.0].repeat(6)).unwrap();
+        chains.advance(&mut device, 1, false).unwrap();
+        let (places, proposals) = chains.frozen(&mut device, &program).unwrap();
+        let is_lost = |record: &Vec<f64>| record.iter().any(|x| !x.is_finite());
+        let lost = proposals.iter().filter(|record| is_lost(record)).count();
+        assert!((150..500).contains(&lost), "{lost} proposals are no numbers");
+        let taken = places.iter().zip(&proposals).filter(|(place, _)| **place >= 0);
+        let (lost, sound): (Vec<_>, Vec<_>) = taken.partition(|(_, record)| is_lost(record));
+        assert!(
+            lost.is_empty() && sound.len() > 100,
+            "{kernel:?}: {}, {}",
+            lost.len(),
+            sound.len()
+        );
+    }
+}
+
+/// Prior draws of p that are rounded to 0 or 1, whose logits are infinite.
+#[test]
+fn chains_start_inside_of_the_range_of_theta() {
+    let problem = text(9, "[\"y\"]", "[0.3]", "p ~ beta(0.01, 0.01)", "y ~ bernoulli(p)");
+    let program = program(&problem, KernelChoice::SysImwg, MovesChoice::Auto);
+    let Some(mut device) = emulated(&program) else { return };
+    let theta = soma_gpu::starts(&problem, 5, 0, 640).unwrap();
+    assert!(theta.iter().all(|&p| 0.0 < p && p < 1.0));
+    let published = program.published(&problem);
+    let mut chains = Chains::start(&mut device, &program, 5, 0, 0, 1, &published, &theta).unwrap();
+    chains.advance(&mut device, 20, true).unwrap();
+}
+
+/// Chains at a standard deviation far below what the release says: proposals are all alike there, a centred step is as
+/// short as the standard deviation, and the release hardly depends on it.
+#[test]
+fn chains_find_back_from_a_narrow_place() {
+    let problem = text(
+        100,
+        "[\"clamp(x, -3, 3)\", \"clamp(x, -3, 3) ^ 2\"]",
+        "[0.2, 1.0]",
+        "m ~ normal(0, 1)\ns ~ half_normal(2)",
+        "x ~ normal(m, s)",
+    );
+    let program = program(&problem, KernelChoice::SysImwg, MovesChoice::Auto);
+    let Some(mut device) = emulated(&program) else { return };
+    let published = program.published(&problem);
+    let theta = [0.2, 1e-3].repeat(64);
+    let mut chains =
+        Chains::start(&mut device, &program, 5, 0, 200, 1, &published, &theta).unwrap();
+    while chains.iteration() < 200 {
+        chains.advance(&mut device, 200, false).unwrap();
+    }
+    let drawn = chains.advance(&mut device, 201, true).unwrap();
+    let back = (0..64).filter(|&chain| drawn.get(0, 1, chain) > 0.3).count();
+    assert!(back >= 60, "{back} of 64 chains are back");
+}
+
 /// A prior that is much wider than the clamps: most of it is where all records are clamped.
 #[test]
 fn chains_start_near_the_release() {
@@ -364,7 +453,7 @@ fn chains_start_near_the_release() {
 fn a_chain_depends_on_its_number_and_nothing_else() {
     let problem = gamma_text(6);
     let program = program(&problem, KernelChoice::Soma, MovesChoice::Auto);
-    let published = program.published(problem.release());
+    let published = program.published(&problem);
     let draws = |first: u64, count: usize, chain: usize| {
         let mut device = emulated(&program)?;
         let theta = soma_gpu::starts(&problem, 5, first, count).unwrap();
@@ -389,6 +478,9 @@ fn texts_are_cuda() {
         (bivariate_text(30), KernelChoice::Soma),
         (categorical(30), KernelChoice::Soma),
         (beta(30), KernelChoice::RanImwg),
+        (shares(30), KernelChoice::SysImwg),
+        (histogram(30, "[\"mean\", 0.5]"), KernelChoice::Soma),
+        (common::normal(30), KernelChoice::SomaSubset { size: 6, subset: Subset::Random }),
         (common::normal(30), KernelChoice::Soma),
         (common::exponential(30), KernelChoice::SysImwg),
     ] {

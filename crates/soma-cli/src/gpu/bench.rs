@@ -110,7 +110,7 @@ fn measure(item: &Item, args: &BenchArgs, name: &mut String) -> Result<Vec<Strin
     let (registers, spilled, threads) = device.resources()?;
     let (processors, _) = device.processors()?;
     let chains = args.waves * threads as usize * processors as usize / program.lanes;
-    let published = program.published(problem.release());
+    let published = program.published(problem);
     let theta = starts(problem, 1, 0, chains)?;
     let mut run = Chains::start(&mut device, &program, 1, 0, item.warmup, 1, &published, &theta)?;
     let last = item.warmup + item.draws;

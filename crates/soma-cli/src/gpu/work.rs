@@ -5,9 +5,10 @@ use std::num::NonZeroUsize;
 use soma::calibration::{Calibration, Plan};
 use soma::chain::{MovesChoice, Problem, Settings};
 use soma::coupling::{PILOT, PairRun, PairSettings};
-use soma::kernel::KernelChoice;
+use soma::kernel::{KernelChoice, Subset};
 use soma::rng::stream;
 use soma::spec::Spec;
+use soma_gpu::frozen::Among;
 use soma_gpu::{Cuda, Device, Fit, Options, Program, frozen, rank, run_pairs};
 
 use super::report::Report;
@@ -150,22 +151,33 @@ pub fn check(args: &ShowArgs) -> Outcome {
     let program = program(problem, options)?;
     let mut device = Cuda::new(&program)?;
     let n = problem.release().n();
-    let block = match settings.kernel {
-        KernelChoice::Soma => Some(n),
-        KernelChoice::SomaBlocks { size } => Some(size.unwrap_or(10).min(n)),
-        KernelChoice::SomaSubset { size, .. } => Some(size.min(n)),
-        KernelChoice::RanImwg => None,
-        _ => Some(1),
+    let among = match settings.kernel {
+        KernelChoice::Soma => Among::First(n),
+        KernelChoice::SomaBlocks { size } => Among::First(size.unwrap_or(10).min(n)),
+        KernelChoice::SomaSubset { size, subset: Subset::Random } => Among::Random(size.min(n)),
+        KernelChoice::SomaSubset { size, subset: Subset::Cyclic } => Among::First(size.min(n)),
+        KernelChoice::RanImwg => Among::Random(1),
+        _ => Among::First(1),
     };
+    if !among.is_enumerable(n) {
+        return Err(Failed::Input(format!(
+            "soma gpu check: there are too many subsets of {n} records to be enumerated; take a smaller subset, or \
+             order = cyclic"
+        )));
+    }
     let model = problem.model();
     let mut rng = stream(settings.seed, 0);
-    let mut theta = vec![0.0; model.parameters().len()];
-    model.start(problem.release(), &mut theta, &mut rng)?;
+    let mut theta = vec![0.0; program.parameters];
+    match problem.fixed() {
+        Some(fixed) => theta[..fixed.len()].copy_from_slice(fixed),
+        None => model.start(problem.release(), &mut theta, &mut rng)?,
+    }
     let mut records = vec![0.0; n * model.record_dim()];
-    model.propose(&theta, &mut records, &mut rng)?;
+    let own = model.parameters().len();
+    model.propose(&theta[..own], &mut records, &mut rng)?;
     let seed = settings.seed;
     let found =
-        frozen::frozen(&mut device, &program, problem, &theta, &records, block, MOVES, seed)?;
+        frozen::frozen(&mut device, &program, problem, &theta, &records, among, MOVES, seed)?;
     let worst = found.worst();
     let taken: u64 = found.taken.iter().sum();
     exit::print(&format!(

@@ -1,6 +1,6 @@
 // ---- What the host calls: entry 0 is soma_start, 1 is soma_chains.
 static Params emulated_params;
-float4 shared_memory[(SLOT_FLOATS + RECORD_FLOATS + 2 * SUMMED * THREADS) / 4 + 1];
+float4 shared_memory[SHARED_BYTES / 16 + 1];
 
 extern "C" void soma_launch(int entry, const Params* params) {
   emulated_params = *params;

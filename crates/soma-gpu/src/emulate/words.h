@@ -45,6 +45,8 @@ static inline double normcdfinv(double p) {
 #define __log2f(x) std::log2((float)(x))
 #define __sincosf(x, s, c) (*(s) = std::sin((float)(x)), *(c) = std::cos((float)(x)))
 static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((uint64_t)a * b) >> 32); }
+static inline unsigned __float_as_uint(float x) { unsigned bits; std::memcpy(&bits, &x, 4); return bits; }
+static inline float __uint_as_float(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 
 namespace emulated {

@@ -1,66 +1,65 @@
-//! The program of counts without records.
+//! The program of counts without records: which one, and that of categories.
 
 use std::fmt::Write;
 
 use soma::Invalid;
 use soma::chain::{MovesChoice, Problem};
+use soma::counts::Published;
 use soma::kernel::KernelChoice;
 use soma::model::Recipe;
 
-use super::model::{self, table};
+use super::model::{self, MOST_CATEGORIES, table};
 use super::statistics::Statistics;
-use super::{Options, Program, unfit};
+use super::stored::Stored;
+use super::{Options, Program, Units, tables, unfit};
 
 /// Threads per block.
-const THREADS: usize = 128;
+pub(super) const THREADS: usize = 128;
 
 /// The most records: counts are in single precision, which has all whole numbers up to this.
-const MOST_RECORDS: usize = 1 << 24;
+pub(super) const MOST_RECORDS: usize = 1 << 24;
 
 /// Whether `options` take counts for a problem: asked for by name, or `auto` where they are enough.
-pub(super) fn are_taken(options: &Options, recipe: &Recipe, problem: &Problem) -> bool {
+pub(super) fn are_taken(options: &Options, problem: &Problem) -> bool {
     let is_auto = options.kernel == KernelChoice::Auto && options.moves == MovesChoice::Auto;
     let is_plain = !options.is_frozen && !options.is_paired;
-    options.kernel == KernelChoice::Counts || is_auto && is_plain && fits(recipe, problem).is_ok()
+    options.kernel == KernelChoice::Counts || is_auto && is_plain && tables::fits(problem).is_ok()
 }
 
-fn fits(recipe: &Recipe, problem: &Problem) -> Result<(), Invalid> {
-    let query = problem.release().query();
-    match recipe {
-        Recipe::Categorical { prior }
-            if query.kind() == "categories" && query.dim() == prior.len() =>
+/// The program of counts, of categories alone where each has one published number, in their order, and n is public.
+pub(super) fn program(problem: &Problem, options: Options) -> Result<Program, Invalid> {
+    let counts = tables::fits(problem)?;
+    let is_own = |(cell, row): (usize, &Published)| row.cells == [(cell, 1)];
+    let are_own = counts.published().iter().enumerate().all(is_own)
+        && counts.published().len() == counts.table().cells()
+        && counts.table().cells() <= MOST_CATEGORIES
+        && !tables::are_of_one_release(problem);
+    match problem.record_model().recipe() {
+        Some(recipe @ Recipe::Categorical { .. })
+            if are_own && counts.total().known().is_some() =>
         {
-            Ok(())
+            of_categories(problem, &recipe, options)
         }
-        _ => {
-            let given = format!(
-                "counts of a {} model and a {} query",
-                problem.model().kind(),
-                query.kind()
-            );
-            let allowed = "counts of a categorical model with a query of its categories; soma, soma-blocks, \
-                           soma-subset, sys-imwg or ran-imwg for others, or --device cpu";
-            Err(unfit("sampler.kernel", given, allowed))
-        }
+        _ => tables::program(problem, options),
     }
 }
 
-/// The program.
-pub(super) fn program(
-    problem: &Problem,
-    recipe: &Recipe,
-    statistics: Statistics,
-    options: Options,
-) -> Result<Program, Invalid> {
-    fits(recipe, problem)?;
-    let n = problem.release().n();
-    if n > MOST_RECORDS {
-        return Err(unfit("release.n", n, format!("up to {MOST_RECORDS} records")));
-    }
+/// Fails for what counts cannot do.
+pub(super) fn is_allowed(options: &Options) -> Result<(), Invalid> {
     if options.is_frozen || options.is_paired {
         let what = if options.is_paired { "pairs of counts" } else { "single moves of counts" };
         return Err(unfit("sampler.kernel", what, "soma or sys-imwg"));
     }
+    Ok(())
+}
+
+fn of_categories(problem: &Problem, recipe: &Recipe, options: Options) -> Result<Program, Invalid> {
+    is_allowed(&options)?;
+    let n = problem.release().n();
+    if n > MOST_RECORDS {
+        return Err(unfit("release.n", n, format!("up to {MOST_RECORDS} records")));
+    }
+    let statistics = Statistics::of(problem.release())?;
     let cells = statistics.len();
     let threads = options.threads.unwrap_or(THREADS);
     let parts = model::text(recipe, problem, false)?;
@@ -87,8 +86,9 @@ pub(super) fn program(
         include_str!("../text/functions.cu"),
         &parts.first,
         include_str!("../text/draws.cu"),
-        &statistics.text(false)?,
+        &statistics.text(Stored::Plain)?,
         &tables.concat(),
+        include_str!("../text/params.cu"),
         include_str!("../text/records.cu"),
         include_str!("../text/counts.cu"),
     ];
@@ -98,12 +98,13 @@ pub(super) fn program(
         records: cells,
         dim: 1,
         parameters: cells,
+        outputs: problem.model().parameters(),
         lanes: 1,
         threads,
         shared: 0,
         non_centred: 0,
         kernel: "counts".into(),
-        is_logit: false,
-        statistics,
+        stored: Stored::Plain,
+        units: Units::Statistics(statistics),
     })
 }

@@ -9,7 +9,13 @@ use super::text_model::{self, Parts};
 use super::unfit;
 
 /// The most categories: each has a sum over the records.
-const MOST_CATEGORIES: usize = 64;
+pub(super) const MOST_CATEGORIES: usize = 64;
+
+/// The most shares of a composition: their second derivatives are in registers.
+const MOST_SHARES: usize = 16;
+
+/// The most draws of a gamma in a sweep: each has [`SPAN`] of the 2^30 random calls that are set aside.
+const MOST_DRAWS: usize = (1 << 30) / SPAN;
 
 /// The text of a model: what proposals need, and what comes after the text of the records.
 /// `non_centred`: with what carries records to another theta.
@@ -50,30 +56,61 @@ pub(super) fn text(
             include_str!("../text/uncarried.cu").into(),
         ]
         .concat(),
-        Recipe::Beta { priors: [a, b] } => {
-            let first = [
-                constants([0, 0, 1], 0),
-                table("double", "prior_shape", &[a.0, b.0]),
-                table("double", "prior_rate", &[a.1, b.1]),
-                "\n".into(),
-                include_str!("../text/draws.cu").into(),
-                "\n".into(),
-                include_str!("../text/beta.cu").into(),
-                include_str!("../text/uncarried.cu").into(),
-            ];
-            let second = [
-                text_model::steps(2, 1),
-                table("double", "slice_width", &text_model::widths(problem)),
-                "\n".into(),
-                include_str!("../text/beta_conditional.cu").into(),
-                "\n".into(),
-                include_str!("../text/conditional.cu").into(),
-            ];
-            return Ok(Parts { first: first.concat(), second: second.concat() });
+        Recipe::Beta { priors } => {
+            return Ok(shapes(problem, priors, include_str!("../text/beta.cu"), 1));
         }
+        Recipe::Dirichlet { priors } => {
+            let (n, shares) = (problem.release().n(), priors.len());
+            if shares > MOST_SHARES || (n + 2) * shares > MOST_DRAWS {
+                let allowed =
+                    format!("up to {MOST_SHARES} shares, and {MOST_DRAWS} of all records");
+                return Err(unfit("model", format!("{n} records of {shares} shares"), allowed));
+            }
+            return Ok(shapes(problem, priors, include_str!("../text/dirichlet.cu"), shares));
+        }
+        Recipe::Uniform { ranges } => [
+            constants([0, ranges.len(), 0], 0),
+            table("float", "low", &ranges.iter().map(|range| range.0).collect::<Vec<_>>()),
+            table(
+                "float",
+                "width",
+                &ranges.iter().map(|range| range.1 - range.0).collect::<Vec<_>>(),
+            ),
+            "\n".into(),
+            include_str!("../text/uniform.cu").into(),
+            include_str!("../text/uncarried.cu").into(),
+        ]
+        .concat(),
         Recipe::Text(model) => return text_model::parts(model, problem, non_centred),
     };
     Ok(Parts { first, second: String::new() })
+}
+
+/// The text of a beta or Dirichlet model, whose records need `rejecting` draws that reject.
+fn shapes(problem: &Problem, priors: &[(f64, f64)], model: &str, rejecting: usize) -> Parts {
+    let [shape, rate]: [Vec<f64>; 2] = [
+        priors.iter().map(|prior| prior.0).collect(),
+        priors.iter().map(|prior| prior.1).collect(),
+    ];
+    let first = [
+        constants([0, 0, rejecting], 0),
+        table("double", "prior_shape", &shape),
+        table("double", "prior_rate", &rate),
+        "\n".into(),
+        include_str!("../text/draws.cu").into(),
+        "\n".into(),
+        model.into(),
+        include_str!("../text/uncarried.cu").into(),
+    ];
+    let second = [
+        text_model::steps(2, 1),
+        table("double", "slice_width", &text_model::widths(problem)),
+        "\n".into(),
+        include_str!("../text/shapes_conditional.cu").into(),
+        "\n".into(),
+        include_str!("../text/conditional.cu").into(),
+    ];
+    Parts { first: first.concat(), second: second.concat() }
 }
 
 /// The sums over the records that the theta update needs: `SUMS` of the text.
@@ -86,7 +123,8 @@ pub(super) fn sums(recipe: &Recipe) -> usize {
         Recipe::Exponential { .. } => 1,
         Recipe::Categorical { prior } => prior.len(),
         Recipe::Beta { .. } => 2,
-        Recipe::Text(_) => 0,
+        Recipe::Dirichlet { priors } => priors.len(),
+        Recipe::Uniform { .. } | Recipe::Text(_) => 0,
     }
 }
 
@@ -94,7 +132,10 @@ pub(super) fn sums(recipe: &Recipe) -> usize {
 pub(super) fn carried_in(recipe: &Recipe) -> Option<Precision> {
     match recipe {
         Recipe::Regression { .. } | Recipe::Exponential { .. } => Some(Precision::Single),
-        Recipe::Categorical { .. } | Recipe::Beta { .. } => None,
+        Recipe::Categorical { .. }
+        | Recipe::Beta { .. }
+        | Recipe::Dirichlet { .. }
+        | Recipe::Uniform { .. } => None,
         Recipe::Text(model) => text_model::carried_in(model),
     }
 }
@@ -111,8 +152,11 @@ fn constants([normals, uniforms, rejecting]: [usize; 3], first_carried: usize) -
          constexpr u32 SPAN = {SPAN};\n\
          // A change of theta with the noise held fixed changes the coordinates from this one on.\n\
          constexpr int FIRST_CARRIED = {first_carried};\n\
-         // Whether a carried record may leave the range of numbers.\n\
-         constexpr bool MAY_OVERFLOW = false;\n"
+         // Whether a proposed or carried record may leave the range of numbers.\n\
+         constexpr bool MAY_OVERFLOW = false;\n\
+         // Whether some non-centred updates walk, one parameter at a time.\n\
+         constexpr bool WALKS = false;\n\
+         __device__ __forceinline__ double walk_width(int) {{ return 0.0; }}\n"
     )
 }
 

@@ -15,6 +15,7 @@ use soma::release::query::{ClampedMoments, MomentTerm};
 use soma_language::program::Program;
 
 use super::model::number;
+use super::stored::Stored;
 use super::{text_model, unfit};
 
 /// One statistic in the units of the kernel.
@@ -57,8 +58,7 @@ impl Statistics {
             (Some(moments), _) => Variables::Clamped(moments),
             (None, Some(programs)) => Variables::Own(programs),
             (None, None) => {
-                let allowed = "mean, gram, moments, categories, histogram of one variable, or statistics \
-                               written as text";
+                let allowed = "mean, gram, moments, log-sum, categories, histogram, or statistics written as text";
                 return Err(unfit("release.query", query.kind(), allowed));
             }
         };
@@ -141,17 +141,17 @@ impl Statistics {
         ]
     }
 
-    /// The functions of the query and the potential. `is_logit`: records are stored as their logits.
-    pub(super) fn text(&self, is_logit: bool) -> Result<String, Invalid> {
+    /// The functions of the query and the potential, of records that are `stored` so.
+    pub(super) fn text(&self, stored: Stored) -> Result<String, Invalid> {
         let mut text = String::from("// ---- Query and potential.\n\n");
         text += "// The variables of a record, in units in which their products are statistics.\n";
         text += "__device__ __forceinline__ void to_variables(const float* ";
-        text += match is_logit {
-            true => {
-                "stored, float* v) {\n  float record[DIM];\n  \
-                 for (int j = 0; j < DIM; j++) record[j] = logistic(stored[j]);\n"
-            }
-            false => "record, float* v) {\n",
+        text += &match stored.function() {
+            Some(shown) => format!(
+                "stored, float* v) {{\n  float record[DIM];\n  \
+                 for (int j = 0; j < DIM; j++) record[j] = {shown}(stored[j]);\n"
+            ),
+            None => "record, float* v) {\n".into(),
         };
         match &self.variables {
             Variables::Clamped(moments) => text += &self.clamped(moments),

@@ -51,7 +51,7 @@ pub(super) fn parts(model: &Model, problem: &Problem, non_centred: bool) -> Resu
     let mut first = String::new();
     let carrying = if non_centred { carrying(model) } else { None };
     let (proposals, drawn) = propose(program("propose")?, carrying.as_ref())?;
-    first += &constants(drawn, n)?;
+    first += &constants(drawn, problem)?;
     first += include_str!("../text/draws.cu");
     first +=
         &once("to_free", "const double* theta, double* free", "free", program("unconstrain")?)?;
@@ -114,7 +114,8 @@ fn translated(program: &Program) -> Translation<'_> {
     Translation::new(program, Precision::Double, "model")
 }
 
-fn constants(drawn: Drawn, n: usize) -> Result<String, Invalid> {
+fn constants(drawn: Drawn, problem: &Problem) -> Result<String, Invalid> {
+    let n = problem.release().n();
     let Drawn { normals, uniforms, rejecting } = drawn;
     let span = (SET_ASIDE / ((n + 2) * rejecting.max(1))).min(SPAN);
     if span < SPAN / 4 {
@@ -128,9 +129,13 @@ fn constants(drawn: Drawn, n: usize) -> Result<String, Invalid> {
          constexpr int NORMALS = {normals}, UNIFORMS = {uniforms}, REJECTING = {rejecting};\n\
          constexpr u32 SPAN = {span};\n\
          constexpr int FIRST_CARRIED = 0, SUMS = 0;\n\
-         // Whether a carried record may leave the range of numbers.\n\
-         constexpr bool MAY_OVERFLOW = true;\n\n\
-         __device__ __forceinline__ void add_sums(const float*, float*) {{}}\n\n"
+         // Whether a proposed or carried record may leave the range of numbers.\n\
+         constexpr bool MAY_OVERFLOW = true;\n\
+         // Whether some non-centred updates walk, one parameter at a time: by steps up to the interquartile range of its \
+         prior.\n\
+         constexpr bool WALKS = true;\n{}\n\
+         __device__ __forceinline__ void add_sums(const float*, float*) {{}}\n\n",
+        table("double", "walk_width", &prior_widths(problem)),
     ))
 }
 
@@ -275,7 +280,13 @@ fn over_records(
 /// Widths of slice moves: three interquartile ranges of the prior of each unconstrained parameter, narrowed
 /// by the number of records. They affect the cost only.
 pub(super) fn widths(problem: &Problem) -> Vec<f64> {
-    let (model, n) = (problem.model(), problem.release().n());
+    let narrowed = (problem.release().n() as f64 + 1.0).sqrt();
+    prior_widths(problem).into_iter().map(|width| 3.0 * width / narrowed).collect()
+}
+
+/// The interquartile range of the prior of each unconstrained parameter.
+fn prior_widths(problem: &Problem) -> Vec<f64> {
+    let model = problem.model();
     let p = model.parameters().len();
     let Some(transport) = model.transport() else { return vec![1.0; p] };
     let (mut theta, mut free, mut rng) = (vec![0.0; p], vec![0.0; p], stream(0, 0));
@@ -292,8 +303,7 @@ pub(super) fn widths(problem: &Problem) -> Vec<f64> {
         let width = at(3) - at(1);
         if width.is_finite() && width > 0.0 { width } else { 1.0 }
     };
-    let narrowed = (n as f64 + 1.0).sqrt();
-    columns.into_iter().map(|column| 3.0 * width(column) / narrowed).collect()
+    columns.into_iter().map(width).collect()
 }
 
 /// The values of a program for statistics, as text: `v[0] = ...;` with each value less its offset, times its

@@ -1,6 +1,7 @@
 // ---- A sweep of SOMA: RECORDS moves, each of one record of a block of BLOCK records. LANES threads share a
 // chain; record i of a block is in slot i / LANES of lane i % LANES. Blocks follow each other and get as many moves
-// as they have records; CYCLIC, each move has the next BLOCK records, and the first follows the last.
+// as they have records; with OWN_BLOCK each move has the next BLOCK records, and the first follows the last, or,
+// SCATTERED, BLOCK records at random.
 //
 // With w_i the weight after the proposal has replaced record i of the block, w_0 the weight as
 // things stand and W the sum of all w_i: place i is chosen with probability w_i / W and accepted
@@ -19,29 +20,50 @@ __device__ __forceinline__ void meet_lanes() {
 }
 
 // Whether every block has as many records.
-__device__ __forceinline__ constexpr bool is_whole(int block) { return CYCLIC || RECORDS % block == 0; }
+__device__ __forceinline__ constexpr bool is_whole(int block) { return OWN_BLOCK || RECORDS % block == 0; }
 
-// The place of record i of the block from `start` on.
-__device__ __forceinline__ u32 place_of(u32 start, u32 i) {
-  u32 place = start + i;
-  return CYCLIC && place >= RECORDS ? place - RECORDS : place;
+// The places of the records of a block: from `start` on, or scattered.
+struct Places { u32 start, at[SCATTERED ? BLOCK : 1]; };
+
+// The place of record i of a block.
+__device__ __forceinline__ u32 place_of(const Places& places, u32 i) {
+  if (SCATTERED) return places.at[i];
+  u32 place = places.start + i;
+  return OWN_BLOCK && place >= RECORDS ? place - RECORDS : place;
 }
 
-// Fills the slots of this lane with the block from `start` on, and carries its records. A slot without a
-// record gets variables whose weight is 0.
-__device__ __forceinline__ void load_block(float* records, u32 lane, bool is_chain, u32 start, const Carrier& pending) {
+// The random words of scattered places, between those of the theta updates and of carried records.
+constexpr u32 SCATTERING = 0xa0000000u;
+
+// Different places for move `turn`, each set of BLOCK of them with the same probability (Floyd; Bentley and Floyd 1987).
+__device__ void scatter(const Stream& stream, u32 turn, Places& places) {
+  Words words;
+#pragma unroll 1
+  for (u32 i = 0; i < (SCATTERED ? BLOCK : 0); i++) {
+    if (i % 4 == 0) words = draw_words(stream, SCATTERING + turn * ((BLOCK + 3) / 4) + i / 4);
+    u32 last = RECORDS - BLOCK + i, place = __umulhi(words.x[i % 4], last + 1);
+    bool is_there = false;
+    for (u32 j = 0; j < i; j++) is_there = is_there || places.at[j] == place;
+    places.at[i] = is_there ? last : place;
+  }
+}
+
+// Fills the slots of this lane with a block, and carries its records. A slot without a record gets variables
+// whose weight is 0.
+__device__ __forceinline__ void load_block(
+    float* records, u32 lane, bool is_chain, const Places& places, const Carrier& pending) {
 #pragma unroll 5
   for (u32 j = 0; j < PER_LANE; j++) {
     u32 i = j * LANES + lane;
     float variables[VARIABLES];
 #pragma unroll
     for (int d = 0; d < VARIABLES; d++) variables[d] = 1e18f;
-    if ((BLOCK % LANES == 0 || i < BLOCK) && (is_whole(BLOCK) || start + i < RECORDS)) {
+    if ((BLOCK % LANES == 0 || i < BLOCK) && (is_whole(BLOCK) || places.start + i < RECORDS)) {
       float record[DIM];
-      load_record(records, place_of(start, i), record);
-      if (NON_CENTRED > 0 && !CYCLIC) {
-        carry(pending, start + i, record);
-        if (is_chain) store_record(records, start + i, record, FIRST_CARRIED);
+      load_record(records, place_of(places, i), record);
+      if (NON_CENTRED > 0 && !OWN_BLOCK) {
+        carry(pending, places.start + i, record);
+        if (is_chain) store_record(records, places.start + i, record, FIRST_CARRIED);
       }
       to_variables(record, variables);
     }
@@ -54,7 +76,7 @@ constexpr bool STAYS = BLOCK == RECORDS && NON_CENTRED == 0;
 
 // What a sweep expects to find.
 __device__ __forceinline__ void prepare(float* records, u32 lane, bool is_chain) {
-  if (STAYS) load_block(records, lane, is_chain, 0, no_carrier());
+  if (STAYS) load_block(records, lane, is_chain, Places{}, no_carrier());
   meet_lanes();
 }
 
@@ -199,7 +221,8 @@ __device__ __forceinline__ Choice choose(const float* apart, float cost, float f
 __device__ __forceinline__ u32 sweep(
     const Params& p, const Stream& stream, u32 chain, u32 lane, bool is_chain, float* records, const Drawer& d,
     const Carrier& pending, float (&residual)[STATS], float& cost, Totals& totals) {
-  u32 accepted = 0, start = 0, column = threadIdx.x - lane;
+  u32 accepted = 0, column = threadIdx.x - lane;
+  Places places = {};
   float some[SUMMED] = {};
   int summed = 0;
   if (BLOCK < RECORDS) totals.clear();
@@ -213,11 +236,12 @@ __device__ __forceinline__ u32 sweep(
       for (u32 source = 0; source < LANES; source++) {
         u32 turn = first + h * LANES + source;
         if (MOVES % (2 * LANES) != 0 && turn >= MOVES) break;
-        if (!STAYS && (CYCLIC || turn % BLOCK == 0)) {
+        if (!STAYS && (OWN_BLOCK || turn % BLOCK == 0)) {
           meet_lanes();
-          if (!CYCLIC && BLOCK < RECORDS && turn > 0) sum_block(records, lane, start, some, summed, totals);
-          start = CYCLIC ? turn * BLOCK % RECORDS : turn;
-          load_block(records, lane, is_chain, start, pending);
+          if (!OWN_BLOCK && BLOCK < RECORDS && turn > 0) sum_block(records, lane, places.start, some, summed, totals);
+          places.start = OWN_BLOCK ? turn * BLOCK % RECORDS : turn;
+          if (SCATTERED) scatter(stream, turn, places);
+          load_block(records, lane, is_chain, places, pending);
           meet_lanes();
         }
         float variables[VARIABLES], statistic[STATS], apart[STATS];
@@ -231,9 +255,10 @@ __device__ __forceinline__ u32 sweep(
         Choice choice = choose(apart, cost, fraction, lane);
 
         // Sums that round may point behind the last record: nothing is accepted then.
-        u32 within = choice.slot * LANES + choice.owner, place = place_of(start, within);
-        bool is_place = choice.slot < PER_LANE && (BLOCK % LANES == 0 || within < BLOCK)
-            && (is_whole(BLOCK) || place < RECORDS);
+        u32 within = choice.slot * LANES + choice.owner;
+        bool is_place = choice.slot < PER_LANE && (BLOCK % LANES == 0 || within < BLOCK);
+        u32 place = place_of(places, SCATTERED && !is_place ? 0 : within);
+        is_place = is_place && (is_whole(BLOCK) || place < RECORDS);
         u32 slot = is_place ? choice.slot : 0;
         float old[VARIABLES], next[STATS];
         load_slot(slot, column + choice.owner, old);
@@ -263,9 +288,9 @@ __device__ __forceinline__ u32 sweep(
       two.accept[0] = two.accept[1];
     }
   }
-  if (CYCLIC) return accepted;
+  if (OWN_BLOCK) return accepted;
   if (BLOCK == RECORDS) totals.clear();
-  sum_block(records, lane, start, some, summed, totals);
+  sum_block(records, lane, places.start, some, summed, totals);
   totals.take(some);
   return accepted;
 }

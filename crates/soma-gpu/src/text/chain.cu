@@ -38,19 +38,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
 #pragma unroll
     for (int k = 0; k < SUMS; k++) sums[k] = sum_of_lanes(totals.at(STATS + k));
     Dice dice{stream, 0x80000000u};
-    update_theta(sums, records, lane, free, dice);
+    if (!FIXED) update_theta(sums, records, lane, free, dice);
     u32 moved = 0;
     if (NON_CENTRED > 0) {
       double probability = 0.0;
       Drawer reference = drawer(free), current = reference;
-      if (iteration >= p.warmup / 4) {
+      bool is_early = iteration < p.warmup / 4;
+      if (WALKS || !is_early) {
         double prior = log_prior(free);
 #pragma unroll 1
-        for (int turn = 0; turn < NON_CENTRED; turn++)
+        for (int turn = 0; turn < NON_CENTRED; turn++) {
+          bool walks = WALKS && (is_early || turn % 4 == 3);
           moved += update_non_centred(
-              p, published, chain, lane, records, free, dice, reference, current, prior, residual, cost, probability);
+              p, published, chain, lane, records, walks, free, dice, reference, current, prior, residual, cost, probability);
+        }
       }
-      if (!is_kept) tune(p, chain, lane, is_chain, iteration, free, probability / (NON_CENTRED > 0 ? NON_CENTRED : 1));
+      if (!is_kept) tune(p, chain, lane, is_chain, iteration, free, probability / (TUNED > 0 ? TUNED : 1));
       pending = moved > 0 ? carrier(reference, current, stream) : no_carrier();
       if (REVISITS) carry_all(records, lane, is_chain, pending);
     }
@@ -62,12 +65,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
     if (is_kept && ++since == p.thin) {
       since = 0;
       from_free(free, theta);
-      for (int k = 0; k < PARAMETERS; k++)
-        if (failed == 0 && !(fabsf((float)theta[k]) <= 1e30f)) failed = (u32)iteration + 1;
-      u64 row = (u64)draw * (PARAMETERS + 1);
+      double out[OUTPUTS > 0 ? OUTPUTS : 1];
+      fill_outputs(theta, records, lane, out);
+      for (int k = 0; k < OUTPUTS; k++)
+        if (failed == 0 && !(fabsf((float)out[k]) <= 1e30f)) failed = (u32)iteration + 1;
+      u64 row = (u64)draw * (OUTPUTS + 1);
       if (lane == 0 && is_chain) {
-        for (int k = 0; k < PARAMETERS; k++) p.draws[(row + k) * p.stride + chain] = (float)theta[k];
-        p.draws[(row + PARAMETERS) * p.stride + chain] = 0.6931472f * cost;
+        for (int k = 0; k < OUTPUTS; k++) p.draws[(row + k) * p.stride + chain] = (float)out[k];
+        p.draws[(row + OUTPUTS) * p.stride + chain] = 0.6931472f * cost;
       }
       draw++;
     }

@@ -14,6 +14,15 @@ struct Proposals {
   u32 place[2];  // with RANDOM_PLACE
 };
 
+// Whether all numbers of a record are in the range of single precision. A clamp hides one that is not, so a proposal
+// with such a number is never accepted.
+__device__ __forceinline__ bool is_in_range(const float* record) {
+  float gaps = 0.0f;
+#pragma unroll
+  for (int d = 0; MAY_OVERFLOW && d < DIM; d++) gaps += record[d] - record[d];
+  return gaps == 0.0f;
+}
+
 __device__ __forceinline__ Proposals propose_two(const Stream& stream, u32 number, const Drawer& d) {
   u32 word[4 * CALLS];
 #pragma unroll
@@ -33,7 +42,7 @@ __device__ __forceinline__ Proposals propose_two(const Stream& stream, u32 numbe
     Dice dice{stream, REJECTIONS + (2 * number + h) * (REJECTING * SPAN)};
     make_record(d, normals + h * NORMALS, uniforms + h * UNIFORMS, dice, two.record[h]);
     to_variables(two.record[h], two.variables[h]);
-    two.accept[h] = uniform(word[2 * NOISE + h]);
+    two.accept[h] = is_in_range(two.record[h]) ? uniform(word[2 * NOISE + h]) : 1.0f / 0.0f;
     two.choose[h] = CHOOSES ? uniform(word[2 * NOISE + 2 + h]) : 0.0f;
     two.place[h] = RANDOM_PLACE ? __umulhi(word[2 * NOISE + 2 + h], RECORDS) : 0u;
   }

@@ -1,30 +1,6 @@
 // ---- Records in memory. Residuals are in units of the noise, costs in bits: the weight of a cost c
 // is 2^-c.
 
-struct Params {
-  const double* published;  // [release][STATS]: the published sums, less offsets, in units of the noise
-  float* records;           // [tile][record][DIM][TILE]
-  double* theta;            // [PARAMETERS][stride]: as a user reads it before soma_start, free after it
-  double* tuning;           // [TUNING][stride]
-  float* draws;             // [draw][PARAMETERS + 1][stride]: theta, and the cost in nats
-  u64* counts;              // [2][stride]: moves and theta moves accepted after warm-up
-  u32* failed;              // [stride]: one more than the iteration where numbers overflowed, or 0
-  int* places;              // [stride]: with FROZEN, the place that the proposal took, or -1
-  float* proposals;         // [DIM][stride]: with FROZEN, the proposal
-  u64 first_chain, iteration, warmup;
-  u32 iterations, thin, chains, stride, chains_per_release;
-  u32 keys[2 * ROUNDS];     // of the random numbers, from the seed
-};
-
-__device__ __forceinline__ Stream stream_of(const Params& p, u32 chain, u64 iteration) {
-  u64 number = p.first_chain + chain;
-  return Stream{p.keys, {(u32)number, (u32)(number >> 32)}, (u32)iteration};
-}
-
-__device__ __forceinline__ const double* published_of(const Params& p, u32 chain) {
-  return p.published + (u64)(chain / p.chains_per_release) * STATS;
-}
-
 constexpr u32 EVERY_LANE = 0xffffffffu;
 constexpr int PER_LANE = (BLOCK + LANES - 1) / LANES;
 // The sums over the records that an iteration needs: statistics, then those of the theta update.
@@ -77,13 +53,8 @@ __device__ __forceinline__ void load_four(int four, float (&v)[4][VARIABLES]) {
 // ---- Records of a chain: [record][DIM][ROW], in shared memory or in tiles of 32 chains in global memory. A
 // warp reads lines of 128 bytes at offsets that are known to the compiler.
 
-constexpr u32 TILE = 32;
 constexpr u32 ROW = RESIDENT ? THREADS : TILE;
 constexpr int RECORD_FLOATS = RESIDENT ? RECORDS * DIM * THREADS : 0;
-
-__device__ __forceinline__ float* tile_of(const Params& p, u32 chain) {
-  return p.records + (u64)(chain / TILE) * (TILE * RECORDS * DIM) + chain % TILE;
-}
 
 __device__ __forceinline__ float* records_of(const Params& p, u32 chain) {
   if constexpr (RESIDENT) return (float*)shared_memory + SLOT_FLOATS + threadIdx.x;

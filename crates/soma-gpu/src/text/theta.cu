@@ -93,26 +93,48 @@ __device__ void add_moments(const Params& p, u32 chain, const double* free) {
 //
 // Records in memory are those of the theta `reference`; they are carried by the next sweep, which reads and
 // writes them anyway. So an update reads the records once and writes none.
+//
+// A walk, every fourth update of a model written as text and each of the first quarter of the warm-up, moves one parameter, at random, by a normal step whose size is between
+// the width of the prior and a thousandth of it. It finds back where a chain has come to a place at which the release
+// hardly depends on a parameter, such as a standard deviation far below the noise: there the learned steps are short.
+__device__ __forceinline__ void propose_walk(const double (&free)[PARAMETERS], Dice& dice, double (&new_free)[PARAMETERS]) {
+  Words words = draw_words(dice.stream, dice.call++);
+  u32 k = __umulhi(words.x[0], PARAMETERS);
+  float normal, unused;
+  two_normals(words.x[2], words.x[3], normal, unused);
+  double size = exp2f(-10.0f * uniform(words.x[1])) * normal;
+#pragma unroll
+  for (int i = 0; i < PARAMETERS; i++) new_free[i] = free[i] + (i == k ? walk_width(i) * size : 0.0);
+}
+
+// Updates of an iteration whose step is tuned.
+constexpr int TUNED = WALKS ? NON_CENTRED - NON_CENTRED / 4 : NON_CENTRED;
+
 __device__ __forceinline__ bool update_non_centred(
-    const Params& p, const double* published, u32 chain, u32 lane, const float* records,
+    const Params& p, const double* published, u32 chain, u32 lane, const float* records, bool walks,
     double (&free)[PARAMETERS], Dice& dice, const Drawer& reference, Drawer& current, double& prior, float (&residual)[STATS], float& cost,
     double& probability) {
-  double place[PARAMETERS], moved[PARAMETERS], new_free[PARAMETERS], log_ratio = 0.0;
-  double step = exp2f((float)(1.4426950408889634 * tuned(p, chain, STEP)));
-  double rho = sqrt(fmax(1.0 - step * step, 0.0));
-  float normals[PARAMETERS];
-  draw_normals(dice, normals);
+  double new_free[PARAMETERS], log_ratio = 0.0;
+  if (walks) {
+    propose_walk(free, dice, new_free);
+  } else {
+    double place[PARAMETERS], moved[PARAMETERS];
+    double step = exp2f((float)(1.4426950408889634 * tuned(p, chain, STEP)));
+    double rho = sqrt(fmax(1.0 - step * step, 0.0));
+    float normals[PARAMETERS];
+    draw_normals(dice, normals);
 #pragma unroll
-  for (int i = 0; i < PARAMETERS; i++) {
-    double gap = free[i] - tuned(p, chain, MEAN + i);
+    for (int i = 0; i < PARAMETERS; i++) {
+      double gap = free[i] - tuned(p, chain, MEAN + i);
 #pragma unroll
-    for (int j = 0; j < i; j++) gap -= tuned(p, chain, SPREAD + i * (i + 1) / 2 + j) * place[j];
-    place[i] = gap * inverse(tuned(p, chain, SPREAD + i * (i + 1) / 2 + i));
-    moved[i] = rho * place[i] + step * normals[i];
-    log_ratio += 0.5 * (moved[i] * moved[i] - place[i] * place[i]);
-    new_free[i] = tuned(p, chain, MEAN + i);
+      for (int j = 0; j < i; j++) gap -= tuned(p, chain, SPREAD + i * (i + 1) / 2 + j) * place[j];
+      place[i] = gap * inverse(tuned(p, chain, SPREAD + i * (i + 1) / 2 + i));
+      moved[i] = rho * place[i] + step * normals[i];
+      log_ratio += 0.5 * (moved[i] * moved[i] - place[i] * place[i]);
+      new_free[i] = tuned(p, chain, MEAN + i);
 #pragma unroll
-    for (int j = 0; j <= i; j++) new_free[i] += tuned(p, chain, SPREAD + i * (i + 1) / 2 + j) * moved[j];
+      for (int j = 0; j <= i; j++) new_free[i] += tuned(p, chain, SPREAD + i * (i + 1) / 2 + j) * moved[j];
+    }
   }
   Drawer to = drawer(new_free);
   Carrier between = carrier(reference, to, dice.stream);
@@ -139,7 +161,7 @@ __device__ __forceinline__ bool update_non_centred(
   log_ratio += new_prior - prior + 0.69314718055994531 * ((double)cost - new_cost);
   float own_probability = log_ratio >= 0.0 ? 1.0f : exp2f((float)(1.4426950408889634 * log_ratio));
   if (!(own_probability >= 0.0f)) own_probability = 0.0f;
-  probability += own_probability;
+  if (!walks) probability += own_probability;
   bool is_accepted = draw_uniform(dice) <= own_probability;
   if (is_accepted) {
 #pragma unroll

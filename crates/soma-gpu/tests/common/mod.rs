@@ -167,8 +167,34 @@ pub fn beta(n: usize) -> Problem {
     )
 }
 
+/// Compositions of three shares.
 #[allow(dead_code)]
+pub fn shares(n: usize) -> Problem {
+    problem(
+        &format!(
+            "n = {n}\nstatistic = \"mean\"\nvalues = [-0.9, -2.6, -1.0]\n\
+             query = {{ kind = \"log-sum\", clamp = [0.01, 1.0] }}\n\
+             mechanism = {{ kind = \"laplace\", epsilon = 20.0 }}"
+        ),
+        "kind = \"dirichlet\"\nprior = { kind = \"gamma\", shape = 2.0, rate = 1.0 }",
+    )
+}
+
+/// A histogram of uniform records; `summaries` of them are drawn.
+#[allow(dead_code)]
+pub fn histogram(n: usize, summaries: &str) -> Problem {
+    problem(
+        &format!(
+            "n = {n}\nstatistic = \"sum\"\nvalues = [0.3, 2.2, 1.4, -0.2]\n\
+             query = {{ kind = \"histogram\", range = [0.0, 1.0], bins = 4 }}\n\
+             mechanism = {{ kind = \"laplace\", scale = 0.7 }}"
+        ),
+        &format!("kind = \"uniform\"\nrange = [0.0, 1.0]\nsummaries = {summaries}"),
+    )
+}
+
 /// The emulated device of a program; nothing, with a message, where there is no C++ compiler.
+#[allow(dead_code)]
 pub fn emulated(program: &Program) -> Option<Emulated> {
     if !Emulated::is_there() {
         eprintln!("skipped: there is no C++ compiler (c++, or the variable CXX)");
