@@ -16,6 +16,7 @@ mod regression_rhat_ess;
 mod regression_ridge;
 mod regression_truth;
 mod runtime;
+mod runtime_gpu;
 mod runtime_published;
 mod survival_mean;
 mod synthetic_data;

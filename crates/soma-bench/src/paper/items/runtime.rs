@@ -8,6 +8,7 @@ use soma::diagnostics::ess_bulk;
 use soma_plot::{Axis, Figure, Panel};
 
 use super::Item;
+use super::runtime_gpu::{Gpu, Many};
 use super::runtime_published::{PUBLISHED, Published, Setting};
 use crate::paper::settings::{
     REGRESSION_10_3, REGRESSION_10_30, REGRESSION_100_30, TRUE_THETA, chain_from_prior, histogram,
@@ -33,7 +34,9 @@ fn run(study: &Study<'_>) -> Outcome<Findings> {
          machine; the samplers take turns, so that a busy machine slows all alike. The paper's \
          seconds are of an Intel Core i9-10900K and an Nvidia RTX 3090, over 100 runs."
     ));
-    table_of_settings(study, &mut findings, repeats)?;
+    let gpu = Gpu::find();
+    findings.setting(gpu.sentence());
+    table_of_settings(study, &mut findings, repeats, &gpu)?;
     cost_by_n(study, &mut findings)?;
     Ok(findings)
 }
@@ -108,11 +111,26 @@ impl Timed {
     }
 }
 
-fn table_of_settings(study: &Study<'_>, findings: &mut Findings, repeats: usize) -> Outcome {
+fn table_of_settings(
+    study: &Study<'_>,
+    findings: &mut Findings,
+    repeats: usize,
+    gpu: &Gpu,
+) -> Outcome {
     let mut seconds = Table::new(
         "runtime",
         "Seconds by setting and sampler.",
-        &["setting", "sampler", "paper CPU", "paper GPU", "ours", "se", "CPU / ours"],
+        &[
+            "setting",
+            "sampler",
+            "paper CPU",
+            "paper GPU",
+            "ours",
+            "se",
+            "CPU / ours",
+            "our GPU",
+            "chains",
+        ],
     )
     .shown();
     let mut worth = Table::new(
@@ -132,7 +150,11 @@ fn table_of_settings(study: &Study<'_>, findings: &mut Findings, repeats: usize)
                 timed.add(chain(study, &problem, sampler, run)?, sweeps, keep)?;
             }
         }
-        setting(findings, &mut seconds, row, &timed);
+        let mut many = [None; 3];
+        for (sampler, many) in Sampler::ALL.into_iter().zip(&mut many) {
+            *many = gpu.time(&problem, sampler.choice(), sweeps as u64)?;
+        }
+        setting(findings, &mut seconds, row, &timed, many);
         if joint {
             effective(findings, &mut worth, row.name, &timed, sweeps);
         }
@@ -146,7 +168,13 @@ fn table_of_settings(study: &Study<'_>, findings: &mut Findings, repeats: usize)
 const MOST_KEPT: usize = 10;
 
 /// The seconds of one setting with the paper's.
-fn setting(findings: &mut Findings, table: &mut Table, row: Published, timed: &[Timed; 3]) {
+fn setting(
+    findings: &mut Findings,
+    table: &mut Table,
+    row: Published,
+    timed: &[Timed; 3],
+    many: [Option<Many>; 3],
+) {
     let ours = timed.each_ref().map(|timed| mean_se(&timed.seconds));
     for (k, sampler) in Sampler::ALL.into_iter().enumerate() {
         for (name, theirs) in [("CPU", row.cpu[k]), ("GPU", row.gpu[k])] {
@@ -168,6 +196,8 @@ fn setting(findings: &mut Findings, table: &mut Table, row: Published, timed: &[
             digits(ours[k].0, 3),
             digits(ours[k].1, 2),
             digits(row.cpu[k].0 / ours[k].0, 3),
+            many[k].map_or("-".into(), |many| digits(many.seconds, 3)),
+            many[k].map_or("-".into(), |many| many.chains.to_string()),
         ]);
     }
     findings.say(format!(
