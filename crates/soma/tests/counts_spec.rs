@@ -173,9 +173,21 @@ fn records_give_the_same_posterior() {
         kind = "categorical"
         prior = { kind = "dirichlet", alpha = [1.0, 0.5, 1.0, 1.0] }
         "#;
+    let mean = r#"
+        [release]
+        n = 12
+        statistic = "mean"
+        values = [1.3]
+        query = { kind = "mean", clamp = [0, 2] }
+        mechanism = { kind = "laplace", scale = 0.1 }
+
+        [model]
+        kind = "categorical"
+        prior = { kind = "dirichlet", alpha = [1.0, 2.0, 1.0] }
+        "#;
     let names = Spec::parse(margins).unwrap().problem.outputs();
     assert_eq!(names[8..], ["count[0,*]", "count[1,*]", "count[*,0]", "count[*,1]", "n"]);
-    for text in [categories.as_str(), histogram, table, margins] {
+    for text in [categories.as_str(), histogram, table, margins, mean] {
         let spec = Spec::parse(text).unwrap();
         let counts = spec.settings().unwrap();
         let counts = Settings { chains: 2, draws: 20_000, ..counts };

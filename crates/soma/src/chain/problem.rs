@@ -400,14 +400,17 @@ impl Problem {
     /// The outputs of a chain of counts, computed from records.
     fn counted(&self, problem: &CountProblem, theta: &[f64], records: &Records) -> Vec<f64> {
         let parts = self.release.published_parts().iter();
-        let Some(cells) = parts.filter_map(|part| part.query().cells()).next() else {
-            return theta.to_vec();
+        let cells = parts.filter_map(|part| part.query().cells()).next();
+        // Where no part counts in cells, a record is the number of its category.
+        let cell_of = |record: &[f64]| match &cells {
+            Some(cells) => cells.cell_of(record),
+            None => record.first().map_or(0, |x| x.round() as usize),
         };
-        let mut counts = vec![0; cells.count()];
+        let mut counts = vec![0; problem.table().cells()];
         let slots = self.model.record_dim() - self.given.record_dim();
         let each = records.all().chunks_exact(self.model.record_dim().max(1));
         let held = each.filter(|row| slots == 0 || row[0] == 1.0);
-        held.for_each(|row| counts[cells.cell_of(&row[slots..])] += 1);
+        held.for_each(|row| counts[cell_of(&row[slots..])] += 1);
         problem.output_of(theta, &counts)
     }
 
