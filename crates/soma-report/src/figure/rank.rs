@@ -41,11 +41,9 @@ fn ranked(chains: &[Vec<f64>]) -> Vec<[f64; BINS]> {
     let width = all.len() as f64 / BINS as f64;
     for ties in all.chunk_by(|a, b| a.0 == b.0) {
         let (from, to) = (before as f64, (before + ties.len()) as f64);
-        for bin in (from / width) as usize..BINS {
+        let touched = (from / width) as usize..((to / width).ceil() as usize).min(BINS);
+        for bin in touched {
             let (low, high) = (bin as f64 * width, (bin + 1) as f64 * width);
-            if low >= to {
-                break;
-            }
             let share = (to.min(high) - from.max(low)).max(0.0) / (to - from);
             ties.iter().for_each(|(_, c)| counts[*c][bin] += share);
         }
