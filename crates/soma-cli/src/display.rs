@@ -15,7 +15,9 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)
 pub struct Display {
     /// The bar, if there is a terminal.
     bar: Option<ProgressBar>,
-    iterations: u64,
+    all: u64,
+    /// What is counted.
+    unit: &'static str,
     done: AtomicU64,
     over: AtomicBool,
 }
@@ -25,10 +27,16 @@ impl Display {
     pub fn new(iterations: u64, in_terminal: bool) -> Self {
         Display {
             bar: in_terminal.then(|| bar(iterations)),
-            iterations,
+            all: iterations,
+            unit: "iterations",
             done: AtomicU64::new(0),
             over: AtomicBool::new(false),
         }
+    }
+
+    /// A display that counts something else.
+    pub fn counting(self, unit: &'static str) -> Self {
+        Display { unit, ..self }
     }
 
     /// Whether standard error is a terminal.
@@ -36,12 +44,12 @@ impl Display {
         std::io::IsTerminal::is_terminal(&std::io::stderr())
     }
 
-    /// Adds completed iterations.
-    pub fn advance(&self, iterations: u64) {
-        self.done.fetch_add(iterations, Ordering::Relaxed);
+    /// Adds what is complete.
+    pub fn advance(&self, more: u64) {
+        self.done.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// Shows progress while `work` runs; `state` is appended.
+    /// Shows progress while `work` runs; `state` is appended, where it says something.
     pub fn during<T>(&self, state: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
         let ended = |shown: std::thread::Thread| {
             self.over.store(true, Ordering::Relaxed);
@@ -61,7 +69,8 @@ impl Display {
     fn show_bar(&self, bar: &ProgressBar, state: &dyn Fn() -> String) {
         while !self.over.load(Ordering::Relaxed) {
             bar.set_position(self.done.load(Ordering::Relaxed));
-            bar.set_message(state());
+            let said = state();
+            bar.set_message(if said.is_empty() { self.count() } else { said });
             std::thread::park_timeout(PAUSE);
         }
         bar.finish_and_clear();
@@ -88,8 +97,12 @@ impl Display {
 
     /// The line after this many seconds.
     pub fn line(&self, seconds: f64, state: &str) -> String {
-        let done = self.done.load(Ordering::Relaxed);
-        format!("{done} of {} iterations after {seconds:.0} s, {state}", self.iterations)
+        let comma = if state.is_empty() { "" } else { ", " };
+        format!("{} after {seconds:.0} s{comma}{state}", self.count())
+    }
+
+    fn count(&self) -> String {
+        format!("{} of {} {}", self.done.load(Ordering::Relaxed), self.all, self.unit)
     }
 }
 

@@ -117,6 +117,8 @@ mod tests {
         let progress = Progress::shown(&settings, false);
         let line = |seconds| progress.display.line(seconds, &progress.state());
         assert_eq!(line(12.3), "0 of 100 iterations after 12 s, finding starts");
+        let fits = Display::new(30, false).counting("fits");
+        assert_eq!(fits.line(10.0, ""), "0 of 30 fits after 10 s");
         progress.advance(5);
         assert_eq!(line(20.0), "5 of 100 iterations after 20 s, warm-up");
         progress.advance(55);

@@ -41,15 +41,17 @@ fn the_spec_of_the_book_is_understood_and_fitted() {
 
 #[test]
 fn mistakes_name_the_line_and_what_was_meant() {
-    for (wrong, right, said) in [
-        ("m ~ nromal(3, 1)", "m ~ normal(3, 1)", "did you mean"),
-        ("\"income\"", "\"clamp(income, 0, 100)\"", "clamp"),
+    for (wrong, right, key, said) in [
+        ("m ~ nromal(3, 1)", "m ~ normal(3, 1)", "model.parameters", "did you mean"),
+        ("\"income\"", "\"clamp(income, 0, 100)\"", "line 14: release.statistics[0]", "clamp"),
     ] {
         let (_folder, path) = stored(&spec().replacen(right, wrong, 1));
         let output = soma().arg("check").arg(&path).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2));
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(message.contains("line 1, column") && message.contains(said), "{message}");
+        assert!(message.contains(key), "{message}");
     }
     let alone = spec();
     let (_folder, path) = stored(&alone[alone.find("[release]").unwrap()..]);

@@ -61,7 +61,7 @@ mod _soma {
     #[pymodule_export]
     use super::run::Run;
     #[pymodule_export]
-    use super::spec::read_spec;
+    use super::spec::{read_spec, release_file, with_release};
     #[pymodule_export]
     use super::store::Store;
 

@@ -32,6 +32,19 @@ pub fn read_spec<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict
     Ok(tables)
 }
 
+/// The file that a spec names instead of a table `[release]`, if any.
+#[pyfunction]
+pub fn release_file(text: &str) -> Option<String> {
+    soma::spec::release_file(text)
+}
+
+/// The spec with the release that it names, whose file has the text `published`.
+#[pyfunction]
+pub fn with_release(text: &str, published: &str) -> PyResult<String> {
+    let whole = soma::spec::with_release(text, published);
+    whole.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 /// Whether a part of the release has statistics as text.
 fn has_statistics(table: &Table) -> bool {
     let Some(release) = table.get("release") else { return false };

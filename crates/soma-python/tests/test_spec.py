@@ -59,6 +59,22 @@ def test_errors_say_where():
         soma.parse_spec("[release]\nm = 3\n")
 
 
+def test_the_release_may_stand_in_a_file_of_its_own(tmp_path):
+    text = (ROOT / "examples" / "category-counts.toml").read_text(encoding="utf-8")
+    release, model = text.split("[model]")
+    (tmp_path / "published.toml").write_text(release, encoding="utf-8")
+    spec = tmp_path / "analysis.toml"
+    spec.write_text(f'release = "published.toml"\n[model]{model}', encoding="utf-8")
+    whole = soma.parse_spec(text)
+    assert soma.read_spec(spec) == whole
+    (tmp_path / "published.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="does not hold a release alone"):
+        soma.read_spec(spec)
+    (tmp_path / "published.toml").unlink()
+    with pytest.raises(FileNotFoundError, match=r"published\.toml"):
+        soma.read_spec(spec)
+
+
 def test_a_release_alone_has_no_model():
     spec = soma.parse_spec(
         """

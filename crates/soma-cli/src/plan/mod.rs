@@ -4,7 +4,6 @@ mod figure;
 mod text;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::value_parser;
 use soma::plan::{Observer, Plan, PlanReport, Target};
@@ -91,7 +90,7 @@ pub fn run(args: Args) -> Outcome {
     };
     let made = match args.quiet {
         true => make(),
-        false => watch.display.during(|| watch.state(), make),
+        false => watch.0.during(String::new, make),
     }?;
     if made.fits.iter().all(Vec::is_empty) {
         return Err(Failed::Run("stopped before the first release was fitted".into()));
@@ -108,27 +107,17 @@ pub fn run(args: Args) -> Outcome {
 }
 
 /// How far it is.
-struct Watch {
-    display: Display,
-    done: AtomicU64,
-    all: u64,
-}
+struct Watch(Display);
 
 impl Watch {
     fn new(all: u64) -> Self {
-        let display = Display::new(all, Display::is_terminal());
-        Watch { display, done: AtomicU64::new(0), all }
-    }
-
-    fn state(&self) -> String {
-        format!("{} of {} fits", self.done.load(Ordering::Relaxed), self.all)
+        Watch(Display::new(all, Display::is_terminal()).counting("fits"))
     }
 }
 
 impl Observer for Watch {
     fn done(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
-        self.display.advance(1);
+        self.0.advance(1);
     }
 
     fn stop(&self) -> bool {

@@ -30,8 +30,10 @@ __all__ = [
     "posterior_means",
     "read_arrow",
     "read_spec",
+    "release_file",
     "run_program",
     "summarise",
+    "with_release",
 ]
 
 _Path: TypeAlias = str | os.PathLike[str]
@@ -228,6 +230,12 @@ def read_arrow(table: Any) -> list[tuple[str, NDArray[Any]]]:
 
 def read_spec(text: str) -> dict[str, Any]:
     """The tables of a spec, once it has been read and found good."""
+
+def release_file(text: str) -> str | None:
+    """The file that a spec names instead of a table `[release]`, if any."""
+
+def with_release(text: str, published: str) -> str:
+    """The spec with the release that it names, whose file has the text `published`."""
 
 @final
 class Window:

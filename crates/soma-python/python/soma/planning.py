@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,6 +14,7 @@ from . import _soma
 from ._checks import how_to_run
 from ._engine import run_tasks
 from ._progress import Reporter, Show
+from .spec import whole_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ def text_of(spec: str | os.PathLike[str]) -> str:
     """The text of a spec that is given by its path or as it is, with the release that it names."""
     if isinstance(spec, str) and "\n" in spec:
         return spec
-    return Path(spec).read_text(encoding="utf-8")
+    return whole_text(spec)
 
 
 def _rows(setting: dict[str, Any], keys: list[str]) -> list[dict[str, Any]]:

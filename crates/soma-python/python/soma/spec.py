@@ -48,12 +48,21 @@ class Spec:
 
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
-    """Reads a spec file, such as those for the command line.
+    """Reads a spec file, such as those for the command line, with the file of the release that it may name.
 
     >>> spec = soma.read_spec("examples/atus-female.toml")  # doctest: +SKIP
     >>> posterior = spec.fit(draws=2000)  # doctest: +SKIP
     """
-    return parse_spec(Path(path).read_text(encoding="utf-8"))
+    return parse_spec(whole_text(path))
+
+
+def whole_text(path: str | os.PathLike[str]) -> str:
+    """The text of a spec file; `release = "published.toml"` in it is replaced by what that file, beside it, holds."""
+    path = Path(path)
+    text = path.read_text(encoding="utf-8")
+    if (named := _soma.release_file(text)) is None:
+        return text
+    return _soma.with_release(text, (path.parent / named).read_text(encoding="utf-8"))
 
 
 def parse_spec(text: str) -> Spec:

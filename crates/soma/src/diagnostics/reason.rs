@@ -102,8 +102,7 @@ impl Reason {
                  ladder: run many chains and check that all agree."
             }
             Reason::FewSwaps { .. } | Reason::Apart { .. } => {
-                "Raise the warm-up and the number of draws, run more chains, and check that all \
-                 agree."
+                "Raise the number of draws and the warm-up, run more chains, and check that all agree."
             }
         }
     }

@@ -172,14 +172,22 @@ impl Display for Verdict {
             false => "Do not trust this",
         };
         write!(f, "{head}: {}.", all.join("; "))?;
-        let mut remedies: Vec<&str> = Vec::new();
-        for remedy in reasons.iter().map(Reason::remedy) {
-            if !remedies.contains(&remedy) {
-                remedies.push(remedy);
-            }
-        }
-        remedies.iter().try_for_each(|remedy| write!(f, " {remedy}"))
+        remedies(reasons).iter().try_for_each(|remedy| write!(f, " {remedy}"))
     }
+}
+
+/// What to do, each once: "Raise the number of draws." is left out beside "Raise the number of draws and the warm-up."
+fn remedies(reasons: &[Reason]) -> Vec<&'static str> {
+    let mut found: Vec<&'static str> = Vec::new();
+    for remedy in reasons.iter().map(Reason::remedy) {
+        let said_by = |other: &str| other.starts_with(remedy.trim_end_matches('.'));
+        if !found.contains(&remedy)
+            && !reasons.iter().any(|other| other.remedy() != remedy && said_by(other.remedy()))
+        {
+            found.push(remedy);
+        }
+    }
+    found
 }
 
 impl Serialize for Verdict {
@@ -236,6 +244,19 @@ mod tests {
         assert!(matches!(unknown[..], [Reason::Disagree { .. }]));
         let rough = Reason::Rough { parameter: "a".into(), ess: 90.0, wanted: 400.0 };
         assert_eq!(of(&[column("a", 4, 1.001, 90.0), column("b", 4, 1.0, 900.0)]), [rough]);
+    }
+
+    #[test]
+    fn what_to_do_is_said_once() {
+        let disagree = Reason::Disagree { parameter: "b".into(), rhat: 1.2 };
+        let rough = Reason::Rough { parameter: "a".into(), ess: 90.0, wanted: 400.0 };
+        let (more, both) =
+            ("Raise the number of draws.", "Raise the number of draws and the warm-up.");
+        assert_eq!(remedies(&[rough.clone(), rough.clone()]), [more]);
+        assert_eq!(remedies(&[disagree.clone(), rough.clone()]), [both]);
+        let apart = Reason::Apart { rhat: 1.2 };
+        assert_eq!(remedies(&[disagree.clone(), rough.clone(), apart.clone()]), [apart.remedy()]);
+        assert_eq!(remedies(&[rough, disagree, Reason::OneChain]), [both, "Run several chains."]);
     }
 
     /// Each failure that R-hat and the effective sample size do not detect, by itself.

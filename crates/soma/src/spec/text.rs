@@ -62,6 +62,12 @@ pub(super) fn query(
     Ok(Some(Arc::new(query)))
 }
 
+/// The key of a block: `statistics[1]` of "statistic 2", so that an error points to its line.
+fn key(block: &str) -> String {
+    let number = block.strip_prefix("statistic ").and_then(|number| number.parse::<usize>().ok());
+    number.map_or_else(|| block.into(), |number| format!("statistics[{}]", number - 1))
+}
+
 /// The first error, with its position in the text.
 fn invalid(Mistakes(mistakes): &Mistakes) -> Invalid {
     let Some(first) = mistakes.first() else {
@@ -70,5 +76,5 @@ fn invalid(Mistakes(mistakes): &Mistakes) -> Invalid {
     let place = format!("line {}, column {}", first.line, first.column);
     let allowed = if first.help.is_empty() { "see docs/language.md" } else { &first.help };
     let problem = format!("{place}: {}", first.message);
-    Invalid::new(&first.block, problem, first.line_text.trim(), allowed)
+    Invalid::new(&key(&first.block), problem, first.line_text.trim(), allowed)
 }
