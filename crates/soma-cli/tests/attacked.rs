@@ -171,6 +171,19 @@ fn data_that_cannot_be_taken_are_refused_and_not_shown() {
     assert!(code == Some(2) && said.contains("is not in UTF-8. Allowed: "), "{said}");
 }
 
+/// OpenDP's map says that epsilon is infinite, and the values would be the sums themselves.
+#[test]
+fn noise_that_hides_nothing_is_refused() {
+    for law in ["laplace", "gaussian"] {
+        let folder = Folder::new(&survey(20));
+        let spec = SPEC.replace("laplace\", epsilon = 1.0", &format!("{law}\", scale = 1e-308"));
+        std::fs::write(folder.at("spec.toml"), spec).unwrap();
+        let (code, said) = folder.release();
+        assert!(code == Some(2) && said.contains("the noise hides nothing"), "{said}");
+        assert!(!folder.at("p.toml").exists() && !folder.at("data.csv.ledger.jsonl").exists());
+    }
+}
+
 /// The same table as programs write it: quotes, line ends of other systems, a mark before UTF-8, blanks.
 #[test]
 fn tables_of_other_programs_are_read() {

@@ -31,7 +31,7 @@ pub fn run(args: Args) -> Outcome {
     });
     let noisy: Vec<_> = noisy.collect::<Result<_, _>>().map_err(Failed::Input)?;
     let guarantees: Vec<Guarantee> = noisy.iter().map(|(_, guarantee)| *guarantee).collect();
-    let (published, total) = prepared.publish(noisy).map_err(Failed::Run)?;
+    let (published, total) = prepared.publish(noisy).map_err(Failed::Input)?;
     let entry = prepared.entry(&args.out, total);
     let entry = Entry { unsafe_diagnostics: args.unsafe_diagnostics, ..entry };
     let terms = Terms { again: args.again, option: "--again", budget: prepared.budget };
