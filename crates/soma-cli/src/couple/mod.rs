@@ -10,6 +10,7 @@ mod watch;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 use soma::chain::Problem;
 use soma::coupling::{PILOT, PairRun, PairSettings, Window, pilot, run_pairs};
@@ -199,6 +200,8 @@ fn all_pairs(
         let mut results = results.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(error) = results.0.as_mut().and_then(|folder| folder.add(&run).err()) {
             results.2.get_or_insert(error);
+            // Pairs that cannot be kept are not run.
+            interrupt::flag().store(true, Ordering::Relaxed);
         }
         results.1.push(run);
         watch.ended();
