@@ -56,7 +56,7 @@ fn bridges_keep_the_joint_law() {
 #[test]
 fn walks_keep_the_synthetic_posterior() {
     const BATCHES: usize = 40;
-    const WALKS: u32 = 150;
+    const WALKS: u32 = 600;
     let [case, ..] = jumping();
     let surrogate = surrogate(&case);
     let mut rng = rng::stream(8, 0);
@@ -72,7 +72,6 @@ fn walks_keep_the_synthetic_posterior() {
         [1.0, x, x * x].iter().zip(&mut exact).for_each(|(f, sum)| *sum += f * density);
     }
     let guide = made.guide(&sums, &surrogate);
-    // Means over batches of walks, which hardly depend on each other.
     let mut means = [[0.0; 2]; BATCHES];
     let mut free = vec![0.0];
     for batch in &mut means {
@@ -82,12 +81,58 @@ fn walks_keep_the_synthetic_posterior() {
             batch[1] += free[0] * free[0] / f64::from(WALKS);
         }
     }
-    for (power, sum) in exact[1..].iter().enumerate() {
-        let mean = means.iter().map(|batch| batch[power]).sum::<f64>() / BATCHES as f64;
-        let squares = means.iter().map(|batch| (batch[power] - mean).powi(2)).sum::<f64>();
-        let error = (squares / (BATCHES * (BATCHES - 1)) as f64).sqrt();
-        let z = (mean - sum / exact[0]) / error;
-        assert!(z.abs() < 4.5, "{mean} +- {error}, {}", sum / exact[0]);
+    assert_means(&means, &[exact[1] / exact[0], exact[2] / exact[0]]);
+}
+
+/// Several proposals in a step, each judged against the factors of the state that the one before has
+/// left: moments of p under the posterior, which is known by enumeration of the number of ones. A
+/// release near zero with little noise makes the factors vary much, since a normal law is far from
+/// that of three records.
+#[test]
+fn bridges_one_after_the_other_keep_the_posterior() {
+    const BATCHES: usize = 40;
+    const STEPS: usize = 100;
+    const TIMES: u64 = 16;
+    let (n, scale) = (3, 0.1);
+    let case = text_case("p ~ beta(0.5, 0.5)", "x ~ bernoulli(p)", &["x"], scale, n);
+    let surrogate = surrogate(&case);
+    let mut rng = rng::stream(5, 0);
+    let (problem, mut state) = case.draw(&mut rng);
+    // The residual is the value less the number of ones, in units of the scale.
+    let ones: f64 = state.records.all().iter().sum();
+    let value = ones + scale * state.records.residual()[0];
+    // Given s ones, p is beta(0.5 + s, 0.5 + n - s).
+    let mut exact = [0.0; 3];
+    let mut share = 1.0;
+    for s in 0..=n {
+        let (s, left, n) = (s as f64, (n - s) as f64, n as f64);
+        let weight = share * (-(value - s).abs() / scale).exp();
+        let mean = (0.5 + s) / (1.0 + n);
+        let terms = [1.0, mean, mean * (1.5 + s) / (2.0 + n)];
+        exact.iter_mut().zip(terms).for_each(|(sum, term)| *sum += weight * term);
+        share *= left * (0.5 + s) / ((s + 1.0) * (left - 0.5));
+    }
+    let at = Setting::new(&problem, Some(&surrogate));
+    let (mut made, mut held) = (Bridge::default(), Held::default());
+    let mut means = [[0.0; 2]; BATCHES];
+    for batch in &mut means {
+        for _ in 0..STEPS {
+            made.step(&at, &mut state, &mut held, TIMES, &mut rng).unwrap();
+            batch[0] += state.theta[0] / STEPS as f64;
+            batch[1] += state.theta[0].powi(2) / STEPS as f64;
+        }
+    }
+    assert_means(&means, &[exact[1] / exact[0], exact[2] / exact[0]]);
+}
+
+/// The means of batches, which hardly depend on each other, agree with the exact ones.
+fn assert_means(means: &[[f64; 2]], exact: &[f64; 2]) {
+    let batches = means.len() as f64;
+    for (k, exact) in exact.iter().enumerate() {
+        let mean = means.iter().map(|batch| batch[k]).sum::<f64>() / batches;
+        let squares = means.iter().map(|batch| (batch[k] - mean).powi(2)).sum::<f64>();
+        let error = (squares / (batches * (batches - 1.0))).sqrt();
+        assert!((mean - exact).abs() < 4.5 * error, "{k}: {mean} +- {error}, {exact}");
     }
 }
 
