@@ -76,5 +76,5 @@ fn invalid(Mistakes(mistakes): &Mistakes) -> Invalid {
     let place = format!("line {}, column {}", first.line, first.column);
     let allowed = if first.help.is_empty() { "see docs/language.md" } else { &first.help };
     let problem = format!("{place}: {}", first.message);
-    Invalid::new(&key(&first.block), problem, first.line_text.trim(), allowed)
+    Invalid::new(key(&first.block), problem, first.line_text.trim(), allowed)
 }
