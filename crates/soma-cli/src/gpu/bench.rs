@@ -78,7 +78,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
     let filter = args.filter.as_deref().unwrap_or("");
     let mut rows = Vec::new();
     let mut name = String::new();
-    for item in items().into_iter().filter(|item| item.name.contains(filter)) {
+    for item in chosen(items(), filter) {
         rows.push(measure(&item, args, &mut name)?);
     }
     let header = [
@@ -95,6 +95,15 @@ pub fn run(args: &BenchArgs) -> Outcome {
         "times PyTorch",
     ];
     exit::print(&format!("{}\n{name}", table::framed(&header, rows.into_iter())))
+}
+
+/// The rows with this in their names, or that one whose name it is.
+fn chosen(items: Vec<Item>, filter: &str) -> impl Iterator<Item = Item> {
+    let is_whole = items.iter().any(|item| item.name == filter);
+    items.into_iter().filter(move |item| match is_whole {
+        true => item.name == filter,
+        false => item.name.contains(filter),
+    })
 }
 
 fn measure(item: &Item, args: &BenchArgs, name: &mut String) -> Result<Vec<String>, Failed> {

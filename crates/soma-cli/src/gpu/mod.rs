@@ -67,7 +67,7 @@ pub struct ShowArgs {
 /// What is measured.
 #[derive(clap::Args)]
 pub struct BenchArgs {
-    /// Only the rows whose name contains this.
+    /// Only the rows whose name contains this, or the one that has this name.
     pub filter: Option<String>,
     /// Threads per chain, instead of the default.
     #[arg(long)]
