@@ -303,46 +303,58 @@ fn timed(spec: &Spec) -> Timed {
     Timed { means, effective, warmup, drawing, moves: moves.join(", ") }
 }
 
-/// Both posteriors, and the effective draws for a second of processor time.
-/// `SOMA_PAIRS=beta,normal` runs these alone.
+/// Both posteriors, and a table of the effective draws of the slowest output for a second of processor time.
+/// `SOMA_PAIRS=beta,normal` measures these alone.
 #[test]
 #[ignore = "measures: run it alone, with --nocapture"]
 fn effective_draws_of_built_in_models_as_text() {
     let only = std::env::var("SOMA_PAIRS").unwrap_or_default();
-    for pair in
-        PAIRS.iter().filter(|pair| only.is_empty() || only.split(',').any(|name| name == pair.name))
-    {
+    let is_wanted = |pair: &&Pair| only.is_empty() || only.split(',').any(|name| name == pair.name);
+    println!(
+        "| model | n | moves of the text | ESS | ESS per second | with warm-up | built in: ESS | ESS per second | with warm-up | text / built in | with warm-up |"
+    );
+    println!("|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for pair in PAIRS.iter().filter(is_wanted) {
         for times in [1.0, 10.0] {
-            let [built_in, text] =
-                [false, true].map(|is_text| timed(&pair.spec_of(times, is_text)));
-            println!("{} at n x {times}", pair.name);
-            for (name, run) in [("built in", &built_in), ("as text", &text)] {
-                let second = run.effective / run.drawing;
-                let whole = run.effective / (run.drawing + run.warmup);
-                println!(
-                    "  {name}: ESS {:.0}, {second:.0} a second, {whole:.0} with warm-up ({:.3} s + {:.3} s; {})",
-                    run.effective, run.warmup, run.drawing, run.moves
-                );
-            }
-            let drawn = [&text, &built_in].map(|run| run.effective / run.drawing);
-            let whole = [&text, &built_in].map(|run| run.effective / (run.drawing + run.warmup));
+            let specs = [true, false].map(|is_text| pair.spec_of(times, is_text));
+            let n = specs[0].problem.release().n();
+            let [text, built_in] = specs.map(|spec| timed(&spec));
+            let [ours, theirs] = [&text, &built_in].map(Timed::per_second);
             println!(
-                "  as text / built in: {:.2}, with warm-up {:.2}",
-                drawn[0] / drawn[1],
-                whole[0] / whole[1]
+                "| {} | {n} | {} | {} | {} | {:.2} | {:.2} |",
+                pair.name,
+                text.moves,
+                text.shown(),
+                built_in.shown(),
+                ours[0] / theirs[0],
+                ours[1] / theirs[1]
             );
-            for (place, (name, a, error_a)) in built_in.means.iter().enumerate() {
-                let plain = |name: &str| name.replace(['[', ']'], "");
-                let same = text.means.iter().find(|(other, ..)| plain(other) == plain(name));
-                // A text leaves out the last share, and its categories have other names.
-                let beside = || text.means.get(place).filter(|(other, ..)| other != "log density");
-                let Some((_, b, error_b)) = same.or_else(beside) else { continue };
-                let z = (a - b) / error_a.hypot(*error_b);
-                println!(
-                    "  {name}: {a:.4} +- {error_a:.4}, {b:.4} +- {error_b:.4}, {z:+.1} errors"
-                );
-                assert!(z.abs() < 4.5, "{} {name}: {z}", pair.name);
-            }
+            assert_same_means(pair.name, &text, &built_in);
         }
+    }
+}
+
+impl Timed {
+    /// Effective draws for a second: of the draws alone, and with warm-up.
+    fn per_second(&self) -> [f64; 2] {
+        [self.drawing, self.drawing + self.warmup].map(|seconds| self.effective / seconds)
+    }
+
+    fn shown(&self) -> String {
+        let [alone, whole] = self.per_second();
+        format!("{:.0} | {alone:.0} | {whole:.0}", self.effective)
+    }
+}
+
+/// The means of all outputs agree.
+fn assert_same_means(name: &str, text: &Timed, built_in: &Timed) {
+    for (place, (output, a, error_a)) in built_in.means.iter().enumerate() {
+        let plain = |name: &str| name.replace(['[', ']'], "");
+        let same = text.means.iter().find(|(other, ..)| plain(other) == plain(output));
+        // A text leaves out the last share, and its categories have other names.
+        let beside = || text.means.get(place).filter(|(other, ..)| other != "log density");
+        let Some((_, b, error_b)) = same.or_else(beside) else { continue };
+        let z = (a - b) / error_a.hypot(*error_b);
+        assert!(z.abs() < 4.5, "{name} {output}: {a} +- {error_a}, {b} +- {error_b}");
     }
 }

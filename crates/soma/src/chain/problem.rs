@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Derived;
+use super::theta::SharedDensity;
 use crate::counts::CountProblem;
 use crate::error::{Invalid, Outcome, listed};
 use crate::kernel::Records;
@@ -75,6 +76,7 @@ pub struct Problem {
     counts: Result<Arc<CountProblem>, String>,
     /// Whether the records are to be stored.
     wants_records: bool,
+    shared_density: SharedDensity,
 }
 
 impl Problem {
@@ -129,6 +131,7 @@ impl Problem {
             derived: None,
             counts: counts.map(Arc::new),
             wants_records: false,
+            shared_density: SharedDensity::default(),
         };
         if problem.model.parameters().is_empty() {
             return problem.with_fixed(Vec::new(), vec![Summary::Mean, Summary::Sd]);
@@ -162,6 +165,11 @@ impl Problem {
     /// Whether records are to be stored.
     pub(super) fn wants_records(&self) -> bool {
         self.wants_records
+    }
+
+    /// What chains of this problem have learned of theta.
+    pub(super) fn shared_density(&self) -> &SharedDensity {
+        &self.shared_density
     }
 
     /// The problem with counts of cells instead of records; or the reason why there is none.
@@ -208,6 +216,7 @@ impl Problem {
             derived: None,
             counts: Err("records are imputed".into()),
             wants_records: false,
+            shared_density: SharedDensity::default(),
         })
     }
 

@@ -25,6 +25,7 @@ mod tuning;
 
 use serde::{Deserialize, Serialize};
 
+pub(in crate::chain) use bridge::SharedDensity;
 pub use choice::MovesChoice;
 use coordinates::held::Held;
 use coordinates::sums::Sums;

@@ -4,6 +4,7 @@ mod density;
 mod lattice;
 mod particles;
 pub(in crate::chain::theta) mod path;
+mod shared;
 mod walk;
 
 use rand::seq::SliceRandom;
@@ -13,6 +14,7 @@ use self::density::Density;
 pub(in crate::chain) use self::lattice::all_candidates as candidates;
 pub(in crate::chain) use self::particles::PARTICLES;
 use self::path::{Law, Path};
+pub(in crate::chain) use self::shared::SharedDensity;
 use self::walk::Guide;
 pub(in crate::chain) use self::walk::STEPS;
 use crate::chain::Problem;
@@ -59,7 +61,7 @@ use crate::stored::Check;
 /// acceptance ratio is that of Z / h_0(0): the product of the factors above, all close to 1.
 ///
 /// With many records part of the walk's steps are drawn from a [density](Density) that is learned at
-/// the start of warm-up. A poor normal approximation or a poor walk costs acceptance only. A proposal
+/// the start of warm-up, once for [all chains of a problem](SharedDensity). A poor normal approximation or a poor walk costs acceptance only. A proposal
 /// costs about seven records built for each record of the release, and as many for the start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(in crate::chain) struct Bridge {
@@ -96,11 +98,13 @@ impl Bridge {
         self.density.as_ref().map_or(Ok(()), |density| density.check(p))
     }
 
-    /// Learns the density of theta: a function of the problem, and not of the chain.
+    /// Learns the density of theta, unless another chain of the problem has done so.
     pub(in crate::chain::theta) fn prepare(&mut self, sums: &Sums) -> Outcome {
-        let mut rng = rng::stream(0, 0);
-        let draws = particles::draw(sums, &mut self.memory.synthetic, &mut rng)?;
-        self.density = draws.and_then(|draws| Density::new(draws, sums.p));
+        let synthetic = &mut self.memory.synthetic;
+        self.density = sums.problem.shared_density().get_or_learn(|| {
+            let draws = particles::draw(sums, synthetic, &mut rng::stream(0, 0))?;
+            Ok(draws.and_then(|draws| Density::new(draws, sums.p)))
+        })?;
         Ok(())
     }
 
