@@ -208,8 +208,11 @@ impl Program {
         );
         text += include_str!("text/random.cu");
         text += "\n";
-        let is_shape = matches!(recipe, Recipe::Beta { .. } | Recipe::Dirichlet { .. });
-        if statistics.has_programs() || is_shape || matches!(recipe, Recipe::Text(_)) {
+        let is_plain = matches!(
+            recipe,
+            Recipe::Regression { .. } | Recipe::Exponential { .. } | Recipe::Uniform { .. }
+        );
+        if statistics.has_programs() || !is_plain {
             text += include_str!("text/functions.cu");
             text += "\n";
         }

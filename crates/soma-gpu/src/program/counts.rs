@@ -53,6 +53,31 @@ pub(super) fn is_allowed(options: &Options) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// A program of counts of so many cells: one thread has a chain.
+pub(super) fn counted(
+    text: String,
+    cells: usize,
+    parameters: usize,
+    outputs: Vec<String>,
+    threads: usize,
+    units: Units,
+) -> Program {
+    Program {
+        text,
+        records: cells,
+        dim: 1,
+        parameters,
+        outputs,
+        lanes: 1,
+        threads,
+        shared: 0,
+        non_centred: 0,
+        kernel: "counts".into(),
+        stored: Stored::Plain,
+        units,
+    }
+}
+
 fn of_categories(problem: &Problem, recipe: &Recipe, options: Options) -> Result<Program, Invalid> {
     is_allowed(&options)?;
     let n = problem.release().n();
@@ -90,21 +115,10 @@ fn of_categories(problem: &Problem, recipe: &Recipe, options: Options) -> Result
         &tables.concat(),
         include_str!("../text/params.cu"),
         include_str!("../text/records.cu"),
+        include_str!("../text/count_chain.cu"),
         include_str!("../text/counts.cu"),
     ];
     text += &own.join("\n");
-    Ok(Program {
-        text,
-        records: cells,
-        dim: 1,
-        parameters: cells,
-        outputs: problem.model().parameters(),
-        lanes: 1,
-        threads,
-        shared: 0,
-        non_centred: 0,
-        kernel: "counts".into(),
-        stored: Stored::Plain,
-        units: Units::Statistics(statistics),
-    })
+    let outputs = problem.model().parameters();
+    Ok(counted(text, cells, cells, outputs, threads, Units::Statistics(statistics)))
 }

@@ -41,6 +41,8 @@ pub(super) fn text(
             constants([0, 1, 0], 0),
             prior_constants(*shape, *rate),
             "\n".into(),
+            include_str!("../text/logarithms.cu").into(),
+            "\n".into(),
             include_str!("../text/exponential.cu").into(),
         ]
         .concat(),
@@ -51,6 +53,8 @@ pub(super) fn text(
         Recipe::Categorical { prior } => [
             constants([0, 1, 0], 0),
             table("double", "prior", prior),
+            "\n".into(),
+            include_str!("../text/logarithms.cu").into(),
             "\n".into(),
             include_str!("../text/categorical.cu").into(),
             include_str!("../text/uncarried.cu").into(),
@@ -98,6 +102,8 @@ fn shapes(problem: &Problem, priors: &[(f64, f64)], model: &str, rejecting: usiz
         table("double", "prior_rate", &rate),
         "\n".into(),
         include_str!("../text/draws.cu").into(),
+        "\n".into(),
+        include_str!("../text/logarithms.cu").into(),
         "\n".into(),
         model.into(),
         include_str!("../text/uncarried.cu").into(),

@@ -7,9 +7,8 @@ use soma::Invalid;
 use soma::chain::Problem;
 use soma::counts::{CountProblem, Likelihood, Published, Shares, SizePrior, Total};
 
-use super::counts::{MOST_RECORDS, THREADS, is_allowed};
+use super::counts::{MOST_RECORDS, THREADS, counted, is_allowed};
 use super::model::{number, table};
-use super::stored::Stored;
 use super::{Options, Program, Units, unfit};
 
 /// The most cells, published numbers, and effects of a model.
@@ -253,21 +252,9 @@ pub(super) fn program(problem: &Problem, options: Options) -> Result<Program, In
             true => include_str!("../text/table_effects.cu"),
             false => include_str!("../text/table_dirichlet.cu"),
         },
+        include_str!("../text/count_chain.cu"),
         include_str!("../text/tables.cu"),
     ];
     text += &own.join("\n");
-    Ok(Program {
-        text,
-        records: cells,
-        dim: 1,
-        parameters,
-        outputs,
-        lanes: 1,
-        threads,
-        shared: 0,
-        non_centred: 0,
-        kernel: "counts".into(),
-        stored: Stored::Plain,
-        units: Units::Counts(rows),
-    })
+    Ok(counted(text, cells, parameters, outputs, threads, Units::Counts(rows)))
 }

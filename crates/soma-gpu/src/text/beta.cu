@@ -1,18 +1,10 @@
 // ---- Model: x ~ Beta(a, b), with gamma priors of a and b. A record is stored as its logit, log x - log(1 - x),
-// from which both logarithms follow, however near to an end x is. free = (log a, log b).
+// from which both logarithms follow, however near to an end x is.
 
 constexpr int SUMS = 2;
 
 // What a record is drawn with.
 struct Drawer { float shape[2]; };
-
-__device__ __forceinline__ void to_free(const double* theta, double* free) {
-  for (int k = 0; k < 2; k++) free[k] = log(theta[k]);
-}
-
-__device__ __forceinline__ void from_free(const double* free, double* theta) {
-  for (int k = 0; k < 2; k++) theta[k] = exp(free[k]);
-}
 
 __device__ __forceinline__ Drawer drawer(const double* free) {
   return Drawer{{(float)exp(free[0]), (float)exp(free[1])}};

@@ -1,18 +1,9 @@
-// ---- Model: a record is a category from 0 up, with a Dirichlet prior of the probabilities. free are
-// their logarithms.
+// ---- Model: a record is a category from 0 up, with a Dirichlet prior of the probabilities.
 
 constexpr int SUMS = PARAMETERS;
 
 // What a record is drawn with: the probability of all categories up to each.
 struct Drawer { float up_to[PARAMETERS]; };
-
-__device__ __forceinline__ void to_free(const double* theta, double* free) {
-  for (int k = 0; k < PARAMETERS; k++) free[k] = log(theta[k]);
-}
-
-__device__ __forceinline__ void from_free(const double* free, double* theta) {
-  for (int k = 0; k < PARAMETERS; k++) theta[k] = exp(free[k]);
-}
 
 __device__ __forceinline__ Drawer drawer(const double* free) {
   Drawer d;
@@ -41,13 +32,8 @@ __device__ __forceinline__ double log_prior(const double*) { return 0.0; }
 // The centred update: an exact draw of theta given the counts, by gammas on the log scale.
 __device__ __forceinline__ void update_theta(
     const double* sums, const float*, u32, double* free, Dice& dice) {
-  double largest = -1.0 / 0.0, total = 0.0;
 #pragma unroll 1
-  for (int k = 0; k < PARAMETERS; k++) {
-    free[k] = log_gamma_draw(prior(k) + sums[k], dice);
-    largest = fmax(largest, free[k]);
-  }
-  for (int k = 0; k < PARAMETERS; k++) total += exp(free[k] - largest);
-  double shift = largest + log(total);
+  for (int k = 0; k < PARAMETERS; k++) free[k] = log_gamma_draw(prior(k) + sums[k], dice);
+  double shift = log_of_sum(free, PARAMETERS);
   for (int k = 0; k < PARAMETERS; k++) free[k] -= shift;
 }

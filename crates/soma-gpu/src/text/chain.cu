@@ -11,8 +11,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
   bring_records(p, chain, records);
   double theta[PARAMETERS], free[PARAMETERS];
   for (int k = 0; k < PARAMETERS; k++) free[k] = p.theta[(u64)k * p.stride + chain];
-  // Iterations since the last draw that was kept.
-  u32 draw = 0, since = p.iteration > p.warmup ? (u32)((p.iteration - p.warmup) % p.thin) : 0;
+  u32 draw = 0, since = since_last_draw(p);
   u64 accepted = 0, theta_accepted = 0;
   u32 failed = 0;
   float residual[STATS];

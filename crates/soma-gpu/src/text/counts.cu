@@ -67,40 +67,30 @@ extern "C" __global__ void soma_start(Params p) {
 // Iterations p.iteration + 1, ..., p.iteration + p.iterations of each chain: a move of each category with another one
 // at random.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
-  u32 chain = blockIdx.x * blockDim.x + threadIdx.x;
-  if (chain >= p.chains) return;
-  float* counts = tile_of(p, chain);
-  const double* published = published_of(p, chain);
-  u32 draw = 0, since = p.iteration > p.warmup ? (u32)((p.iteration - p.warmup) % p.thin) : 0, failed = 0;
-  u64 moved = 0;
+  u32 number = blockIdx.x * blockDim.x + threadIdx.x;
+  if (number >= p.chains) return;
+  Chain chain = begin_chain(p, number);
+  float* counts = chain.counts;
   for (u32 step = 0; step < p.iterations; step++) {
     u64 iteration = p.iteration + step;
-    bool is_kept = iteration >= p.warmup;
-    Dice dice{stream_of(p, chain, iteration + 1), 0u};
+    Dice dice{stream_of(p, number, iteration + 1), 0u};
     for (int a = 0; a < RECORDS; a++) {
       int b = (a + 1 + (int)__umulhi(draw_words(dice.stream, dice.call++).x[0], RECORDS - 1)) % RECORDS;
       double count = counts[a * TILE], both = count + counts[b * TILE];
-      double there = both > 0.0 ? transfer(published, a, b, both, count, dice) : count;
+      double there = both > 0.0 ? transfer(chain.published, a, b, both, count, dice) : count;
       counts[a * TILE] = (float)there;
       counts[b * TILE] = (float)(both - there);
-      moved += is_kept && there != count ? 1 : 0;
+      chain.moved += iteration >= p.warmup && there != count ? 1 : 0;
     }
-    if (!is_kept || ++since != p.thin) continue;
-    since = 0;
+    if (!is_due(p, chain, iteration)) continue;
     double sums[PARAMETERS], free[PARAMETERS], theta[PARAMETERS], cost = 0.0;
     for (int k = 0; k < RECORDS; k++) {
       sums[k] = counts[k * TILE];
-      cost += cost_of_count(published, k, sums[k]);
+      cost += cost_of_count(chain.published, k, sums[k]);
     }
     update_theta(sums, counts, 0, free, dice);
     from_free(free, theta);
-    u64 row = (u64)draw++ * (PARAMETERS + 1);
-    for (int k = 0; k < PARAMETERS; k++) {
-      p.draws[(row + k) * p.stride + chain] = (float)theta[k];
-      if (failed == 0 && !(fabs(theta[k]) <= 1e30)) failed = (u32)iteration + 1;
-    }
-    p.draws[(row + PARAMETERS) * p.stride + chain] = (float)cost;
+    keep(p, chain, iteration, theta, PARAMETERS, cost);
   }
-  p.counts[chain] += moved;
-  if (failed != 0 && p.failed[chain] == 0) p.failed[chain] = failed;
+  end_chain(p, chain);
 }

@@ -1,18 +1,10 @@
 // ---- Model: a record is a composition, Dirichlet(alpha), with gamma priors of the alphas. It is stored as its
-// logarithms, which do not underflow. free are the logarithms of alpha.
+// logarithms, which do not underflow.
 
 constexpr int SUMS = PARAMETERS;
 
 // What a record is drawn with.
 struct Drawer { float shape[PARAMETERS]; };
-
-__device__ __forceinline__ void to_free(const double* theta, double* free) {
-  for (int k = 0; k < PARAMETERS; k++) free[k] = log(theta[k]);
-}
-
-__device__ __forceinline__ void from_free(const double* free, double* theta) {
-  for (int k = 0; k < PARAMETERS; k++) theta[k] = exp(free[k]);
-}
 
 __device__ __forceinline__ Drawer drawer(const double* free) {
   Drawer d;
@@ -24,16 +16,13 @@ __device__ __forceinline__ Drawer drawer(const double* free) {
 // Gammas divided by their sum, on the log scale.
 __device__ __forceinline__ void make_record(
     const Drawer& d, const float*, const float*, const Dice& dice, float* record) {
-  double gammas[DIM], largest = -1.0 / 0.0, total = 0.0;
+  double gammas[DIM];
 #pragma unroll
   for (int k = 0; k < DIM; k++) {
     Dice own = dice_of(dice, k);
     gammas[k] = log_gamma_draw(d.shape[k], own);
-    largest = fmax(largest, gammas[k]);
   }
-#pragma unroll
-  for (int k = 0; k < DIM; k++) total += exp(gammas[k] - largest);
-  double shift = largest + log(total);
+  double shift = log_of_sum(gammas, DIM);
 #pragma unroll
   for (int k = 0; k < DIM; k++) record[k] = (float)(gammas[k] - shift);
 }

@@ -1,13 +1,9 @@
-// ---- Model: x ~ Exponential(rate), with a gamma prior of the rate. free = log rate.
+// ---- Model: x ~ Exponential(rate), with a gamma prior of the rate.
 
 constexpr int SUMS = 1;
 
 // What a record is drawn with.
 struct Drawer { float scale; };
-
-__device__ __forceinline__ void to_free(const double* theta, double* free) { free[0] = log(theta[0]); }
-
-__device__ __forceinline__ void from_free(const double* free, double* theta) { theta[0] = exp(free[0]); }
 
 __device__ __forceinline__ Drawer drawer(const double* free) { return Drawer{(float)exp(-free[0])}; }
 

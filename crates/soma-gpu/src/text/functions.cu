@@ -12,6 +12,14 @@ __device__ __forceinline__ float normal_cdf(float x) { return 0.5f * erfcf(-0.70
 
 __device__ __forceinline__ double normal_cdf(double x) { return 0.5 * erfc(-0.70710678118654752 * x); }
 
+// The logarithm of the sum of numbers that have these logarithms.
+__device__ __forceinline__ double log_of_sum(const double* logs, int count) {
+  double largest = -1.0 / 0.0, total = 0.0;
+  for (int k = 0; k < count; k++) largest = fmax(largest, logs[k]);
+  for (int k = 0; k < count; k++) total += exp(logs[k] - largest);
+  return largest + log(total);
+}
+
 // The derivatives of lgamma for x > 0: recurrence, then the asymptotic series.
 __device__ double digamma(double x) {
   double shift = 0.0;

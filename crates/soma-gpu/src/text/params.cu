@@ -24,6 +24,11 @@ __device__ __forceinline__ const double* published_of(const Params& p, u32 chain
   return p.published + (u64)(chain / p.chains_per_release) * STATS;
 }
 
+// Iterations since the last draw that was kept, when a launch begins.
+__device__ __forceinline__ u32 since_last_draw(const Params& p) {
+  return p.iteration > p.warmup ? (u32)((p.iteration - p.warmup) % p.thin) : 0;
+}
+
 constexpr u32 TILE = 32;
 
 __device__ __forceinline__ float* tile_of(const Params& p, u32 chain) {

@@ -19,11 +19,7 @@ __device__ __forceinline__ void update_theta(const float*, double*, double*, Dic
 
 // The probabilities given the counts, by gammas on the log scale.
 __device__ void draw_shares(const float* counts, const double*, double* out, Dice& dice) {
-  double largest = -1.0 / 0.0, total = 0.0;
-  for (int k = 0; k < CELLS; k++) {
-    out[k] = log_gamma_draw(prior(k) + counts[k * TILE], dice);
-    largest = fmax(largest, out[k]);
-  }
-  for (int k = 0; k < CELLS; k++) total += out[k] = exp(out[k] - largest);
-  for (int k = 0; k < CELLS; k++) out[k] /= total;
+  for (int k = 0; k < CELLS; k++) out[k] = log_gamma_draw(prior(k) + counts[k * TILE], dice);
+  double shift = log_of_sum(out, CELLS);
+  for (int k = 0; k < CELLS; k++) out[k] = exp(out[k] - shift);
 }

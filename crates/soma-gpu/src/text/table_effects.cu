@@ -9,14 +9,11 @@ __device__ __forceinline__ double log_count(const double* log_shares, int cell, 
 __device__ __forceinline__ double log_size(double n) { return lgamma(n + 1.0) + log_prior_of_n(n); }
 
 __device__ void find_log_shares(const double* theta, double* log_shares) {
-  double largest = -1.0 / 0.0, total = 0.0;
   for (int cell = 0; cell < CELLS; cell++) {
     log_shares[cell] = 0.0;
     for (int term = 0; term < TERMS; term++) log_shares[cell] += theta[effect_of(cell * TERMS + term)];
-    largest = fmax(largest, log_shares[cell]);
   }
-  for (int cell = 0; cell < CELLS; cell++) total += exp(log_shares[cell] - largest);
-  double constant = largest + log(total);
+  double constant = log_of_sum(log_shares, CELLS);
   for (int cell = 0; cell < CELLS; cell++) log_shares[cell] -= constant;
 }
 

@@ -194,14 +194,13 @@ extern "C" __global__ void soma_start(Params p) {
 
 // Iterations p.iteration + 1, ..., p.iteration + p.iterations of each chain.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
-  u32 chain = blockIdx.x * blockDim.x + threadIdx.x;
-  if (chain >= p.chains) return;
-  float* counts = tile_of(p, chain);
-  const double* published = published_of(p, chain);
-  u32 draw = 0, since = p.iteration > p.warmup ? (u32)((p.iteration - p.warmup) % p.thin) : 0, failed = 0;
-  u64 moved = 0;
+  u32 number = blockIdx.x * blockDim.x + threadIdx.x;
+  if (number >= p.chains) return;
+  Chain chain = begin_chain(p, number);
+  float* counts = chain.counts;
+  const double* published = chain.published;
   double theta[PARAMETERS], log_shares[HAS_MODEL ? CELLS : 1], n = 0.0;
-  for (int k = 0; k < PARAMETERS; k++) theta[k] = p.theta[(u64)k * p.stride + chain];
+  for (int k = 0; k < PARAMETERS; k++) theta[k] = p.theta[(u64)k * p.stride + number];
   for (int cell = 0; cell < CELLS; cell++) n += counts[cell * TILE];
   Sums sums;
   add_up(counts, sums);
@@ -209,25 +208,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
 #pragma unroll 1
   for (u32 step = 0; step < p.iterations; step++) {
     u64 iteration = p.iteration + step;
-    bool is_kept = iteration >= p.warmup;
-    Dice dice{stream_of(p, chain, iteration + 1), 0u};
+    Dice dice{stream_of(p, number, iteration + 1), 0u};
     u32 some = sweep(published, log_shares, counts, sums, n, dice);
-    moved += is_kept ? some : 0;
+    chain.moved += iteration >= p.warmup ? some : 0;
     update_theta(counts, theta, log_shares, dice);
-    if (!is_kept || ++since != p.thin) continue;
-    since = 0;
+    if (!is_due(p, chain, iteration)) continue;
     double out[OUTPUTS], cost = 0.0;
     fill_outputs(counts, sums, n, theta, log_shares, out, dice);
     for (int k = 0; k < STATS; k++) cost += cost_of_sum(published, k, sums.at[k]);
-    u64 row = (u64)draw++ * (OUTPUTS + 1);
-    for (int k = 0; k < OUTPUTS; k++) {
-      p.draws[(row + k) * p.stride + chain] = (float)out[k];
-      if (failed == 0 && !(fabs(out[k]) <= 1e30)) failed = (u32)iteration + 1;
-    }
-    p.draws[(row + OUTPUTS) * p.stride + chain] = (float)cost;
+    keep(p, chain, iteration, out, OUTPUTS, cost);
   }
   if (HAS_MODEL)
-    for (int k = 0; k < PARAMETERS; k++) p.theta[(u64)k * p.stride + chain] = theta[k];
-  p.counts[chain] += moved;
-  if (failed != 0 && p.failed[chain] == 0) p.failed[chain] = failed;
+    for (int k = 0; k < PARAMETERS; k++) p.theta[(u64)k * p.stride + number] = theta[k];
+  end_chain(p, chain);
 }
