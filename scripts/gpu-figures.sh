@@ -36,7 +36,11 @@ if [ "$part" = all ] || [ "$part" = sbc ]; then
     "proportion --n 50 --warmup 1000 --thin 100" "poisson-counts --n 50 --warmup 1000 --thin 100" \
     "category-counts --n 50 --warmup 1000 --thin 100" "gamma-durations --n 50 --warmup 2000 --thin 200" \
     "log-normal-mean --n 50 --warmup 2000 --thin 200" "two-groups --n 50 --warmup 2000 --thin 200" \
-    "two-groups --n 50 --warmup 2000 --thin 200 --moves centred"; do
+    "two-groups --n 50 --warmup 2000 --thin 200 --moves centred" \
+    "atus-female --n 50 --warmup 2000 --thin 200" \
+    "heavy-tails --n 20 --warmup 5000 --thin 500" "overdispersed-counts --n 20 --warmup 2000 --thin 200" \
+    "binomial-successes --n 20 --warmup 1000 --thin 100" "multivariate-normal --n 10 --warmup 2000 --thin 200" \
+    "regression-unknown-predictors --n 10 --warmup 2000 --thin 200"; do
     title "SBC of 100,000 replications: $spec"
     set -- $spec
     name=$1; shift
@@ -46,11 +50,18 @@ fi
 if [ "$part" = all ] || [ "$part" = counts ]; then
   title "SBC of 100,000 replications: counts without records"
   timed $soma calibrate examples/category-counts.toml --device gpu --replications 100000 --warmup 100 --thin 10
+  title "SBC of 100,000 replications: tables with an unknown n"
+  specs=$(mktemp -d)
+  sed 's/^n = "unknown".*/n = { prior = "poisson", mean = 300 }/' examples/cross-table.toml > "$specs/cross-table.toml"
+  sed 's/^n = "unknown".*/n = { prior = "poisson", mean = 30 }/; s/, clamp = \[0, inf\]//' examples/clamped-counts.toml > "$specs/counts.toml"
+  timed $soma calibrate "$specs/cross-table.toml" --device gpu --replications 100000 --warmup 2000 --thin 100
+  timed $soma calibrate "$specs/counts.toml" --device gpu --replications 100000 --warmup 1000 --thin 50
+  rm -r "$specs"
 fi
 if [ "$part" = all ] || [ "$part" = texts ]; then
-  for spec in two-groups regression-unknown-predictors logistic-regression poisson-regression multivariate-normal; do
-    title "fit $spec on the GPU"
-    $soma fit examples/$spec.toml --device gpu --quiet --kernel soma --chains 4096 --warmup 2000 --draws 100 --thin 4
+  for spec in two-groups regression-unknown-predictors multivariate-normal; do
+    title "fit $spec on the GPU: chains that come in late"
+    $soma fit examples/$spec.toml --device gpu --quiet --kernel sys-imwg --chains 4096 --warmup 1000 --draws 100 --thin 2
   done
 fi
 if [ "$part" = all ] || [ "$part" = couple ]; then
@@ -79,6 +90,18 @@ if [ "$part" = all ] || [ "$part" = means ]; then
   done
   for spec in proportion poisson-counts binomial-successes category-counts log-normal-mean gamma-durations; do
     means $spec 4000 2000 256 soma sys-imwg
+  done
+  for spec in private-mean-n2 histogram-n20 histogram-n50; do
+    means $spec 20000 2000 256 soma sys-imwg
+  done
+  for spec in clamped-counts suppressed-counts cross-table; do
+    means $spec 20000 2000 256 counts
+  done
+  for spec in two-groups regression-unknown-predictors multivariate-normal; do
+    means $spec 4000 2000 128 sys-imwg
+  done
+  for spec in atus-female atus-male; do
+    means $spec 1000 500 100 sys-imwg
   done
 fi
 if [ "$part" = all ] || [ "$part" = fit ]; then
