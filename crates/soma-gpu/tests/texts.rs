@@ -273,12 +273,44 @@ fn the_prior_is_kept_when_records_are_carried() {
         "k ~ negative_binomial(m, 2)\nc ~ categorical([p, 1 - p, m])\nh ~ half_normal(m)\n\
          z ~ logistic(c, m)\nw ~ weibull(2, m)",
     );
+    let shapes = blind(
+        parameters,
+        "x ~ gamma(1 + p, m)\ny ~ inverse_gamma(2 + m, p)\nz ~ beta(1 + m, 0.5 + p)\n\
+         t ~ student_t(2 + m, p, m)\nk ~ poisson(m)",
+    );
     for (problem, kernel, lanes) in [
         (&first, KernelChoice::SysImwg, 1),
         (&first, KernelChoice::RanImwg, 1),
         (&second, KernelChoice::Soma, 2),
+        (&shapes, KernelChoice::SysImwg, 1),
+        (&shapes, KernelChoice::Soma, 2),
     ] {
         keeps_its_prior_with(MovesChoice::Interwoven, "carried", problem, kernel, lanes);
+    }
+}
+
+/// The same of built-in models whose records are carried by beta quantiles.
+#[test]
+fn the_prior_is_kept_when_shares_are_carried() {
+    let blind = |release: &str, model: &str| {
+        let noise = "mechanism = { kind = \"laplace\", scale = 1e7 }";
+        common::problem(&format!("n = 4\nstatistic = \"sum\"\n{release}\n{noise}"), model)
+    };
+    let beta = blind(
+        "values = [1.0]\nquery = { kind = \"mean\", clamp = [0.0, 1.0] }",
+        "kind = \"beta\"\nprior = { kind = \"gamma\", shape = 2.0, rate = 1.0 }",
+    );
+    let time = blind(
+        "values = [-1.0, -1.0, -2.0]\nquery = { kind = \"log-sum\", clamp = [0.01, 1.0] }",
+        "kind = \"dirichlet\"\nprior = { kind = \"gamma\", shape = 2.0, rate = 1.0 }",
+    );
+    for (problem, kernel, lanes) in [
+        (&beta, KernelChoice::SysImwg, 1),
+        (&beta, KernelChoice::Soma, 2),
+        (&time, KernelChoice::SysImwg, 1),
+        (&time, KernelChoice::Soma, 2),
+    ] {
+        keeps_its_prior_with(MovesChoice::Interwoven, "shares", problem, kernel, lanes);
     }
 }
 
@@ -286,9 +318,9 @@ fn p_value(
     problem: &Problem,
     kernel: KernelChoice,
     thin: u64,
+    moves: MovesChoice,
     lanes: Option<usize>,
 ) -> Option<f64> {
-    let moves = if lanes == Some(2) { MovesChoice::Centred } else { MovesChoice::Auto };
     let mut options = Options::new(kernel, moves);
     options.lanes = lanes;
     let program = Program::new(problem, options).unwrap();
@@ -307,15 +339,19 @@ fn p_value(
 #[test]
 fn ranks_are_uniform() {
     let (soma, sys) = (KernelChoice::Soma, KernelChoice::SysImwg);
-    for (problem, kernel, thin, lanes) in [
-        (normal_text(5), soma, 8, Some(2)),
-        (bivariate_text(4), sys, 8, None),
-        (logistic_text(5), sys, 10, None),
-        (groups_text(6), sys, 10, None),
-        (beta(4), sys, 15, None),
-        (shares(4), sys, 15, None),
+    let (auto, both) = (MovesChoice::Auto, MovesChoice::Interwoven);
+    for (problem, kernel, thin, moves, lanes) in [
+        (normal_text(5), soma, 8, MovesChoice::Centred, Some(2)),
+        (bivariate_text(4), sys, 8, auto, None),
+        (logistic_text(5), sys, 10, auto, None),
+        (groups_text(6), sys, 10, auto, None),
+        (beta(4), sys, 15, auto, None),
+        (beta(4), sys, 8, both, None),
+        (shares(4), sys, 15, auto, None),
+        (shares(4), soma, 8, both, Some(2)),
+        (gamma_text(5), sys, 8, both, None),
     ] {
-        let Some(p) = p_value(&problem, kernel, thin, lanes) else { return };
+        let Some(p) = p_value(&problem, kernel, thin, moves, lanes) else { return };
         assert!(p > 1e-3, "{} with {kernel:?}: {p}", problem.model().kind());
     }
 }
@@ -484,10 +520,12 @@ fn texts_are_cuda() {
         (common::normal(30), KernelChoice::Soma),
         (common::exponential(30), KernelChoice::SysImwg),
     ] {
-        let program = program(&problem, kernel, MovesChoice::Auto);
-        match Cuda::try_compile(&program) {
-            None => return eprintln!("skipped: there is no NVRTC (libnvrtc.so)"),
-            Some(compiled) => compiled.unwrap_or_else(|error| panic!("{kernel:?}: {error}")),
+        for moves in [MovesChoice::Auto, MovesChoice::Interwoven] {
+            let Ok(program) = Program::new(&problem, Options::new(kernel, moves)) else { continue };
+            match Cuda::try_compile(&program) {
+                None => return eprintln!("skipped: there is no NVRTC (libnvrtc.so)"),
+                Some(compiled) => compiled.unwrap_or_else(|error| panic!("{kernel:?}: {error}")),
+            }
         }
     }
 }
