@@ -100,9 +100,9 @@ pub(crate) fn own_start(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
     }
     for _ in 0..CANDIDATES {
         match problem.release().slotted() {
-            // A release of slots says little about the model of a record.
-            Some(_) => model.sample_prior(&mut theta, rng)?,
-            None => model.start(problem.release(), &mut theta, rng)?,
+            // A release of slots for counts says little about the model of a record.
+            Some(_) if problem.counts().is_ok() => model.sample_prior(&mut theta, rng)?,
+            _ => problem.model().start(problem.release(), &mut theta, rng)?,
         }
         if is_inside(model, &theta) {
             break;
@@ -123,7 +123,8 @@ fn is_inside(model: &dyn Model, theta: &[f64]) -> bool {
 /// the likeliest release: from a theta far out, where all records are clamped, a chain would not find back.
 fn start(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
     let (model, release) = (problem.model(), problem.release());
-    if problem.fixed().is_some() || !matches!(model.recipe(), Some(Recipe::Text(_))) {
+    let recipe = problem.record_model().recipe();
+    if problem.fixed().is_some() || !matches!(recipe, Some(Recipe::Text(_))) {
         return own_start(problem, rng);
     }
     let mut theta = vec![0.0; model.parameters().len()];
@@ -134,7 +135,7 @@ fn start(problem: &Problem, rng: &mut Rng) -> Outcome<Vec<f64>> {
     let mut best: Option<(f64, Vec<f64>)> = None;
     for _ in 0..CANDIDATES {
         model.sample_prior(&mut theta, rng)?;
-        if !is_inside(model, &theta) {
+        if !is_inside(problem.record_model(), &theta) {
             continue;
         }
         if model.propose(&theta, &mut records, rng).is_err()
@@ -248,7 +249,8 @@ impl Chains {
         program: &Program,
         records: &[f64],
     ) -> Outcome {
-        let stored = records.iter().map(|&x| program.stored(x) as f32);
+        let each = records.iter().enumerate();
+        let stored = each.map(|(at, &x)| program.stored(at, x) as f32);
         let tile: Vec<f32> = stored.flat_map(|x| std::iter::repeat_n(x, TILE)).collect();
         device.write(self.records, bytes_of(&tile.repeat(self.params.stride as usize / TILE)))
     }
@@ -319,7 +321,7 @@ impl Chains {
         let (stride, chains) = (self.params.stride as usize, self.count());
         let places = read_all(device, self.places, chains)?;
         let all: Vec<f32> = read_all(device, self.proposals, self.dim * stride)?;
-        let get = |d: usize, chain: usize| program.shown(f64::from(all[d * stride + chain]));
+        let get = |d: usize, chain: usize| program.shown(d, f64::from(all[d * stride + chain]));
         let of = |chain: usize| (0..self.dim).map(|d| get(d, chain)).collect();
         Ok((places, (0..chains).map(of).collect()))
     }
@@ -339,7 +341,7 @@ pub(crate) fn states(
     let one = |chain: usize| {
         let free = (0..program.parameters).map(|k| theta[k * stride + chain]).collect();
         let tile = chain / TILE * TILE * length + chain % TILE;
-        let at = |place: usize| program.shown(f64::from(records[tile + place * TILE]));
+        let at = |place: usize| program.shown(place, f64::from(records[tile + place * TILE]));
         (free, (0..length).map(at).collect())
     };
     Ok((0..count).map(one).collect())

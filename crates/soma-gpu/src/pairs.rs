@@ -78,7 +78,7 @@ impl Pairs {
         [x, y]: [&[f64]; 2],
     ) -> Outcome {
         let stored = |at: usize, chain: usize| {
-            program.stored(if chain.is_multiple_of(2) { x[at] } else { y[at] }) as f32
+            program.stored(at, if chain.is_multiple_of(2) { x[at] } else { y[at] }) as f32
         };
         let tile: Vec<f32> =
             (0..x.len()).flat_map(|at| (0..TILE).map(move |chain| stored(at, chain))).collect();

@@ -5,6 +5,7 @@ mod language;
 mod layout;
 mod model;
 mod outputs;
+mod slots;
 mod statistics;
 mod stored;
 mod tables;
@@ -17,8 +18,8 @@ use soma::chain::{MovesChoice, Problem};
 use soma::kernel::{KernelChoice, Subset};
 use soma::model::Recipe;
 
-use language::Precision;
 use layout::{Layout, Size};
+use model::Carried;
 use statistics::Statistics;
 use stored::Stored;
 
@@ -83,6 +84,8 @@ pub struct Program {
     /// The name of the kernel, with its block size.
     pub kernel: String,
     stored: Stored,
+    /// Whether the first number of a record says whether there is one.
+    is_slotted: bool,
     units: Units,
 }
 
@@ -110,11 +113,12 @@ impl Program {
         }
         let release = problem.release();
         let n = release.n();
-        if release.slotted().is_some() {
-            let allowed = "a number of records that is public, or counts of a table";
+        let is_slotted = release.slotted().is_some();
+        if is_slotted && (options.is_paired || problem.fixed().is_some()) {
+            let allowed = "a public n for pairs and for fixed parameters";
             return Err(unfit("release.n", "unknown", allowed));
         }
-        let model = problem.model();
+        let model = problem.record_model();
         let recipe = model.recipe().ok_or_else(|| {
             let allowed = "regression, normal, exponential, beta, dirichlet, categorical, uniform, or a model \
                            written as text";
@@ -135,21 +139,26 @@ impl Program {
         };
         // The text of a pair's model, and its kernel.
         let pair = options.is_paired.then(|| pair_of(options.kernel, &recipe)).transpose()?;
-        let non_centred = match (options.moves, model::carried_in(&recipe)) {
+        let non_centred = match (options.moves, model::carried(&recipe)) {
             _ if problem.fixed().is_some() => 0,
             (MovesChoice::Centred, _) | (MovesChoice::Auto, None) => 0,
+            // An update costs several sweeps: it pays only where centred updates are slow (docs/gpu.md).
+            (MovesChoice::Auto, Some(Carried::ByShapes)) => 0,
             (moves, None) => {
                 let allowed = "centred or auto: records of this model cannot be carried to another theta there";
                 return Err(unfit("sampler.moves", moves.name(), allowed));
             }
-            (_, Some(Precision::Single)) => options.non_centred.unwrap_or(NON_CENTRED),
-            (_, Some(Precision::Double)) => options.non_centred.unwrap_or(NON_CENTRED_IN_DOUBLE),
+            (_, Some(Carried::Single)) => options.non_centred.unwrap_or(NON_CENTRED),
+            (_, Some(Carried::Double | Carried::ByShapes)) => {
+                options.non_centred.unwrap_or(NON_CENTRED_IN_DOUBLE)
+            }
         };
         let parts = model::text(&recipe, problem, non_centred > 0)?;
         let parameters = model.parameters().len().max(1);
         let (outputs, draw) = outputs::of(problem, stored);
         let dim = release.query().record_dim();
-        let sums = statistics.len() + model::sums(&recipe);
+        let given = model::sums(&recipe);
+        let sums = statistics.len() + given + usize::from(is_slotted);
         let size = Size {
             records: n,
             dim,
@@ -206,6 +215,8 @@ impl Program {
             order == Order::Scattered,
             non_centred,
         );
+        text += &slots::text(release, given)?;
+        text += "\n";
         text += include_str!("text/random.cu");
         text += "\n";
         let is_plain = matches!(
@@ -263,6 +274,7 @@ impl Program {
             non_centred,
             kernel,
             stored,
+            is_slotted,
             units: Units::Statistics(statistics),
         })
     }
@@ -293,7 +305,10 @@ impl Program {
         let (sums, scales) = (release.sums(), release.sum_scales());
         let parts = sums.iter().zip(scales.iter());
         let nearest: Vec<f64> = parts.map(|(sum, scale)| (sum - sum.round()) / scale).collect();
-        release.log_density(&nearest) + release.potential().cost(&nearest)
+        let published: usize = release.published_parts().iter().map(|p| p.query().dim()).sum();
+        let coordinates = (0..published).filter_map(|k| release.potential().coordinate(k));
+        let cost: f64 = coordinates.zip(&nearest).map(|(law, residual)| law.cost(*residual)).sum();
+        release.log_density(&nearest) + cost
     }
 
     /// Fails if the program is that of one release alone: `many` says what asks for others.
@@ -317,14 +332,14 @@ impl Program {
         if self.non_centred > 0 { 2 + 2 * p + p * (p + 1) } else { 0 }
     }
 
-    /// A coordinate of a record as the device stores it.
-    pub(crate) fn stored(&self, x: f64) -> f64 {
-        self.stored.store(x)
+    /// Number `at` of the records, row by row, as the device stores it.
+    pub(crate) fn stored(&self, at: usize, x: f64) -> f64 {
+        if self.is_slotted && at.is_multiple_of(self.dim) { x } else { self.stored.store(x) }
     }
 
     /// The inverse of [`stored`](Program::stored).
-    pub(crate) fn shown(&self, x: f64) -> f64 {
-        self.stored.show(x)
+    pub(crate) fn shown(&self, at: usize, x: f64) -> f64 {
+        if self.is_slotted && at.is_multiple_of(self.dim) { x } else { self.stored.show(x) }
     }
 }
 

@@ -145,6 +145,20 @@ fn p_value(problem: &Problem, kernel: KernelChoice, moves: MovesChoice, thin: u6
     Some(found.p_value())
 }
 
+/// A regression whose release counts records in cells of both variables: a change of theta with the records moves the
+/// first cell, which does not look at the response alone.
+fn counted_regression(n: usize) -> Problem {
+    common::problem(
+        &format!(
+            "n = {n}\nstatistic = \"sum\"\nvalues = [1.0, 2.0, 1.0, 1.0]\n\
+             query = {{ kind = \"histogram\", edges = [[-4.0, 0.9, 6.0], [-6.0, 0.0, 6.0]] }}\n\
+             mechanism = {{ kind = \"laplace\", scale = 0.4 }}"
+        ),
+        "kind = \"regression\"\npredictors = { mean = [0.9] }\n\
+         prior = { kind = \"normal-inverse-gamma\", mean = 0.0, precision = 0.5, shape = 10.0, rate = 10.0 }",
+    )
+}
+
 #[test]
 fn ranks_are_uniform() {
     let laplace = regression(6, "{ kind = \"laplace\", epsilon = 5.0 }");
@@ -158,6 +172,7 @@ fn ranks_are_uniform() {
         (&normal(5), KernelChoice::SomaSubset { size: 3, subset: Subset::Random }, both, 10),
         (&exponential(6), KernelChoice::Soma, centred, 10),
         (&exponential(6), KernelChoice::SysImwg, both, 10),
+        (&counted_regression(5), KernelChoice::SysImwg, both, 10),
     ] {
         let Some(p) = p_value(problem, kernel, moves, thin) else { return };
         assert!(p > 1e-3, "{} with {kernel:?}, {moves:?}: {p}", problem.model().kind());
@@ -226,6 +241,6 @@ fn what_a_gpu_cannot_do_is_said() {
     );
     assert!(told(&median, KernelChoice::Soma).contains("release.query"));
     let interwoven = Options::new(KernelChoice::Soma, MovesChoice::Interwoven);
-    let told = Program::new(&common::gamma_text(5), interwoven).unwrap_err().to_string();
+    let told = Program::new(&common::categorical(5), interwoven).unwrap_err().to_string();
     assert!(told.contains("sampler.moves") && told.contains("centred"), "{told}");
 }

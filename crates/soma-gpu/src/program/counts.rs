@@ -11,7 +11,7 @@ use soma::model::Recipe;
 use super::model::{self, MOST_CATEGORIES, table};
 use super::statistics::Statistics;
 use super::stored::Stored;
-use super::{Options, Program, Units, tables, unfit};
+use super::{Options, Program, Units, slots, tables, unfit};
 
 /// Threads per block.
 pub(super) const THREADS: usize = 128;
@@ -74,6 +74,7 @@ pub(super) fn counted(
         non_centred: 0,
         kernel: "counts".into(),
         stored: Stored::Plain,
+        is_slotted: false,
         units,
     }
 }
@@ -96,7 +97,8 @@ fn of_categories(problem: &Problem, recipe: &Recipe, options: Options) -> Result
          constexpr int RECORDS = {cells}, DIM = 1, STATS = {cells}, PARAMETERS = {cells}, VARIABLES = {cells};\n\
          constexpr double TOTAL = {n}.0;\n\
          constexpr int BLOCK = 1, LANES = 1, THREADS = {threads};\n\
-         constexpr bool RESIDENT = false, PADDED = false;\n\n"
+         constexpr bool RESIDENT = false, PADDED = false;\n{}\n",
+        slots::none(),
     );
     let [shifts, units, is_l1] = statistics.cells();
     let tables = [

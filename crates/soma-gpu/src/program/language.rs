@@ -38,6 +38,8 @@ pub(super) struct Translation<'a> {
     program: &'a Program,
     constants: BTreeMap<u32, f64>,
     precision: Precision,
+    /// The number of records.
+    count: &'a str,
     /// The letter of slots.
     letter: char,
     /// What stands before a slot in the part for each record: `d.` where slots are fields.
@@ -56,6 +58,7 @@ impl<'a> Translation<'a> {
             program,
             constants,
             precision,
+            count: "RECORDS",
             letter: 's',
             owner: "",
             field,
@@ -66,6 +69,11 @@ impl<'a> Translation<'a> {
     /// With slots that are fields of `owner` in the part for each record, and begin with `letter`.
     pub(super) fn owned_by(self, owner: &'a str, letter: char) -> Self {
         Translation { owner, letter, ..self }
+    }
+
+    /// With another number of records.
+    pub(super) fn with_count(self, count: &'a str) -> Self {
+        Translation { count, ..self }
     }
 
     /// The type of numbers in the part for each record.
@@ -248,7 +256,7 @@ impl<'a> Translation<'a> {
             Action::MulAdd => call("fma", &[&a[0], &a[1], &a[2]], precision),
             Action::SubMul => format!("{} - {} * {}", a[2], a[0], a[1]),
             Action::Select => format!("{} != {zero} ? {} : {}", a[0], a[1], a[2]),
-            Action::Count => format!("({one} * RECORDS)"),
+            Action::Count => format!("({one} * {})", self.count),
             Action::Special(special) => match (own_name(special), precision) {
                 (Some(name), Precision::Double) => format!("{name}({})", a.join(", ")),
                 _ => return Err(self.lacks(&format!("{special:?}"))),
@@ -288,6 +296,15 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// Whether it needs `text/shape_quantiles.cu`.
+    pub(super) fn has_shapes(&self) -> bool {
+        let of_shapes = |instruction: &Instruction| match instruction.action {
+            Action::Special(special) => own_name_of_shapes(special).is_some(),
+            _ => false,
+        };
+        self.program.theta.iter().chain(&self.program.rows).any(of_shapes)
+    }
+
     fn lacks(&self, what: &str) -> Invalid {
         unfit(self.field, what, "a text without it")
     }
@@ -308,6 +325,20 @@ fn own_name(special: Special) -> Option<&'static str> {
         BinomialQuantile => "binomial_quantile",
         NegativeBinomialCdf => "negative_binomial_cdf",
         NegativeBinomialQuantile => "negative_binomial_quantile",
+        other => return own_name_of_shapes(other),
+    })
+}
+
+/// The same for those of `text/shape_quantiles.cu`.
+fn own_name_of_shapes(special: Special) -> Option<&'static str> {
+    use Special::*;
+    Some(match special {
+        GammaScore => "gamma_score",
+        GammaQuantile => "gamma_quantile",
+        BetaScore => "beta_score",
+        BetaQuantile => "beta_quantile",
+        StudentScore => "student_score",
+        StudentQuantile => "student_quantile",
         _ => return None,
     })
 }

@@ -4,7 +4,6 @@ use soma::Invalid;
 use soma::chain::Problem;
 use soma::model::Recipe;
 
-use super::language::Precision;
 use super::text_model::{self, Parts};
 use super::unfit;
 
@@ -61,7 +60,9 @@ pub(super) fn text(
         ]
         .concat(),
         Recipe::Beta { priors } => {
-            return Ok(shapes(problem, priors, include_str!("../text/beta.cu"), 1));
+            let model = include_str!("../text/beta.cu");
+            let carried = non_centred.then_some(include_str!("../text/beta_carried.cu"));
+            return Ok(shapes(problem, priors, model, carried, 1));
         }
         Recipe::Dirichlet { priors } => {
             let (n, shares) = (problem.release().n(), priors.len());
@@ -70,7 +71,9 @@ pub(super) fn text(
                     format!("up to {MOST_SHARES} shares, and {MOST_DRAWS} of all records");
                 return Err(unfit("model", format!("{n} records of {shares} shares"), allowed));
             }
-            return Ok(shapes(problem, priors, include_str!("../text/dirichlet.cu"), shares));
+            let model = include_str!("../text/dirichlet.cu");
+            let carried = non_centred.then_some(include_str!("../text/dirichlet_carried.cu"));
+            return Ok(shapes(problem, priors, model, carried, shares));
         }
         Recipe::Uniform { ranges } => [
             constants([0, ranges.len(), 0], 0),
@@ -90,14 +93,21 @@ pub(super) fn text(
     Ok(Parts { first, second: String::new() })
 }
 
-/// The text of a beta or Dirichlet model, whose records need `rejecting` draws that reject.
-fn shapes(problem: &Problem, priors: &[(f64, f64)], model: &str, rejecting: usize) -> Parts {
+/// The text of a beta or Dirichlet model, whose records need `rejecting` draws that reject. `carried`: what carries
+/// records, if anything does.
+fn shapes(
+    problem: &Problem,
+    priors: &[(f64, f64)],
+    model: &str,
+    carried: Option<&str>,
+    rejecting: usize,
+) -> Parts {
     let [shape, rate]: [Vec<f64>; 2] = [
         priors.iter().map(|prior| prior.0).collect(),
         priors.iter().map(|prior| prior.1).collect(),
     ];
     let first = [
-        constants([0, 0, rejecting], 0),
+        constants_of([0, 0, rejecting], 0, carried.is_some()),
         table("double", "prior_shape", &shape),
         table("double", "prior_rate", &rate),
         "\n".into(),
@@ -106,7 +116,17 @@ fn shapes(problem: &Problem, priors: &[(f64, f64)], model: &str, rejecting: usiz
         include_str!("../text/logarithms.cu").into(),
         "\n".into(),
         model.into(),
-        include_str!("../text/uncarried.cu").into(),
+        match carried {
+            Some(carried) => [
+                "\n",
+                include_str!("../text/quantiles.cu"),
+                "\n",
+                include_str!("../text/shape_quantiles.cu"),
+                carried,
+            ]
+            .concat(),
+            None => include_str!("../text/uncarried.cu").into(),
+        },
     ];
     let second = [
         text_model::steps(2, 1),
@@ -134,15 +154,24 @@ pub(super) fn sums(recipe: &Recipe) -> usize {
     }
 }
 
-/// Whether records can be carried to another theta, for non-centred updates, and in which precision.
-pub(super) fn carried_in(recipe: &Recipe) -> Option<Precision> {
+/// How records are carried to another theta, for non-centred updates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carried {
+    /// In single precision.
+    Single,
+    /// In double precision.
+    Double,
+    /// By scores of gamma, beta or Student's t variables, which are solved for.
+    ByShapes,
+}
+
+/// How records of a model are carried, if they can be.
+pub(super) fn carried(recipe: &Recipe) -> Option<Carried> {
     match recipe {
-        Recipe::Regression { .. } | Recipe::Exponential { .. } => Some(Precision::Single),
-        Recipe::Categorical { .. }
-        | Recipe::Beta { .. }
-        | Recipe::Dirichlet { .. }
-        | Recipe::Uniform { .. } => None,
-        Recipe::Text(model) => text_model::carried_in(model),
+        Recipe::Regression { .. } | Recipe::Exponential { .. } => Some(Carried::Single),
+        Recipe::Beta { .. } | Recipe::Dirichlet { .. } => Some(Carried::ByShapes),
+        Recipe::Categorical { .. } | Recipe::Uniform { .. } => None,
+        Recipe::Text(model) => text_model::carried(model),
     }
 }
 
@@ -150,7 +179,16 @@ pub(super) fn carried_in(recipe: &Recipe) -> Option<Precision> {
 pub(super) const SPAN: usize = 64;
 
 /// The random numbers that a record is made of, and the first coordinate that a change of theta carries.
-fn constants([normals, uniforms, rejecting]: [usize; 3], first_carried: usize) -> String {
+fn constants(drawn: [usize; 3], first_carried: usize) -> String {
+    constants_of(drawn, first_carried, false)
+}
+
+/// The same, of records that `may_overflow`.
+fn constants_of(
+    [normals, uniforms, rejecting]: [usize; 3],
+    first_carried: usize,
+    may_overflow: bool,
+) -> String {
     format!(
         "// A record is made of standard normals, of uniforms on (0, 1), and of draws that take as many random \
          words as they need.\n\
@@ -159,7 +197,7 @@ fn constants([normals, uniforms, rejecting]: [usize; 3], first_carried: usize) -
          // A change of theta with the noise held fixed changes the coordinates from this one on.\n\
          constexpr int FIRST_CARRIED = {first_carried};\n\
          // Whether a proposed or carried record may leave the range of numbers.\n\
-         constexpr bool MAY_OVERFLOW = false;\n\
+         constexpr bool MAY_OVERFLOW = {may_overflow};\n\
          // Whether some non-centred updates walk, one parameter at a time.\n\
          constexpr bool WALKS = false;\n\
          __device__ __forceinline__ double walk_width(int) {{ return 0.0; }}\n"

@@ -12,7 +12,11 @@ const SD: f64 = -2.0;
 /// The names of the values, and the text that computes them.
 pub(super) fn of(problem: &Problem, stored: Stored) -> (Vec<String>, String) {
     if problem.fixed().is_none() {
-        return (problem.model().parameters(), include_str!("../text/outputs.cu").into());
+        let mut names = problem.record_model().parameters();
+        if problem.release().slotted().is_some() {
+            names.push("n".into());
+        }
+        return (names, include_str!("../text/outputs.cu").into());
     }
     let which = |summary: &Summary| match summary {
         Summary::Mean => MEAN,

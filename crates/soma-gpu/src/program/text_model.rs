@@ -9,7 +9,7 @@ use soma_language::program::Program;
 use soma_language::{Model, Noise};
 
 use super::language::{Drawn, Precision, Translation, literal};
-use super::model::{SPAN, table};
+use super::model::{Carried, SPAN, table};
 use super::unfit;
 
 /// The two parts of the text: what proposals need, and theta given the records, which comes after the text
@@ -37,6 +37,7 @@ const SET_ASIDE: usize = 1 << 30;
 /// The text of `model`, which is that of `problem`. `non_centred`: with what carries records to another theta.
 pub(super) fn parts(model: &Model, problem: &Problem, non_centred: bool) -> Result<Parts, Invalid> {
     let n = problem.release().n();
+    let is_slotted = problem.release().slotted().is_some();
     let programs = model.programs();
     let find = |name: &str| {
         let found = programs.iter().find(|(known, _)| *known == name);
@@ -73,7 +74,7 @@ pub(super) fn parts(model: &Model, problem: &Problem, non_centred: bool) -> Resu
         let name = "differentiate";
         let what = "// The log density of free given the records, its gradient and the rows of the lower \
                     triangle of its second derivatives.\n";
-        over_records(name, what, "free", "double* out", program).ok()
+        over_records(name, what, "free", "double* out", program, is_slotted).ok()
     });
     let newton = if derivatives.is_some() { NEWTON_STEPS } else { 0 };
     let rounds = match (newton, n <= FEW_RECORDS) {
@@ -85,8 +86,14 @@ pub(super) fn parts(model: &Model, problem: &Problem, non_centred: bool) -> Resu
     second += &table("double", "slice_width", &widths(problem));
     second += "\n";
     let what = "// The log density of the records given theta.\n";
-    second +=
-        &over_records("log_likelihood", what, "theta", "double* out", program("log_likelihood")?)?;
+    second += &over_records(
+        "log_likelihood",
+        what,
+        "theta",
+        "double* out",
+        program("log_likelihood")?,
+        is_slotted,
+    )?;
     second += "// The log density of free given the records.\n\
                __device__ __noinline__ double log_conditional(const Given& given, const double* free) {\n\
                \x20 double theta[PARAMETERS], out[1];\n  from_free(free, theta);\n  \
@@ -178,7 +185,7 @@ fn assigned(name: &str, values: &[String]) -> String {
 
 /// What moves a record to another theta with its noise held fixed.
 struct Carrying {
-    precision: Precision,
+    how: Carried,
     /// Fields of `Drawer`, and their computation.
     fields: String,
     compute: String,
@@ -186,10 +193,9 @@ struct Carrying {
     functions: String,
 }
 
-/// The precision in which records of a model are carried, if they can be: if its variables are functions of their noise
-/// that the GPU has.
-pub(super) fn carried_in(model: &Model) -> Option<Precision> {
-    carrying(model).map(|carrying| carrying.precision)
+/// How records of a model are carried, if they can be: if its variables are functions of their noise that the GPU has.
+pub(super) fn carried(model: &Model) -> Option<Carried> {
+    carrying(model).map(|carrying| carrying.how)
 }
 
 fn carrying(model: &Model) -> Option<Carrying> {
@@ -212,11 +218,12 @@ fn carrying_in(model: &Model, precision: Precision) -> Option<Carrying> {
         let Drawn { normals, uniforms, rejecting } = text.drawn;
         let uniforms = (normals + rejecting == 0).then_some(uniforms)?;
         let (fields, set) = text.fields();
-        Some((fields, text.theta().ok()? + &set, rows, text.row_outputs(), uniforms))
+        let set = text.theta().ok()? + &set;
+        Some((fields, set, rows, text.row_outputs(), uniforms, text.has_shapes()))
     };
-    let (inverse_fields, inverse, to_noise, noise, uniforms) =
+    let (inverse_fields, inverse, to_noise, noise, uniforms, has_shapes) =
         translated("inverse", "c.from.", 'i')?;
-    let (forward_fields, forward, to_record, record, 0) = translated("forward", "c.to.", 'f')?
+    let (forward_fields, forward, to_record, record, 0, _) = translated("forward", "c.to.", 'f')?
     else {
         return None;
     };
@@ -236,8 +243,9 @@ fn carrying_in(model: &Model, precision: Precision) -> Option<Carrying> {
         Precision::Single => ("", "__forceinline__"),
         Precision::Double => (include_str!("../text/quantiles.cu"), "__noinline__"),
     };
+    let of_shapes = if has_shapes { include_str!("../text/shape_quantiles.cu") } else { "" };
     let functions = format!(
-        "{quantiles}\n// A change of theta with the noise of a record held fixed.\n\
+        "{quantiles}{of_shapes}\n// A change of theta with the noise of a record held fixed.\n\
          struct Carrier {{ Drawer from, to; bool is_there;{field} }};\n\n\
          __device__ __forceinline__ Carrier no_carrier() {{\n  Carrier c = {{}};\n  return c;\n}}\n\n\
          __device__ __forceinline__ Carrier carrier(const Drawer& from, const Drawer& to, const Stream&{given}) {{\n  \
@@ -249,7 +257,12 @@ fn carrying_in(model: &Model, precision: Precision) -> Option<Carrying> {
         assigned("record", &record),
     );
     let fields = inverse_fields + &forward_fields;
-    Some(Carrying { precision, fields, compute: format!("{inverse}{forward}"), functions })
+    let how = match precision {
+        _ if has_shapes => Carried::ByShapes,
+        Precision::Single => Carried::Single,
+        Precision::Double => Carried::Double,
+    };
+    Some(Carrying { how, fields, compute: format!("{inverse}{forward}"), functions })
 }
 
 /// A function of theta or free (`input`) and of the records, with sums over them.
@@ -259,16 +272,22 @@ fn over_records(
     input: &str,
     out: &str,
     program: &Program,
+    is_slotted: bool,
 ) -> Result<String, Invalid> {
     let mut text = translated(program);
+    let mut load = "float record[DIM];\n    load_record(given.records, i, record);\n";
+    if is_slotted {
+        text = text.with_count("number_of(given.sums)");
+        load = "float slot[DIM];\n    load_record(given.records, i, slot);\n    \
+                if (!is_held(slot)) continue;\n    const float* record = slot + 1;\n";
+    }
     let rows = text.rows()?;
     if text.drawn != Drawn::default() {
         return Err(unfit("model.record", "a random number in a density", "a density"));
     }
     Ok(format!(
         "{what}__device__ __noinline__ void {name}(const Given& given, const double* {input}, {out}) \
-         {{\n{}{}#pragma unroll 1\n  for (u32 i = given.lane; i < RECORDS; i += LANES) {{\n    float record[DIM];\n    \
-         load_record(given.records, i, record);\n{rows}  }}\n{}{}{}}}\n\n",
+         {{\n{}{}#pragma unroll 1\n  for (u32 i = given.lane; i < RECORDS; i += LANES) {{\n    {load}{rows}  }}\n{}{}{}}}\n\n",
         text.theta()?,
         text.sums(),
         text.joined_sums(),
@@ -286,7 +305,7 @@ pub(super) fn widths(problem: &Problem) -> Vec<f64> {
 
 /// The interquartile range of the prior of each unconstrained parameter.
 fn prior_widths(problem: &Problem) -> Vec<f64> {
-    let model = problem.model();
+    let model = problem.record_model();
     let p = model.parameters().len();
     let Some(transport) = model.transport() else { return vec![1.0; p] };
     let (mut theta, mut free, mut rng) = (vec![0.0; p], vec![0.0; p], stream(0, 0));
@@ -306,15 +325,16 @@ fn prior_widths(problem: &Problem) -> Vec<f64> {
     columns.into_iter().map(width).collect()
 }
 
-/// The values of a program for statistics, as text: `v[0] = ...;` with each value less its offset, times its
-/// factor.
+/// The values of programs for statistics, as text: `v[0] = ...;` from place `first` on, with each value less its offset,
+/// times its factor.
 pub(super) fn statistics(
     programs: &[Program],
+    first: usize,
     offsets: &[f64],
     factors: &[f64],
 ) -> Result<String, Invalid> {
     let mut all = String::new();
-    let mut k = 0;
+    let mut k = first;
     for program in programs {
         let mut text = Translation::new(program, Precision::Single, "release.statistics");
         let rows = text.rows()?;
@@ -323,7 +343,7 @@ pub(super) fn statistics(
         }
         let _ = writeln!(all, "  {{\n{rows}");
         for value in text.row_outputs() {
-            let (offset, factor) = (offsets[k], factors[k]);
+            let (offset, factor) = (offsets[k - first], factors[k - first]);
             let [offset, factor] = [offset, factor].map(|x| literal(x, Precision::Single));
             let _ = writeln!(all, "    v[{k}] = ({value} - {offset}) * {factor};");
             k += 1;

@@ -62,7 +62,7 @@ __device__ __forceinline__ void load_block(
       float record[DIM];
       load_record(records, place_of(places, i), record);
       if (NON_CENTRED > 0 && !OWN_BLOCK) {
-        carry(pending, places.start + i, record);
+        carry_held(pending, places.start + i, record);
         if (is_chain) store_record(records, places.start + i, record, FIRST_CARRIED);
       }
       to_variables(record, variables);

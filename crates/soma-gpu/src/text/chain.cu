@@ -33,9 +33,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
     // The residual from the records: without it, rounding would add up over the sweeps.
     set_residual(published, totals, residual);
     cost = cost_of(residual);
-    double sums[SUMS > 0 ? SUMS : 1];
+    double sums[GIVEN > 0 ? GIVEN : 1];
 #pragma unroll
-    for (int k = 0; k < SUMS; k++) sums[k] = sum_of_lanes(totals.at(STATS + k));
+    for (int k = 0; k < GIVEN; k++) sums[k] = sum_of_lanes(totals.at(STATS + k));
     Dice dice{stream, 0x80000000u};
     if (!FIXED) update_theta(sums, records, lane, free, dice);
     u32 moved = 0;
@@ -66,12 +66,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
       from_free(free, theta);
       double out[OUTPUTS > 0 ? OUTPUTS : 1];
       fill_outputs(theta, records, lane, out);
+      if (SLOTTED) out[OUTPUTS - 1] = number_of(sums);
       for (int k = 0; k < OUTPUTS; k++)
         if (failed == 0 && !(fabsf((float)out[k]) <= 1e30f)) failed = (u32)iteration + 1;
       u64 row = (u64)draw * (OUTPUTS + 1);
       if (lane == 0 && is_chain) {
         for (int k = 0; k < OUTPUTS; k++) p.draws[(row + k) * p.stride + chain] = (float)out[k];
-        p.draws[(row + OUTPUTS) * p.stride + chain] = 0.6931472f * cost;
+        p.draws[(row + OUTPUTS) * p.stride + chain] = 0.6931472f * (SLOTTED ? cost - cost_of_size(residual) : cost);
       }
       draw++;
     }

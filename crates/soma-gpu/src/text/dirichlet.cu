@@ -16,21 +16,21 @@ __device__ __forceinline__ Drawer drawer(const double* free) {
 // Gammas divided by their sum, on the log scale.
 __device__ __forceinline__ void make_record(
     const Drawer& d, const float*, const float*, const Dice& dice, float* record) {
-  double gammas[DIM];
+  double gammas[PARAMETERS];
 #pragma unroll
-  for (int k = 0; k < DIM; k++) {
+  for (int k = 0; k < PARAMETERS; k++) {
     Dice own = dice_of(dice, k);
     gammas[k] = log_gamma_draw(d.shape[k], own);
   }
-  double shift = log_of_sum(gammas, DIM);
+  double shift = log_of_sum(gammas, PARAMETERS);
 #pragma unroll
-  for (int k = 0; k < DIM; k++) record[k] = (float)(gammas[k] - shift);
+  for (int k = 0; k < PARAMETERS; k++) record[k] = (float)(gammas[k] - shift);
 }
 
 // The sums of the logarithms.
 __device__ __forceinline__ void add_sums(const float* record, float* sums) {
 #pragma unroll
-  for (int k = 0; k < DIM; k++) sums[k] += record[k];
+  for (int k = 0; k < PARAMETERS; k++) sums[k] += record[k];
 }
 
 __device__ __forceinline__ double log_prior(const double* free) {

@@ -30,5 +30,5 @@ __device__ __forceinline__ double log_prior(const double* free) { return PRIOR_S
 
 // The centred update: an exact draw of theta given the records.
 __device__ __forceinline__ void update_theta(const double* sums, const float*, u32, double* free, Dice& dice) {
-  free[0] = log(gamma_draw(PRIOR_SHAPE + RECORDS, dice) / (PRIOR_RATE + sums[0]));
+  free[0] = log(gamma_draw(PRIOR_SHAPE + number_of(sums), dice) / (PRIOR_RATE + sums[0]));
 }

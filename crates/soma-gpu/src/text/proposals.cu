@@ -1,8 +1,9 @@
 // ---- Proposals: records drawn from the model, two from one set of random words.
 
 constexpr int MOVES = FROZEN ? 1 : RECORDS;
-// Random words of a proposal: for the record, to accept, and to choose a place.
-constexpr int NOISE = NORMALS + UNIFORMS;
+// Random words of a proposal: for the record, to accept, and to choose a place. Where slots hold the records, one
+// says whether there is a record.
+constexpr int NOISE = NORMALS + UNIFORMS + (SLOTTED ? 1 : 0);
 constexpr bool CHOOSES = BLOCK > 1 || RANDOM_PLACE;
 constexpr int CALLS = (2 * NOISE + (CHOOSES ? 4 : 2) + 3) / 4;
 // The first call of draws that reject: behind those of the proposals, before those of the theta updates.
@@ -40,7 +41,13 @@ __device__ __forceinline__ Proposals propose_two(const Stream& stream, u32 numbe
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     Dice dice{stream, REJECTIONS + (2 * number + h) * (REJECTING * SPAN)};
-    make_record(d, normals + h * NORMALS, uniforms + h * UNIFORMS, dice, two.record[h]);
+    float* record = two.record[h] + (SLOTTED ? 1 : 0);
+    make_record(d, normals + h * NORMALS, uniforms + h * UNIFORMS, dice, record);
+    if constexpr (SLOTTED) {
+      bool is_there = uniform(word[2 * NOISE - 2 + h]) <= SHARE;
+      two.record[h][0] = is_there ? 1.0f : 0.0f;
+      for (int k = 0; k < COORDINATES; k++) record[k] = is_there ? record[k] : 0.0f;
+    }
     to_variables(two.record[h], two.variables[h]);
     two.accept[h] = is_in_range(two.record[h]) ? uniform(word[2 * NOISE + h]) : 1.0f / 0.0f;
     two.choose[h] = CHOOSES ? uniform(word[2 * NOISE + 2 + h]) : 0.0f;

@@ -3,8 +3,9 @@
 
 constexpr u32 EVERY_LANE = 0xffffffffu;
 constexpr int PER_LANE = (BLOCK + LANES - 1) / LANES;
-// The sums over the records that an iteration needs: statistics, then those of the theta update.
-constexpr int SUMMED = STATS + SUMS;
+// The sums over the records that an iteration needs: statistics, then those of the theta update, and the number of
+// records where it is unknown.
+constexpr int GIVEN = SUMS + (SLOTTED ? 1 : 0), SUMMED = STATS + GIVEN;
 // Records that are summed in single precision before the sum is added in double precision.
 constexpr int AT_ONCE = 32;
 
@@ -120,7 +121,19 @@ __device__ __forceinline__ void add_record(const float* record, const float* var
   to_statistic(variables, statistic);
 #pragma unroll
   for (int k = 0; k < STATS; k++) some[k] += statistic[k];
-  add_sums(record, some + STATS);
+  if constexpr (SLOTTED) {
+    if (!is_held(record)) return;
+    add_sums(record + 1, some + STATS);
+    some[SUMMED - 1] += 1.0f;
+  } else {
+    add_sums(record, some + STATS);
+  }
+}
+
+// Carries a record, where there is one.
+__device__ __forceinline__ void carry_held(const Carrier& c, u32 place, float* record) {
+  if constexpr (!SLOTTED) carry(c, place, record);
+  else if (is_held(record)) carry(c, place, record + 1);
 }
 
 __device__ __forceinline__ double sum_of_lanes(double value) {

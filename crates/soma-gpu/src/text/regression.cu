@@ -115,7 +115,7 @@ __device__ __forceinline__ double complete_squares(
     const double* sums, double (&lower)[COEFFICIENTS][COEFFICIENTS], double (&cross)[COEFFICIENTS],
     double (&inverse)[COEFFICIENTS]) {
   int at = 0;
-  lower[0][0] = RECORDS + prior_precision(0);
+  lower[0][0] = number_of(sums) + prior_precision(0);
 #pragma unroll
   for (int i = 1; i < COEFFICIENTS; i++) {
 #pragma unroll
@@ -152,7 +152,7 @@ __device__ __forceinline__ void update_theta(
     const double* sums, const float*, u32, double* free, Dice& dice) {
   double lower[COEFFICIENTS][COEFFICIENTS], cross[COEFFICIENTS], inverse[COEFFICIENTS];
   double squares = complete_squares(sums, lower, cross, inverse);
-  double root = inverse_root(gamma_draw(PRIOR_SHAPE + 0.5 * RECORDS, dice));
+  double root = inverse_root(gamma_draw(PRIOR_SHAPE + 0.5 * number_of(sums), dice));
   double sigma2 = (PRIOR_RATE + 0.5 * squares) * root * root, sigma = sigma2 * inverse_root(sigma2);
   float normals[COEFFICIENTS];
   draw_normals(dice, normals);

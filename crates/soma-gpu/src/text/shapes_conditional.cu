@@ -2,27 +2,27 @@
 
 // The log density of free.
 __device__ double log_conditional(const Given& given, const double* free) {
-  double sum = log_prior(free), all = 0.0;
+  double n = number_of(given.sums), sum = log_prior(free), all = 0.0;
   for (int k = 0; k < PARAMETERS; k++) {
     double shape = exp(free[k]);
     all += shape;
-    sum += shape * given.sums[k] - RECORDS * lgamma(shape);
+    sum += shape * given.sums[k] - n * lgamma(shape);
   }
-  sum += RECORDS * lgamma(all);
+  sum += n * lgamma(all);
   return sum == sum ? sum : -1.0 / 0.0;
 }
 
 // It, its gradient and the rows of the lower triangle of its second derivatives.
 __device__ void differentiate(const Given& given, const double* free, double* out) {
-  double shape[PARAMETERS], all = 0.0;
+  double n = number_of(given.sums), shape[PARAMETERS], all = 0.0;
   for (int k = 0; k < PARAMETERS; k++) all += shape[k] = exp(free[k]);
-  double level = digamma(all), curved = RECORDS * trigamma(all);
+  double level = digamma(all), curved = n * trigamma(all);
   out[0] = log_conditional(given, free);
   for (int i = 0; i < PARAMETERS; i++) {
-    double slope = RECORDS * (level - digamma(shape[i])) + given.sums[i] - prior_rate(i);
+    double slope = n * (level - digamma(shape[i])) + given.sums[i] - prior_rate(i);
     out[1 + i] = prior_shape(i) + shape[i] * slope;
     double* row = out + 1 + PARAMETERS + i * (i + 1) / 2;
     for (int j = 0; j < i; j++) row[j] = shape[i] * shape[j] * curved;
-    row[i] = shape[i] * slope + shape[i] * shape[i] * (curved - RECORDS * trigamma(shape[i]));
+    row[i] = shape[i] * slope + shape[i] * shape[i] * (curved - n * trigamma(shape[i]));
   }
 }

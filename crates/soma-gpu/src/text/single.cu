@@ -29,7 +29,7 @@ __device__ __forceinline__ u32 sweep(
         place = two.place[h];
         load_record(records, place, old[h]);
       } else if (NON_CENTRED > 0) {
-        carry(pending, place, old[h]);
+        carry_held(pending, place, old[h]);
       }
       float variables[VARIABLES], next[STATS];
       to_variables(old[h], variables);

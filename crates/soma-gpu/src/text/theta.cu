@@ -38,7 +38,7 @@ __device__ __forceinline__ void carry_all(float* records, u32 lane, bool is_chai
   for (u32 i = lane; i < RECORDS; i += LANES) {
     float record[DIM];
     load_record(records, i, record);
-    carry(pending, i, record);
+    carry_held(pending, i, record);
     if (is_chain) store_record(records, i, record, FIRST_CARRIED);
   }
   if (LANES > 1) __syncwarp();
@@ -141,7 +141,7 @@ __device__ __forceinline__ bool update_non_centred(
   Totals totals;
   sum_records(records, lane, totals, [&](u32 place, float* record, float (&some)[SUMMED]) {
     float variables[VARIABLES], statistic[STATS];
-    carry(between, place, record);
+    carry_held(between, place, record);
     // A clamp hides a number that is not finite: the sum does not, and the step is rejected.
 #pragma unroll
     for (int d = 0; MAY_OVERFLOW && d < DIM; d++) some[0] += record[d] - record[d];

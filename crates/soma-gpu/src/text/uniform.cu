@@ -15,7 +15,7 @@ __device__ __forceinline__ Drawer drawer(const double*) { return Drawer{}; }
 __device__ __forceinline__ void make_record(
     const Drawer&, const float*, const float* uniforms, const Dice&, float* record) {
 #pragma unroll
-  for (int d = 0; d < DIM; d++) record[d] = fmaf(uniforms[d], width(d), low(d));
+  for (int d = 0; d < COORDINATES; d++) record[d] = fmaf(uniforms[d], width(d), low(d));
 }
 
 __device__ __forceinline__ void add_sums(const float*, float*) {}

@@ -59,7 +59,7 @@ impl Slotted {
     }
 
     /// The probability that a proposal is a record.
-    pub(crate) fn share(&self) -> f64 {
+    pub fn share(&self) -> f64 {
         self.share
     }
 
