@@ -18,7 +18,7 @@ if [ "$part" = all ] || [ "$part" = check ]; then
   nvidia-smi --query-gpu=name,driver_version,clocks.sm --format=csv,noheader
   for spec in regression-n10-eps30 regression-n10-eps3 regression-n100-eps30 normal-gaussian-noise proportion \
     poisson-counts binomial-successes overdispersed-counts gamma-durations heavy-tails log-normal-mean two-groups \
-    category-counts logistic-regression poisson-regression regression-unknown-predictors multivariate-normal; do
+    category-counts logistic-regression poisson-regression regression-unknown-predictors multivariate-normal count-and-sum; do
     for kernel in soma "soma-blocks --subset 4" sys-imwg ran-imwg; do
       title "check $spec $kernel"
       $soma gpu check examples/$spec.toml --kernel $kernel
@@ -40,7 +40,8 @@ if [ "$part" = all ] || [ "$part" = sbc ]; then
     "atus-female --n 50 --warmup 2000 --thin 200" \
     "heavy-tails --n 20 --warmup 5000 --thin 500" "overdispersed-counts --n 20 --warmup 2000 --thin 200" \
     "binomial-successes --n 20 --warmup 1000 --thin 100" "multivariate-normal --n 10 --warmup 2000 --thin 200" \
-    "regression-unknown-predictors --n 10 --warmup 2000 --thin 200"; do
+    "regression-unknown-predictors --n 10 --warmup 2000 --thin 200" \
+    "gamma-durations --n 20 --warmup 300 --thin 30 --moves interwoven"; do
     title "SBC of 100,000 replications: $spec"
     set -- $spec
     name=$1; shift
@@ -69,6 +70,7 @@ if [ "$part" = all ] || [ "$part" = couple ]; then
     for kernel in soma sys-imwg; do
       title "100,000 pairs of $kernel, $spec; then 500 on the CPU"
       timed $soma couple examples/$spec.toml --device gpu --kernel $kernel --pairs 100000
+      timed $soma couple examples/$spec.toml --device gpu --kernel $kernel --pairs 100000 --estimate
       timed $soma couple examples/$spec.toml --quiet --kernel $kernel --pairs 500
     done
   done
@@ -88,7 +90,7 @@ if [ "$part" = all ] || [ "$part" = means ]; then
   for spec in regression-n100-eps30 regression-n100-eps3 regression-n10-eps30 regression-n10-eps3 normal-gaussian-noise; do
     means $spec 20000 4000 256 soma sys-imwg
   done
-  for spec in proportion poisson-counts binomial-successes category-counts log-normal-mean gamma-durations; do
+  for spec in proportion poisson-counts binomial-successes category-counts log-normal-mean gamma-durations count-and-sum; do
     means $spec 4000 2000 256 soma sys-imwg
   done
   for spec in private-mean-n2 histogram-n20 histogram-n50; do

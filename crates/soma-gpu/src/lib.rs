@@ -27,6 +27,6 @@ pub use device::{Buffer, Device, Entry, Params};
 pub use emulate::Emulated;
 pub use fit::{Fit, Fitted, Row};
 pub use nested::nested_rhat;
-pub use pairs::{Pairs, run_pairs};
+pub use pairs::{Pairs, Seen, run_pairs};
 pub use plan::{plan_programs, run_plan};
 pub use program::{Options, Program};

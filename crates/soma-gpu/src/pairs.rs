@@ -2,13 +2,19 @@
 
 use soma::Outcome;
 use soma::chain::Problem;
-use soma::coupling::{PairRun, PairSettings};
+use soma::coupling::{Accumulator, PairRun, PairSettings};
 use soma::kernel::Counts;
 use soma::rng::stream;
 
 use crate::chains::{ITERATIONS_PER_LAUNCH, TILE, states};
 use crate::device::{Buffer, Device, Entry, Params, bytes_of, read_all, round_keys};
 use crate::program::Program;
+
+/// Iterations per launch where thetas are kept: 100,000 pairs keep 100 MB of four parameters.
+const ITERATIONS_OF_ESTIMATES: u64 = 32;
+
+/// What is told of a pair after an iteration: their numbers, theta of X, and theta of Y before the meeting.
+pub type Seen<'a> = dyn FnMut(usize, u64, &[f64], Option<&[f64]>) + 'a;
 
 /// Pairs on a device. The program is that of [`Options::is_paired`](crate::Options).
 #[derive(Debug)]
@@ -19,6 +25,9 @@ pub struct Pairs {
     failed: Buffer,
     records: Buffer,
     states: Buffer,
+    /// The thetas of the iterations of a launch, where they are kept.
+    thetas: Option<Buffer>,
+    parameters: usize,
     /// Seconds that the device took for iterations.
     pub seconds: f64,
 }
@@ -44,6 +53,8 @@ impl Pairs {
         let states = device.allocate(8 * stride * parameters)?;
         let met = device.allocate(8 * 2 * stride)?;
         let failed = device.allocate(4 * stride)?;
+        let kept = ITERATIONS_OF_ESTIMATES as usize * parameters;
+        let thetas = program.keeps.then(|| device.allocate(4 * stride * kept)).transpose()?;
         let mut by_column = vec![0.0; parameters * stride];
         for (chain, one) in theta.chunks_exact(parameters).enumerate() {
             one.iter().enumerate().for_each(|(k, &value)| by_column[k * stride + chain] = value);
@@ -53,6 +64,7 @@ impl Pairs {
             published: on_device.address,
             records: records.address,
             theta: states.address,
+            draws: thetas.map_or(0, |thetas| thetas.address),
             counts: met.address,
             failed: failed.address,
             first_chain: 2 * first,
@@ -67,7 +79,7 @@ impl Pairs {
         device.launch(Entry::Start, 1, &params)?;
         params.first_chain = first;
         params.chains = u32::try_from(pairs)?;
-        Ok(Pairs { params, pairs, met, failed, records, states, seconds: 0.0 })
+        Ok(Pairs { params, pairs, met, failed, records, states, thetas, parameters, seconds: 0.0 })
     }
 
     /// Sets the records of X and of Y of every pair (row by row).
@@ -93,13 +105,33 @@ impl Pairs {
         last: u64,
         stop: &dyn Fn() -> bool,
     ) -> Outcome<Vec<Option<u64>>> {
+        self.run_through(device, last, 0, &mut |_, _, _, _| (), stop)
+    }
+
+    /// The same of a program that keeps thetas; X goes on to iteration `end`, where that is later than the meeting.
+    pub fn run_through(
+        &mut self,
+        device: &mut dyn Device,
+        last: u64,
+        end: u64,
+        seen: &mut Seen<'_>,
+        stop: &dyn Fn() -> bool,
+    ) -> Outcome<Vec<Option<u64>>> {
+        let at_once =
+            if self.thetas.is_some() { ITERATIONS_OF_ESTIMATES } else { ITERATIONS_PER_LAUNCH };
+        self.params.thin = u32::try_from(end)?;
+        let mut before = vec![0; self.pairs];
         loop {
             let met: Vec<u64> = read_all(device, self.met, self.pairs)?;
             let from = self.params.iteration;
-            if from >= last || met.iter().all(|&met| met > 0) || stop() {
-                return Ok(met.into_iter().map(|met| (met > 0).then_some(met)).collect());
+            self.tell(device, (&before, &met), end, seen)?;
+            let is_over = from >= last || met.iter().all(|&met| met > 0);
+            if is_over && from >= end || stop() {
+                let in_time = |met: u64| (1..=last).contains(&met).then_some(met);
+                return Ok(met.into_iter().map(in_time).collect());
             }
-            let to = last.min((from / ITERATIONS_PER_LAUNCH + 1) * ITERATIONS_PER_LAUNCH);
+            before = met;
+            let to = last.max(end).min((from / at_once + 1) * at_once);
             self.params.iterations = u32::try_from(to - from)?;
             self.seconds += device.launch(Entry::Chains, 1, &self.params)?;
             self.params.iteration = to;
@@ -113,6 +145,37 @@ impl Pairs {
                 .into());
             }
         }
+    }
+
+    /// Tells `seen` of the last launch, for pairs that met at iterations `before` it and after it.
+    fn tell(
+        &self,
+        device: &mut dyn Device,
+        (before, met): (&[u64], &[u64]),
+        end: u64,
+        seen: &mut Seen<'_>,
+    ) -> Outcome {
+        let Some(thetas) = self.thetas else { return Ok(()) };
+        let (stride, p) = (self.params.stride as usize, self.parameters);
+        let count = self.params.iterations as usize;
+        let first = self.params.iteration - count as u64 + 1;
+        let all: Vec<f32> = read_all(device, thetas, count * p * stride)?;
+        for step in 0..count {
+            let t = first + step as u64;
+            let of = |chain: usize| -> Vec<f64> {
+                (0..p).map(|k| f64::from(all[(step * p + k) * stride + chain])).collect()
+            };
+            for pair in 0..self.pairs {
+                let is_late = before[pair] > 0 && first > end;
+                if is_late || met[pair] > 0 && t > met[pair].max(end) {
+                    continue;
+                }
+                let is_apart = met[pair] == 0 || t < met[pair];
+                let (x, y) = (of(2 * pair), is_apart.then(|| of(2 * pair + 1)));
+                seen(pair, t, &x, y.as_deref());
+            }
+        }
+        Ok(())
     }
 
     /// Moves that the chains of each pair accepted.
@@ -132,7 +195,8 @@ impl Pairs {
     }
 }
 
-/// Meeting times of pairs `first..first + count`, as the CPU reports them. Marginally, each chain has the initial
+/// Meeting times of pairs `first..first + count`, as the CPU reports them, and the estimates of `functions` of theta over
+/// the window, if there is one and the program keeps thetas. Marginally, each chain has the initial
 /// distribution and the iterations of a plain chain with centred updates; the coupling is the device's own.
 pub fn run_pairs(
     device: &mut dyn Device,
@@ -140,23 +204,46 @@ pub fn run_pairs(
     problem: &Problem,
     settings: &PairSettings,
     (first, count): (u64, u64),
+    functions: &dyn Fn(&[f64]) -> Vec<f64>,
     stop: &dyn Fn() -> bool,
 ) -> Outcome<(Vec<PairRun>, f64)> {
     let PairSettings { lag, max_iterations, seed, .. } = *settings;
+    let window = settings.window.filter(|_| program.keeps);
     let parameters = program.parameters;
     let mut theta = vec![0.0; 2 * count as usize * parameters];
     for (chain, one) in (2 * first..).zip(theta.chunks_exact_mut(parameters)) {
         problem.model().start(problem.release(), one, &mut stream(seed, chain))?;
     }
     let mut pairs = Pairs::start(device, program, problem, (seed, first), lag, &theta)?;
-    let met = pairs.run(device, max_iterations, stop)?;
+    let mut sums: Vec<Accumulator> = Vec::new();
+    if let Some(window) = window {
+        for one in theta.chunks_exact(2 * parameters) {
+            let x = functions(&one[..parameters]);
+            let mut sum = Accumulator::new(window, x.len());
+            sum.add(0, &x);
+            sums.push(sum);
+        }
+    }
+    let mut seen = |pair: usize, t: u64, x: &[f64], y: Option<&[f64]>| {
+        let Some(sum) = sums.get_mut(pair) else { return };
+        let x = functions(x);
+        sum.add(t, &x);
+        if let Some(y) = y.filter(|_| t >= lag) {
+            sum.correct(t, lag, &x, &functions(y));
+        }
+    };
+    let end = window.map_or(0, |window| window.m());
+    let met = pairs.run_through(device, max_iterations, end, &mut seen, stop)?;
+    let mut estimates = sums.into_iter().map(Accumulator::finish);
     let accepted = pairs.accepted(device)?;
     let n = program.records as u64;
-    let run = |(index, (met, accepted)): (u64, (Option<u64>, u64))| {
+    let mut run = |(index, (met, accepted)): (u64, (Option<u64>, u64))| {
         let last = met.unwrap_or(max_iterations);
-        let cost = 2 * last - lag.min(last);
+        let alone = met.map_or(0, |met| end.saturating_sub(met));
+        let cost = 2 * last - lag.min(last) + alone;
         let counts = Counts { moves: n * cost, accepted, evaluations: 0 };
-        PairRun { index, met, cost, counts, estimate: None }
+        let estimate = estimates.next().filter(|_| met.is_some());
+        PairRun { index, met, cost, counts, estimate }
     };
-    Ok(((first..).zip(met.into_iter().zip(accepted)).map(run).collect(), pairs.seconds))
+    Ok(((first..).zip(met.into_iter().zip(accepted)).map(&mut run).collect(), pairs.seconds))
 }

@@ -34,6 +34,8 @@ pub struct Options {
     pub is_frozen: bool,
     /// Run pairs of coupled chains instead of chains.
     pub is_paired: bool,
+    /// Keep the thetas of the pairs in all iterations, for estimates.
+    pub keeps: bool,
     /// Threads per chain: a power of two up to 32.
     pub lanes: Option<usize>,
     /// Threads per block.
@@ -52,6 +54,7 @@ impl Options {
             moves,
             is_frozen: false,
             is_paired: false,
+            keeps: false,
             lanes: None,
             threads: None,
             most_shared: 99 << 10,
@@ -83,6 +86,8 @@ pub struct Program {
     pub non_centred: usize,
     /// The name of the kernel, with its block size.
     pub kernel: String,
+    /// Whether pairs keep their thetas.
+    pub(crate) keeps: bool,
     stored: Stored,
     /// Whether the first number of a record says whether there is one.
     is_slotted: bool,
@@ -138,7 +143,7 @@ impl Program {
             false => block_of(options.kernel, n)?,
         };
         // The text of a pair's model, and its kernel.
-        let pair = options.is_paired.then(|| pair_of(options.kernel, &recipe)).transpose()?;
+        let pair = options.is_paired.then(|| pair_of(&options, &recipe)).transpose()?;
         let non_centred = match (options.moves, model::carried(&recipe)) {
             _ if problem.fixed().is_some() => 0,
             (MovesChoice::Centred, _) | (MovesChoice::Auto, None) => 0,
@@ -273,6 +278,7 @@ impl Program {
             shared,
             non_centred,
             kernel,
+            keeps: options.is_paired && options.keeps,
             stored,
             is_slotted,
             units: Units::Statistics(statistics),
@@ -386,7 +392,7 @@ fn block_of(kernel: KernelChoice, n: usize) -> Result<(usize, Order), Invalid> {
 }
 
 /// What pairs of chains need of the model, and which kernel they have.
-fn pair_of(kernel: KernelChoice, recipe: &Recipe) -> Result<String, Invalid> {
+fn pair_of(options: &Options, recipe: &Recipe) -> Result<String, Invalid> {
     let model = match recipe {
         Recipe::Regression { .. } => include_str!("text/regression_pair.cu"),
         Recipe::Exponential { .. } => include_str!("text/exponential_pair.cu"),
@@ -398,7 +404,7 @@ fn pair_of(kernel: KernelChoice, recipe: &Recipe) -> Result<String, Invalid> {
             return Err(unfit("model.kind", given, "regression, normal or exponential, for pairs"));
         }
     };
-    let is_among_all = match kernel {
+    let is_among_all = match options.kernel {
         KernelChoice::Soma => true,
         KernelChoice::SysImwg => false,
         other => {
@@ -407,7 +413,10 @@ fn pair_of(kernel: KernelChoice, recipe: &Recipe) -> Result<String, Invalid> {
     };
     Ok(format!(
         "// Whether a move chooses among all records, as SOMA does, or comes to the next one, as Sys-IMwG does.\n\
-         constexpr bool AMONG_ALL = {is_among_all};\n\n{model}"
+         constexpr bool AMONG_ALL = {is_among_all};\n\
+         // Whether thetas are kept in all iterations.\n\
+         constexpr bool KEEPS = {};\n\n{model}",
+        options.keeps,
     ))
 }
 

@@ -3,11 +3,12 @@
 
 mod common;
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use common::{emulated, exponential, normal, program, regression};
-use soma::chain::{MovesChoice, Problem};
-use soma::coupling::{Meetings, PairSettings, run_pairs as on_cpu};
+use soma::chain::{MovesChoice, Problem, Settings};
+use soma::coupling::{Meetings, PairSettings, Window, run_pairs as on_cpu};
 use soma::kernel::KernelChoice;
 use soma::rng::stream;
 use soma_gpu::{Chains, Cuda, Options, Pairs, Program, run_pairs};
@@ -136,13 +137,14 @@ fn pairs_meet_as_soon_as_on_the_cpu() {
             PairSettings { kernel, lag: 3, max_iterations: 4_000, seed: 4, window: None };
         let program = paired(&problem, kernel);
         let Some(mut device) = emulated(&program) else { return };
+        let none = |_: &[f64]| Vec::new();
         let (runs, _) =
-            run_pairs(&mut device, &program, &problem, &settings, (0, 400), &|| false).unwrap();
+            run_pairs(&mut device, &program, &problem, &settings, (0, 400), &none, &|| false)
+                .unwrap();
         let ours = settings.meetings(&runs);
         let indices: Vec<u64> = (0..400).collect();
         let cpu = std::sync::Mutex::new(Vec::new());
         let keep = |run| cpu.lock().unwrap().push(run);
-        let none = |_: &[f64]| Vec::new();
         on_cpu(&problem, &settings, &indices, 1, &none, &keep, &AtomicBool::new(false)).unwrap();
         let theirs: Meetings = settings.meetings(&cpu.into_inner().unwrap());
         let ((a, error_a), (b, error_b)) = (ours.mean_delay(), theirs.mean_delay());
@@ -170,13 +172,69 @@ fn a_pair_depends_on_its_number_and_nothing_else() {
     let run = |first: u64, count: u64| {
         let mut device = emulated(&program)?;
         Some(
-            run_pairs(&mut device, &program, &problem, &settings, (first, count), &|| false)
-                .unwrap()
-                .0,
+            run_pairs(
+                &mut device,
+                &program,
+                &problem,
+                &settings,
+                (first, count),
+                &|_| Vec::new(),
+                &|| false,
+            )
+            .unwrap()
+            .0,
         )
     };
     let Some(all) = run(0, 40) else { return };
     assert_eq!(Some(&all[17..20]), run(17, 3).as_deref());
+}
+
+/// Unbiased estimates over few iterations: their mean over pairs is the posterior mean, which long chains of the CPU
+/// give. The pairs are those of a program that keeps nothing.
+#[test]
+fn estimates_have_no_bias() {
+    for (problem, kernel, lag, window) in [
+        (exponential(6), KernelChoice::Soma, 2, (0, 5)),
+        (normal(5), KernelChoice::SysImwg, 3, (2, 40)),
+        (regression(6, "{ kind = \"laplace\", epsilon = 5.0 }"), KernelChoice::SysImwg, 1, (1, 8)),
+    ] {
+        let window = Some(Window::new(window.0, window.1).unwrap());
+        let settings = PairSettings { kernel, lag, max_iterations: 4_000, seed: 4, window };
+        let mut options = Options::new(kernel, MovesChoice::Centred);
+        (options.is_paired, options.keeps) = (true, true);
+        let program = Program::new(&problem, options).unwrap();
+        let Some(mut device) = emulated(&program) else { return };
+        const PAIRS: u64 = 3_000;
+        let log = |theta: &[f64]| vec![theta[0], theta[theta.len() - 1].ln()];
+        let (runs, _) =
+            run_pairs(&mut device, &program, &problem, &settings, (0, PAIRS), &log, &|| false)
+                .unwrap();
+        let plain = paired(&problem, kernel);
+        let mut device = emulated(&plain).unwrap();
+        let (others, _) =
+            run_pairs(&mut device, &plain, &problem, &settings, (0, 50), &log, &|| false).unwrap();
+        assert!(others.iter().zip(&runs).all(|(a, b)| a.met == b.met && a.estimate.is_none()));
+        let collected = soma::chain::Collected::new(8);
+        let (moves, thin) = (MovesChoice::Auto, 1);
+        let long = Settings { kernel, moves, chains: 8, warmup: 200, draws: 8_000, thin, seed: 2 };
+        soma::chain::run(&problem, &long, NonZeroUsize::MIN, &collected).unwrap();
+        let draws = collected.into_draws();
+        for f in 0..2 {
+            let mean_of = |chain: &Vec<soma::chain::Draw>| {
+                chain.iter().map(|draw| log(&draw.values)[f]).sum::<f64>() / chain.len() as f64
+            };
+            let of = |all: Vec<f64>| {
+                let (count, sum) = (all.len() as f64, all.iter().sum::<f64>());
+                let squares: f64 = all.iter().map(|x| (x - sum / count).powi(2)).sum();
+                (sum / count, squares / (count * (count - 1.0)))
+            };
+            let (truth, truth_error2) = of(draws.iter().map(mean_of).collect());
+            let each = runs.iter().map(|run| run.estimate.as_ref().unwrap().unbiased[f]);
+            let (mean, error2) = of(each.collect());
+            let z = (mean - truth) / (error2 + truth_error2).sqrt();
+            assert!(z.abs() < 5.0, "{}, {f}: {mean}, not {truth}: {z}", problem.model().kind());
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use soma::chain::Problem;
-use soma::coupling::{PILOT, PairRun, PairSettings, Window, pilot, run_pairs};
+use soma::coupling::{Meetings, PILOT, PairRun, PairSettings, Window, pilot, run_pairs};
 
 use crate::args::{KernelArgs, ThreadArgs};
 use crate::exit::{self, Failed, Outcome};
@@ -95,7 +95,7 @@ pub fn run(args: Args) -> Outcome {
     };
     interrupt::watch();
     if args.device == Device::Gpu {
-        let (settings, runs) = on_gpu(&args, problem, wanted)?;
+        let (settings, runs) = on_gpu(&args, problem, &functions, wanted)?;
         let report = Report::new(problem, &settings, &functions, &runs);
         return exit::print(&if args.json { report.json() } else { report.text() });
     }
@@ -116,37 +116,56 @@ pub fn run(args: Args) -> Outcome {
     exit::print(&if args.json { report.json() } else { report.text() })
 }
 
-/// The pairs, run on the GPU, with a lag that a pilot there chose if none is given.
+/// The pairs, run on the GPU, with settings that a pilot there chose where they are not given.
 fn on_gpu(
     args: &Args,
     problem: &Problem,
+    functions: &Functions,
     wanted: PairSettings,
 ) -> Result<(PairSettings, Vec<PairRun>), Failed> {
-    let refused = [("--estimate", args.estimate), ("--out", args.out.is_some())];
-    if let Some((option, _)) = refused.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failed::Input(format!(
-            "--device gpu: {option} is not supported on the GPU, which gives meeting times and keeps none of the \
-             draws. Allowed: no {option}, or --device cpu."
-        )));
+    if args.out.is_some() {
+        return Err(Failed::Input(
+            "--device gpu: --out is not supported on the GPU, which keeps none of the draws. Allowed: no --out, or \
+             --device cpu."
+                .into(),
+        ));
     }
     Device::Gpu.is_gpu_for((0, 0.0), || true)?;
-    limit::check_lag(wanted.lag, &wanted)?;
-    let lag = |pilot: &[PairRun]| {
+    let (wanted, needs_pilot) = given(args, wanted)?;
+    let settings_of = |pilot: &[PairRun]| {
         let pilot = wanted.meetings(pilot);
         limit::check(&pilot, &wanted, problem.release().n())?;
-        Ok(limit::lag(&pilot, &wanted))
+        suggested(args, &wanted, &pilot)
     };
-    gpu::couple(problem, &wanted, args.pairs, args.lag, &lag, args.quiet)
+    let pilot = needs_pilot.then_some(&settings_of as &gpu::SettingsOf<'_>);
+    let values = |draw: &[f64]| functions.values(draw);
+    gpu::couple(problem, &wanted, args.pairs, pilot, &values, args.quiet)
+}
+
+/// The settings with the window that is given, and whether a pilot has to choose others.
+fn given(args: &Args, wanted: PairSettings) -> Result<(PairSettings, bool), Failed> {
+    let window = args.k.zip(args.m).map(|(k, m)| Window::new(k, m));
+    let window = window.transpose().map_err(|e| Failed::Input(format!("--{e}")))?;
+    limit::check_lag(wanted.lag, &wanted)?;
+    let needs_pilot = args.lag.is_none() || args.estimate && window.is_none();
+    Ok((PairSettings { window, ..wanted }, needs_pilot))
+}
+
+/// The settings; those not given are what the pilot suggests.
+fn suggested(args: &Args, wanted: &PairSettings, pilot: &Meetings) -> Result<PairSettings, Failed> {
+    let lag = args.lag.unwrap_or_else(|| limit::lag(pilot, wanted));
+    let window = match wanted.window {
+        None if args.estimate => Some(pilot.suggested_window().map_err(soma::Failure::from)?),
+        window => window,
+    };
+    Ok(PairSettings { lag, window, ..wanted.clone() })
 }
 
 /// The settings; those not given are chosen by a pilot.
 fn plan(args: &Args, problem: &Problem, wanted: PairSettings) -> Result<PairSettings, Failed> {
-    let window = args.k.zip(args.m).map(|(k, m)| Window::new(k, m));
-    let window = window.transpose().map_err(|e| Failed::Input(format!("--{e}")))?;
-    let needs_window = args.estimate && window.is_none();
-    limit::check_lag(wanted.lag, &wanted)?;
-    if args.lag.is_some() && !needs_window {
-        return Ok(PairSettings { window, ..wanted });
+    let (wanted, needs_pilot) = given(args, wanted)?;
+    if !needs_pilot {
+        return Ok(wanted);
     }
     let watch = Watch::new("pilot pairs", PILOT, 0, args.quiet);
     let threads = args.threads.count().get();
@@ -156,12 +175,7 @@ fn plan(args: &Args, problem: &Problem, wanted: PairSettings) -> Result<PairSett
         return Err(Failed::Run("stopped before the first pair".to_string()));
     }
     limit::check(&pilot, &wanted, problem.release().n())?;
-    let lag = args.lag.unwrap_or_else(|| limit::lag(&pilot, &wanted));
-    let window = match window {
-        None if needs_window => Some(pilot.suggested_window().map_err(soma::Failure::from)?),
-        window => window,
-    };
-    Ok(PairSettings { lag, window, ..wanted })
+    suggested(args, &wanted, &pilot)
 }
 
 /// The settings of the pairs in the folder, if they agree with those requested.

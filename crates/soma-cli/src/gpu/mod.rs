@@ -10,6 +10,7 @@ mod work;
 use std::path::PathBuf;
 
 use soma::chain::{MovesChoice, Problem, Settings};
+use soma::coupling::{PairRun, PairSettings};
 
 use crate::args::KernelArgs;
 use crate::exit::{Failed, Outcome};
@@ -83,8 +84,8 @@ pub struct BenchArgs {
     pub waves: usize,
 }
 
-/// The lag that pilot pairs suggest, or why no pairs are worth running.
-pub type LagOf<'a> = dyn Fn(&[soma::coupling::PairRun]) -> Result<u64, Failed> + 'a;
+/// The settings that pilot pairs suggest, or why no pairs are worth running.
+pub type SettingsOf<'a> = dyn Fn(&[PairRun]) -> Result<PairSettings, Failed> + 'a;
 
 /// Least chains and moves for which `auto` takes the GPU.
 const WORTH_CHAINS: u64 = 1_000;
@@ -161,12 +162,12 @@ fn fits(_: &Problem, _: &Settings) -> bool {
 #[cfg(not(feature = "gpu"))]
 pub fn couple(
     _: &Problem,
-    _: &soma::coupling::PairSettings,
+    _: &PairSettings,
     _: u64,
-    _: Option<u64>,
-    _: &LagOf<'_>,
+    _: Option<&SettingsOf<'_>>,
+    _: &dyn Fn(&[f64]) -> Vec<f64>,
     _: bool,
-) -> Result<(soma::coupling::PairSettings, Vec<soma::coupling::PairRun>), Failed> {
+) -> Result<(PairSettings, Vec<PairRun>), Failed> {
     Err(Failed::Input(format!("--device gpu: {WITHOUT}")))
 }
 

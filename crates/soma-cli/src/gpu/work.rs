@@ -12,7 +12,7 @@ use soma_gpu::frozen::Among;
 use soma_gpu::{Cuda, Device, Fit, Options, Program, frozen, rank, run_pairs};
 
 use super::report::Report;
-use super::{LagOf, ShowArgs};
+use super::{SettingsOf, ShowArgs};
 use crate::exit::{self, Failed, Outcome};
 use crate::{interrupt, spec_file};
 
@@ -86,33 +86,40 @@ pub fn couple(
     problem: &Problem,
     wanted: &PairSettings,
     count: u64,
-    lag: Option<u64>,
-    lag_of: &LagOf<'_>,
+    pilot: Option<&SettingsOf<'_>>,
+    functions: &dyn Fn(&[f64]) -> Vec<f64>,
     quiet: bool,
 ) -> Result<(PairSettings, Vec<PairRun>), Failed> {
-    let mut options = Options::new(wanted.kernel, MovesChoice::Centred);
-    options.is_paired = true;
-    let program = program(problem, options)?;
-    let mut device = Cuda::new(&program)?;
-    let mut run = |settings: &PairSettings, range: (u64, u64)| {
-        let found = run_pairs(&mut device, &program, problem, settings, range, &interrupt::seen)?;
+    let run = |settings: &PairSettings, range: (u64, u64)| {
+        let mut options = Options::new(settings.kernel, MovesChoice::Centred);
+        (options.is_paired, options.keeps) = (true, settings.window.is_some());
+        let program = program(problem, options)?;
+        let outputs = problem.outputs();
+        if options.keeps && program.outputs != outputs {
+            return Err(Failed::Input(format!(
+                "--device gpu: --estimate of derived quantities is not supported on the GPU (given: {}). Allowed: a \
+                 spec without them, with --function for expressions of parameters; or --device cpu.",
+                outputs[program.outputs.len()..].join(", ")
+            )));
+        }
+        let mut device = Cuda::new(&program)?;
+        let stop = &interrupt::seen;
+        let found = run_pairs(&mut device, &program, problem, settings, range, functions, stop)?;
         match interrupt::seen() {
             true => Err(Failed::Run("stopped before all pairs had ended".into())),
-            false => Ok(found),
+            false => Ok((found, program.kernel, device.name())),
         }
     };
-    let lag = match lag {
-        Some(lag) => lag,
-        None => lag_of(&run(wanted, (FIRST_PILOT, PILOT))?.0)?,
+    let settings = match pilot {
+        Some(settings_of) => {
+            let plain = PairSettings { window: None, ..wanted.clone() };
+            settings_of(&run(&plain, (FIRST_PILOT, PILOT))?.0.0)?
+        }
+        None => wanted.clone(),
     };
-    let settings = PairSettings { lag, ..wanted.clone() };
-    let (runs, seconds) = run(&settings, (0, count))?;
+    let ((runs, seconds), kernel, device) = run(&settings, (0, count))?;
     if !quiet {
-        eprintln!(
-            "note: {} on {}: {seconds:.2} s for {count} pairs",
-            program.kernel,
-            device.name()
-        );
+        eprintln!("note: {kernel} on {device}: {seconds:.2} s for {count} pairs");
     }
     Ok((settings, runs))
 }

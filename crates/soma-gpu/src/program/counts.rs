@@ -74,6 +74,7 @@ pub(super) fn counted(
         non_centred: 0,
         kernel: "counts".into(),
         stored: Stored::Plain,
+        keeps: false,
         is_slotted: false,
         units,
     }

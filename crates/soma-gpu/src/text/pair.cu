@@ -231,11 +231,25 @@ __device__ void open_side(const Params& p, u32 chain, const double* published, S
   renew(published, side);
 }
 
+// With KEEPS, the thetas of both chains after iteration `step` of a launch: p.draws is [iteration][PARAMETERS][chain].
+__device__ void keep_thetas(const Params& p, u32 pair, u32 step, const Side& x, const Side& y) {
+  double of_x[PARAMETERS], of_y[PARAMETERS];
+  from_free(x.free, of_x);
+  from_free(y.free, of_y);
+  for (int k = 0; k < PARAMETERS; k++) {
+    float* row = p.draws + (u64)(step * PARAMETERS + k) * p.stride + 2 * pair;
+    row[0] = (float)of_x[k];
+    row[1] = (float)of_y[k];
+  }
+}
+
 // Iterations p.iteration + 1, ..., p.iteration + p.iterations of X of each pair that has not met. p.counts has the
-// iteration of X at which a pair met, or 0, and behind it the accepted moves of both chains.
+// iteration of X at which a pair met, or 0, and behind it the accepted moves of both chains. With KEEPS, X goes on alone
+// after the meeting, to the end of the launch in which iteration p.thin is.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
   u32 pair = blockIdx.x * blockDim.x + threadIdx.x;
-  if (pair >= p.chains || p.counts[pair] != 0 || p.failed[pair] != 0) return;
+  if (pair >= p.chains || (p.counts[pair] != 0 && (!KEEPS || p.iteration >= p.thin)) || p.failed[pair] != 0) return;
+  bool has_met = KEEPS && p.counts[pair] != 0;
   const double* published = published_of(p, pair);
   Side x, y;
   open_side(p, 2 * pair, published, x);
@@ -244,8 +258,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
   for (u32 step = 0; step < p.iterations && is_sound; step++) {
     u64 iteration = p.iteration + step + 1;
     Dice dice{stream_of(p, pair, iteration), 0u};
-    if (iteration <= p.warmup) {
+    if (iteration <= p.warmup || has_met) {
       step_alone(published, x, dice);
+      if (KEEPS) keep_thetas(p, pair, step, x, y);
       continue;
     }
     step_two(published, x, y, dice, is_sound);
@@ -254,8 +269,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) soma_chains(Params p) {
     is_sound = is_sound && fabsf(health) <= 1e30f;
     if (is_sound && has_same_theta(x, y) && has_same_records(x, y)) {
       p.counts[pair] = iteration;
-      break;
+      if (!KEEPS) break;
+      has_met = true;
     }
+    if (KEEPS) keep_thetas(p, pair, step, x, y);
   }
   for (int k = 0; k < PARAMETERS; k++) {
     p.theta[(u64)k * p.stride + 2 * pair] = x.free[k];
