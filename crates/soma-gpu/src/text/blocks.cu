@@ -104,9 +104,9 @@ __device__ __forceinline__ void sum_block(
   }
 }
 
-// Weights are 2^-cost as they are, and for many statistics, whose costs are far from 0, relative to w_0:
-// that is one more instruction for each weight.
-constexpr bool FROM_ZERO = STATS <= 32;
+// Weights are 2^-cost as they are. For many statistics, whose costs are far from 0, and for slots, where the cost of the
+// number of records may be, they are relative to w_0: that is one more instruction for each weight.
+constexpr bool FROM_ZERO = STATS <= 32 && !SLOTTED;
 
 __device__ __forceinline__ float weight(float cost, float current_cost) {
   return exp2f(FROM_ZERO ? -cost : current_cost - cost);
