@@ -38,7 +38,7 @@ fn a_right_model_has_uniform_ranks() {
         .iter()
         .map(|q| q["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["p", "log_density"]);
+    assert_eq!(names, ["p", "count[yes=0]", "count[yes=1]", "log_density"]);
     let counts = report["quantities"][0]["counts"].as_array().unwrap();
     assert_eq!(counts.iter().map(|c| c.as_u64().unwrap()).sum::<u64>(), 60);
     // The same ranks again, as a table.

@@ -7,6 +7,7 @@
 // `!(x > 0.0)` is also true for NaN, as intended.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
+mod cells;
 mod check;
 mod data;
 pub mod distribution;
@@ -18,6 +19,7 @@ pub mod special;
 mod statistics;
 mod syntax;
 
+pub use cells::RecordCells;
 pub use check::Shape;
 pub use check::function::{FUNCTIONS, Function};
 pub use data::{Data, Datum};

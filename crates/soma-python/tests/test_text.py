@@ -43,7 +43,7 @@ def test_text_is_fitted_as_the_spec_of_the_same_text():
     assert isinstance(spec.model, soma.TextModel)
     again = spec.fit(chains=2, warmup=200, draws=500, seed=3, progress=False)
     assert (again.draws == posterior.draws).all()
-    assert posterior.parameters == ("p",)
+    assert posterior.parameters == ("p", "count[yes=0]", "count[yes=1]")
     assert abs(posterior["p"].mean() - 33 / 104) < 0.02
 
 

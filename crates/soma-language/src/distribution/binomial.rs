@@ -44,4 +44,10 @@ impl Univariate for Binomial {
     fn cdf<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
         x.special(Special::BinomialCdf, args)
     }
+
+    fn above<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
+        let [n, p] = [args[0], args[1]];
+        let zero = x.constant(0.0);
+        x.less(n).select(p.special(Special::BetaCdf, &[x + 1.0, n - x]), zero)
+    }
 }

@@ -147,6 +147,12 @@ pub trait Univariate: Sync {
 
     /// The probability of values up to x.
     fn cdf<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g>;
+
+    /// The probability of values above x. Where it may be much smaller than one, it is computed
+    /// without cancellation.
+    fn above<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
+        1.0 - self.cdf(x, args)
+    }
 }
 
 /// The constraint on the entries of a vector, which determines its unconstrained parametrisation.

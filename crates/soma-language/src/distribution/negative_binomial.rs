@@ -36,4 +36,9 @@ impl Univariate for NegativeBinomial {
     fn cdf<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
         x.special(Special::NegativeBinomialCdf, args)
     }
+
+    fn above<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
+        let [mean, size] = [args[0], args[1]];
+        (mean / (size + mean)).special(Special::BetaCdf, &[x + 1.0, size])
+    }
 }

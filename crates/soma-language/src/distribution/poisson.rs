@@ -34,4 +34,9 @@ impl Univariate for Poisson {
     fn cdf<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
         x.special(Special::PoissonCdf, args)
     }
+
+    fn above<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
+        // The waiting time for so many events, and one more, is gamma.
+        args[0].special(Special::GammaCdf, &[x + 1.0])
+    }
 }

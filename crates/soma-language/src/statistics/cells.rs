@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::graph::{Binary, Graph, Node, Op};
+use crate::graph::{Binary, Graph, Node, Op, Unary};
 use crate::program::{Inputs, Program, Workspace};
 
 /// The largest number of combinations of coordinate values that are evaluated.
@@ -65,6 +65,121 @@ impl Cells {
             row.iter().all(|&x| x == 0.0 || x == 1.0) && row.iter().sum::<f64>() <= 1.0
         };
         Some(Cells { one_hot: values.iter().all(is_one_hot), values })
+    }
+}
+
+/// How a statistic depends on a coordinate of a record.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Split {
+    /// The points that it is compared with, or capped at.
+    pub points: Vec<f64>,
+    /// Whether it is capped at one of them (`min`).
+    pub is_capped: bool,
+    /// Whether it is used in another way.
+    pub is_free: bool,
+}
+
+/// How `nodes` depend on each of the `columns`.
+pub(super) fn splits(graph: &Graph, nodes: &[Node], columns: &[Node]) -> Vec<Split> {
+    let mut splits = vec![Split::default(); columns.len()];
+    let place = |node: Node| columns.iter().position(|&column| column == node);
+    let mut stack = nodes.to_vec();
+    let mut seen = BTreeSet::new();
+    while let Some(node) = stack.pop() {
+        if !seen.insert(node) {
+            continue;
+        }
+        if let Some(place) = place(node) {
+            splits[place].is_free = true;
+            continue;
+        }
+        if let Some((arg, point)) = compared(graph, node)
+            && let (column, point, _) = solved(graph, arg, point)
+            && let Some(place) = place(column)
+        {
+            splits[place].points.push(point);
+            continue;
+        }
+        if let Some((column, point)) = settled(graph, node)
+            && let Some(place) = place(column)
+        {
+            splits[place].points.push(point);
+            splits[place].is_capped = true;
+            continue;
+        }
+        stack.extend(graph.entry(node).args());
+    }
+    splits
+}
+
+/// The argument of `node` that is not constant, and the one that is.
+fn with_constant(graph: &Graph, node: Node) -> Option<(Node, f64)> {
+    let &[a, b] = graph.entry(node).args() else { return None };
+    match (graph.constant_value(a), graph.constant_value(b)) {
+        (None, Some(value)) => Some((a, value)),
+        (Some(value), None) => Some((b, value)),
+        _ => None,
+    }
+}
+
+/// What `node` compares with a constant, and the constant.
+fn compared(graph: &Graph, node: Node) -> Option<(Node, f64)> {
+    match graph.entry(node).op {
+        Op::Binary(Binary::Lt | Binary::Le | Binary::Eq) => with_constant(graph, node),
+        _ => None,
+    }
+}
+
+/// The input x and the point such that `node` is constant for all x from the point on.
+fn settled(graph: &Graph, node: Node) -> Option<(Node, f64)> {
+    let mut is_min = match graph.entry(node).op {
+        Op::Binary(Binary::Min) => true,
+        Op::Binary(Binary::Max) => false,
+        _ => return None,
+    };
+    let (mut arg, mut value) = with_constant(graph, node)?;
+    loop {
+        let (inner, point, increases) = solved(graph, arg, value);
+        is_min = is_min == increases;
+        match graph.entry(inner).op {
+            Op::Input(..) if is_min => return Some((inner, point)),
+            // max(y, d) is at least the value where y is.
+            Op::Binary(Binary::Max) if is_min => {}
+            Op::Binary(Binary::Min) if !is_min => {}
+            _ => return None,
+        }
+        (arg, value) = (with_constant(graph, inner)?.0, point);
+    }
+}
+
+/// Undoes strictly monotone functions of one number: the innermost x, the x at which `node` is
+/// `value`, and whether `node` increases with x.
+fn solved(graph: &Graph, mut node: Node, mut value: f64) -> (Node, f64, bool) {
+    let mut increases = true;
+    loop {
+        let entry = graph.entry(node);
+        let args = entry.args();
+        let first = args.first().and_then(|&arg| graph.constant_value(arg));
+        let second = args.get(1).and_then(|&arg| graph.constant_value(arg));
+        let (inner, solution, is_same) = match (entry.op, first, second) {
+            (Op::Unary(Unary::Neg), ..) => (args[0], -value, false),
+            (Op::Unary(Unary::Exp), ..) => (args[0], value.ln(), true),
+            (Op::Unary(Unary::Log), ..) if graph.fact(args[0]).low >= 0.0 => {
+                (args[0], value.exp(), true)
+            }
+            (Op::Binary(Binary::Add), Some(shift), _) => (args[1], value - shift, true),
+            (Op::Binary(Binary::Add), _, Some(shift)) => (args[0], value - shift, true),
+            (Op::Binary(Binary::Sub), Some(from), _) => (args[1], from - value, false),
+            (Op::Binary(Binary::Sub), _, Some(shift)) => (args[0], value + shift, true),
+            (Op::Binary(Binary::Mul), Some(factor), _) if factor != 0.0 => {
+                (args[1], value / factor, factor > 0.0)
+            }
+            _ => return (node, value, increases),
+        };
+        if !solution.is_finite() {
+            return (node, value, increases);
+        }
+        (node, value, increases) = (inner, solution, increases == is_same);
     }
 }
 

@@ -19,6 +19,7 @@ use crate::model::{Model, support_words};
 use crate::program::{Inputs, Program, Widths, Workspace};
 use crate::syntax;
 use cells::Cells;
+pub(crate) use cells::Split;
 
 /// The statistic t(record) of K numbers: expressions of the record, each bounded.
 ///
@@ -37,6 +38,10 @@ pub struct Statistics {
     facts: Vec<Fact>,
     /// Which coordinates of a record the statistics depend on.
     reads: Vec<bool>,
+    /// How they depend on each.
+    splits: Vec<Split>,
+    /// The values that each has in the model.
+    supports: Vec<Fact>,
     values: Program,
     slopes: Program,
     cells: Option<Cells>,
@@ -113,7 +118,7 @@ impl Statistics {
         }
         drop(scope);
         let statistics = Statistics::compile(graph.into_inner(), labels, nodes, record);
-        Ok(Statistics { is_model_bounded, ..statistics })
+        Ok(Statistics { is_model_bounded, supports: model.record_facts(), ..statistics })
     }
 
     fn compile(mut graph: Graph, labels: Vec<String>, nodes: Vec<Node>, record: Vec<Fact>) -> Self {
@@ -138,6 +143,8 @@ impl Statistics {
             labels,
             facts,
             reads: cells::read(&graph, &nodes, &columns),
+            splits: cells::splits(&graph, &nodes, &columns),
+            supports: Vec::new(),
             values,
             slopes,
             cells,
@@ -168,6 +175,24 @@ impl Statistics {
     /// Whether a statistic depends on coordinate `c` of a record.
     pub fn reads(&self, c: usize) -> bool {
         self.reads[c]
+    }
+
+    /// The points at which the statistics change, in increasing order, if a record is one continuous
+    /// number and they are constant between these; and the support of the number.
+    pub fn steps(&self) -> Option<(Vec<f64>, (f64, f64))> {
+        let ([split], [support]) = (&self.splits[..], &self.supports[..]) else { return None };
+        if support.integer || split.is_free || split.is_capped {
+            return None;
+        }
+        let mut points = split.points.clone();
+        points.retain(|&point| point > support.low && point < support.high);
+        points.sort_by(f64::total_cmp);
+        Some((points, (support.low, support.high)))
+    }
+
+    /// How the statistics depend on each coordinate of a record.
+    pub(crate) fn splits(&self) -> &[Split] {
+        &self.splits
     }
 
     /// The text of each statistic.

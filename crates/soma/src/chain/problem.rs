@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Derived;
 use super::theta::SharedDensity;
-use crate::counts::CountProblem;
+use crate::counts::{CountProblem, Partition, Shares};
 use crate::error::{Invalid, Outcome, listed};
 use crate::kernel::Records;
 use crate::model::Model;
@@ -110,7 +110,13 @@ impl Problem {
             }
         };
         let shares = |axes: &[Axis]| given.cell_shares(axes);
-        let counts = CountProblem::of_release(&release, given.categories(), shares);
+        let name = given.record_names().and_then(|names| names.into_iter().next());
+        let name = name.as_deref().unwrap_or("x");
+        let partition = given.partition(&release);
+        let counts = match partition.or_else(|| Partition::of_steps(&release, name, shares)) {
+            Some(cells) => cells.and_then(|cells| CountProblem::of_partition(&release, cells)),
+            None => CountProblem::of_release(&release, given.categories(), shares),
+        };
         let is_layered = release.published_parts().iter().any(|part| part.layer().is_some());
         if let (true, Err(why)) = (is_layered, &counts) {
             return Err(Invalid::new(
@@ -411,9 +417,10 @@ impl Problem {
         let parts = self.release.published_parts().iter();
         let cells = parts.filter_map(|part| part.query().cells()).next();
         // Where no part counts in cells, a record is the number of its category.
-        let cell_of = |record: &[f64]| match &cells {
-            Some(cells) => cells.cell_of(record),
-            None => record.first().map_or(0, |x| x.round() as usize),
+        let cell_of = |record: &[f64]| match (problem.shares(), &cells) {
+            (Shares::Model(model), _) if let Some(cell) = model.cell_of(record) => cell,
+            (_, Some(cells)) => cells.cell_of(record),
+            (_, None) => record.first().map_or(0, |x| x.round() as usize),
         };
         let mut counts = vec![0; problem.table().cells()];
         let slots = self.model.record_dim() - self.given.record_dim();

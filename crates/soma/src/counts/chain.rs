@@ -60,7 +60,8 @@ pub struct CountMoves {
     pub transfer: MoveCounts,
     /// Slice moves that keep margins.
     pub exchange: MoveCounts,
-    /// Joint redraws of two cells from the prior, and draws of all counts at once.
+    /// Joint redraws of two cells from the prior, draws of all counts at once, and moves of all large
+    /// counts that preserve the published sums.
     pub redraw: MoveCounts,
     /// Joint moves of all counts with n.
     pub resize: MoveCounts,
@@ -296,12 +297,17 @@ impl<'a> CountChain<'a> {
     pub fn records(&self) -> Vec<f64> {
         let mut rng = rng::apart(&self.rng);
         let State { counts, theta, .. } = &self.state;
-        let mut records = match self.problem.shares() {
-            Shares::Dirichlet(_) => cell_indices(counts),
-            Shares::Model(model) => model.records(theta, counts, &mut rng),
+        let (mut records, dim) = match self.problem.shares() {
+            Shares::Dirichlet(_) => (cell_indices(counts), 1),
+            Shares::Model(model) => (model.records(theta, counts, &mut rng), model.record_dim()),
         };
-        records.shuffle(&mut rng);
-        records
+        if dim == 1 {
+            records.shuffle(&mut rng);
+            return records;
+        }
+        let mut rows: Vec<&[f64]> = records.chunks_exact(dim).collect();
+        rows.shuffle(&mut rng);
+        rows.concat()
     }
 
     /// The unconstrained parameters of the model; empty for a Dirichlet prior.

@@ -10,6 +10,7 @@
 //! and n public or unknown with a prior. The cost of an iteration grows with the cells and the
 //! published numbers, and not with n. `docs/counts.md` has the mathematics and the figures.
 
+mod block;
 mod chain;
 mod check;
 mod directions;
@@ -20,6 +21,7 @@ mod line;
 pub mod models;
 mod noisy;
 mod of_release;
+mod partition;
 mod pooled;
 mod problem;
 mod published;
@@ -45,6 +47,7 @@ mod tests;
 
 pub use crate::release::{SizePrior, Total};
 pub use chain::{CountChain, CountMoves, CountSnapshot, MoveCounts};
+pub use partition::Partition;
 pub use pooled::{PooledChain, PooledProblem};
 pub use problem::CountProblem;
 pub use published::{CountLaw, Likelihood, Published};

@@ -103,7 +103,7 @@ fn of_synthetic(
 }
 
 /// Whether the query counts the records, whatever they are: the total of any table.
-fn is_count(query: &dyn Query) -> bool {
+pub(super) fn is_count(query: &dyn Query) -> bool {
     query.for_any_record(1).is_some() && query.counts_records()
 }
 
@@ -139,11 +139,13 @@ fn axes(release: &Release, categories: Option<usize>) -> Result<Vec<Axis>, Strin
 }
 
 /// A weighted sum of counts that is published.
-struct Sum {
+pub(super) struct Sum {
     /// Its name in the output, if any.
-    label: String,
+    pub label: String,
     /// Its cells with their weights.
-    cells: Vec<(usize, i64)>,
+    pub cells: Vec<(usize, i64)>,
+    /// What the weights are multiples of.
+    pub unit: f64,
 }
 
 /// The sums of the cells over the axes that are not kept.
@@ -151,7 +153,7 @@ fn margins(table: &Table, axes: &[Axis], kept: &[usize]) -> Result<Vec<Sum>, Str
     let sum = |mut margin: Margin| {
         name(&mut margin, axes, kept);
         let cells = margin.cells.into_iter().map(|cell| (cell, 1)).collect();
-        Sum { label: margin.label, cells }
+        Sum { label: margin.label, cells, unit: 1.0 }
     };
     Ok(table.margin(kept).map_err(said)?.into_iter().map(sum).collect())
 }
@@ -168,7 +170,7 @@ fn weighted(query: &dyn Query, categories: usize) -> Result<Vec<Sum>, String> {
     let sum = |k: usize| {
         let weights = statistics[k..].iter().step_by(query.dim()).map(|&weight| weight as i64);
         let cells = weights.enumerate().filter(|&(_, weight)| weight != 0).collect();
-        Sum { label: String::new(), cells }
+        Sum { label: String::new(), cells, unit: 1.0 }
     };
     Ok((0..query.dim()).map(sum).collect())
 }
@@ -190,7 +192,7 @@ fn name(margin: &mut Margin, axes: &[Axis], kept: &[usize]) {
 }
 
 /// A row for each released number of a part: the sum of its cells with its noise.
-fn rows(part: &Part, n: usize, sums: Vec<Sum>) -> Result<Vec<Published>, String> {
+pub(super) fn rows(part: &Part, n: usize, sums: Vec<Sum>) -> Result<Vec<Published>, String> {
     let Some(mechanism) = part.mechanism() else {
         return Err("a part has a law of several sums together".into());
     };
@@ -201,6 +203,7 @@ fn rows(part: &Part, n: usize, sums: Vec<Sum>) -> Result<Vec<Published>, String>
             Aggregate::Sum => law,
             Aggregate::Mean => law.of_mean(n as f64),
         };
+        let law = if sum.unit == 1.0 { law } else { law.of_mean(sum.unit.recip()) };
         Ok(Published { label: sum.label, cells: sum.cells, law })
     };
     numbers.map(row).collect()

@@ -128,6 +128,10 @@ impl CellModel for Reported {
         out.iter_mut().for_each(|log| *log = (other + (own - other) * log.exp()).ln());
     }
 
+    fn record_dim(&self) -> usize {
+        self.truth.record_dim()
+    }
+
     fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
         self.truth.records(theta, counts, rng)
     }

@@ -46,6 +46,17 @@ pub trait CellModel: Debug + Send + Sync {
         false
     }
 
+    /// The cell of a record of the model, where the query of the release does not say it.
+    fn cell_of(&self, record: &[f64]) -> Option<usize> {
+        let _ = record;
+        None
+    }
+
+    /// The length of a record.
+    fn record_dim(&self) -> usize {
+        1
+    }
+
     /// Records, so many of each cell, cell by cell, given theta and their cells. By default a record
     /// is the index of its cell.
     fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {

@@ -1,5 +1,6 @@
 //! The moves of the counts in one iteration, given the prior of the counts.
 
+use super::block::Block;
 use super::chain::{CountMoves, check_now_and_then};
 use super::directions::{Directions, Kind};
 use super::line::Line;
@@ -14,6 +15,8 @@ use crate::rng::Rng;
 
 /// Moves of n in an iteration.
 const RESIZES: usize = 4;
+/// Moves of all large counts in an iteration.
+const BLOCKS: usize = 2;
 /// The width of a step of a slice move, in standard deviations along the line.
 const WIDTH: f64 = 2.5;
 
@@ -21,6 +24,7 @@ const WIDTH: f64 = 2.5;
 #[derive(Debug)]
 pub(super) struct Sweep {
     directions: Directions,
+    block: Option<Block>,
     line: Line,
     /// The weights of the values of a line that are all weighed.
     weights: Vec<f64>,
@@ -28,7 +32,8 @@ pub(super) struct Sweep {
 
 impl Sweep {
     pub(super) fn new(problem: &CountProblem) -> Self {
-        Sweep { directions: Directions::new(problem), line: Line::default(), weights: Vec::new() }
+        let (directions, block) = (Directions::new(problem), Block::new(problem));
+        Sweep { directions, block, line: Line::default(), weights: Vec::new() }
     }
 
     /// Makes each kind of move of the counts a fixed number of times. Each leaves the posterior of
@@ -84,6 +89,12 @@ impl Sweep {
             let accepted = redraw(problem, state, pair, rng);
             let rows = problem.rows_of(pair.0).len() + problem.rows_of(pair.1).len();
             moves.redraw.add(accepted, rows as u64);
+        }
+        if let Some(block) = &self.block {
+            for _ in 0..BLOCKS {
+                let (changed, work) = block.run(state, rng);
+                moves.redraw.add(changed, work);
+            }
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ pub use uniform::Uniform;
 
 pub use soma_language::Values;
 
-use crate::counts::Shares;
+use crate::counts::{Partition, Shares};
 use crate::error::{Invalid, Outcome, finite};
 use crate::release::Release;
 use crate::release::query::{Axis, BATCH};
@@ -168,6 +168,14 @@ pub trait Model: Debug + Send + Sync {
     /// counts can be sampled without records.
     fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
         let _ = axes;
+        None
+    }
+
+    /// The cells of records on which the statistics of `release` are constant, where they are
+    /// written as text and the model can say how probable each of them is. The error says why it
+    /// cannot.
+    fn partition(&self, release: &Release) -> Option<Result<Partition, String>> {
+        let _ = release;
         None
     }
 

@@ -11,9 +11,13 @@ use soma_language::{Data, Mistakes, Noise};
 use self::newton::Point;
 use super::slice::slice_move;
 use super::{Model, Price, Recipe, Transport, Values};
+use crate::counts::models::TextCells;
+use crate::counts::{Partition, Shares};
 use crate::error::{Invalid, Outcome};
 use crate::interrupt;
 use crate::numeric::workspace::run;
+use crate::release::Release;
+use crate::release::query::Axis;
 use crate::rng::{self, Rng};
 
 /// A model described by the text of its parameters and of its record (`docs/language.md`).
@@ -232,6 +236,14 @@ impl Model for Text {
 
     fn recipe(&self) -> Option<Recipe> {
         Some(Recipe::Text(Arc::clone(&self.text)))
+    }
+
+    fn partition(&self, release: &Release) -> Option<Result<Partition, String>> {
+        Partition::of_text(&self.text, release)
+    }
+
+    fn cell_shares(&self, axes: &[Axis]) -> Option<Shares> {
+        TextCells::of_axes(&self.text, axes).map(Shares::of)
     }
 
     fn transport(&self) -> Option<&dyn Transport> {

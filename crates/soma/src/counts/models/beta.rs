@@ -80,6 +80,10 @@ impl CellModel for BetaCells {
         self.cuts.log_shares(|cut| (log(a, b, cut), log(b, a, 1.0 - cut)), out);
     }
 
+    fn cell_of(&self, record: &[f64]) -> Option<usize> {
+        self.cuts.cell_of(record)
+    }
+
     /// As functions of standard normals between the normals of the cuts.
     fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
         let map = BetaQuantile::new(theta[0].exp(), theta[1].exp());

@@ -59,6 +59,10 @@ impl CellModel for ExponentialCells {
         self.cuts.log_shares(tails, out);
     }
 
+    fn cell_of(&self, record: &[f64]) -> Option<usize> {
+        self.cuts.cell_of(record)
+    }
+
     /// Beyond `low` the record is exponential again, truncated at `high`: by its distribution function.
     fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
         let rate = theta[0].exp();

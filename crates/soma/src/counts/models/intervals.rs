@@ -36,6 +36,12 @@ impl Cuts {
         self.0.len() + 1
     }
 
+    /// The cell of a record of one number: one at a cut is in the cell above it.
+    pub(super) fn cell_of(&self, record: &[f64]) -> Option<usize> {
+        let &x = record.first()?;
+        Some(self.0.partition_point(|&cut| cut <= x))
+    }
+
     /// The log probabilities of the cells from those of the two tails at each cut. A cell is the
     /// difference of two tails on its own side of the median, to avoid cancellation.
     pub(super) fn log_shares(&self, tails: impl Fn(f64) -> (f64, f64), out: &mut [f64]) {

@@ -79,6 +79,10 @@ impl CellModel for NormalCells {
         self.cuts.log_shares(tails, out);
     }
 
+    fn cell_of(&self, record: &[f64]) -> Option<usize> {
+        self.cuts.cell_of(record)
+    }
+
     fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
         let (mean, sd) = (theta[0], (0.5 * theta[1]).exp());
         self.cuts.records(counts, rng, |(low, high), rng| {

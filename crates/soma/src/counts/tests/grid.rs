@@ -34,14 +34,14 @@ fn seconds() -> f64 {
 /// Four chains with 1,000 iterations of warm-up and 1,000 draws, one after the other: the smallest
 /// ESS per second (including warm-up), the smallest ESS per iteration and the largest R-hat, with
 /// the columns of both.
-struct Figures {
+pub(super) struct Figures {
     seconds: f64,
-    ess: (f64, usize),
-    rhat: (f64, usize),
+    pub ess: (f64, usize),
+    pub rhat: (f64, usize),
     moves: CountMoves,
 }
 
-fn figures(problem: &CountProblem) -> Figures {
+pub(super) fn figures(problem: &CountProblem) -> Figures {
     let outputs = problem.outputs().len();
     let mut draws: Vec<Vec<Vec<f64>>> = vec![vec![Vec::new(); 4]; outputs];
     let began = seconds();
@@ -68,7 +68,8 @@ fn figures(problem: &CountProblem) -> Figures {
     let rhat = each(rhat).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
     Figures { seconds, ess, rhat, moves }
 }
-fn print(problem: &CountProblem, what: &str) {
+
+pub(super) fn print(problem: &CountProblem, what: &str) {
     let Figures { seconds, ess, rhat, moves } = figures(problem);
     let (second, iteration) = (ess.0 / seconds, ess.0 / 4000.0);
     let names = problem.outputs();
@@ -86,7 +87,7 @@ fn print(problem: &CountProblem, what: &str) {
     );
 }
 
-fn header() {
+pub(super) fn header() {
     println!("{:44} {:>7} {:>9} {:>6} {:>7}", "", "seconds", "ESS/s", "ESS/it", "R-hat");
 }
 

@@ -6,6 +6,7 @@ mod grid;
 mod models;
 mod oracles;
 mod pooled;
+mod texts;
 
 use super::*;
 use crate::release::mechanism::Noise;

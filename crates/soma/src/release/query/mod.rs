@@ -166,6 +166,11 @@ pub trait Query: Debug + Send + Sync {
         None
     }
 
+    /// The statistics as text, if they were written so.
+    fn text(&self) -> Option<&Statistics> {
+        None
+    }
+
     /// The parsed statistics, if they were written as text.
     fn describe(&self) -> Option<String> {
         None

@@ -85,6 +85,10 @@ impl Query for Text {
         Some(vec![self.text.program().clone()])
     }
 
+    fn text(&self) -> Option<&Statistics> {
+        Some(&self.text)
+    }
+
     fn describe(&self) -> Option<String> {
         Some(self.text.describe())
     }
