@@ -10,6 +10,7 @@ mod transform;
 mod values;
 
 pub(crate) use describe::support_words;
+pub use posterior::Nanoseconds;
 pub use values::Values;
 
 use std::cell::RefCell;
@@ -75,6 +76,7 @@ struct Programs {
     pull_back: Program,
     push_forward: Program,
     affine: Option<Program>,
+    density_free: Program,
     posterior: Option<Program>,
 }
 
@@ -185,7 +187,8 @@ impl Model {
         let free_gradient = graph.borrow_mut().pull_back(&weighted, &formulas.free);
         let likelihood = formulas.log_likelihood();
         let sum = graph.borrow_mut().sum(likelihood);
-        let posterior = formulas.posterior_free(log_prior_free, sum, &constrained);
+        let density_free = formulas.density_free(log_prior_free, sum, &constrained);
+        let posterior = formulas.posterior_free(density_free);
         let forward = formulas.forward();
         let (pull_theta, pull_noise) = formulas.pull_back(&forward);
         let beside = |outputs: &[Node], rows: &[Node], beside_row: usize| {
@@ -213,6 +216,7 @@ impl Model {
             push_forward: beside(&[], &formulas.push_forward(&forward), noise.len()),
             affine: formulas.affine(&forward).map(|nodes| program(&nodes, &[])),
             forward: program(&[], &forward),
+            density_free: program(&[density_free], &[]),
             posterior: posterior.map(|nodes| program(&nodes, &[])),
         };
         drop(formulas);

@@ -2,27 +2,46 @@
 
 use super::{Formulas, Model};
 use crate::graph::Node;
-use crate::program::{Inputs, Workspace};
+use crate::program::{Inputs, Program, Workspace};
 
 /// The largest number of parameters with second derivatives, since their number and the program
 /// grow quadratically.
 const MOST_PARAMETERS: usize = 16;
 
+/// The approximate time for each record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nanoseconds {
+    /// Of [`propose`](Model::propose).
+    pub propose: f64,
+    /// Of [`forward`](Model::forward).
+    pub forward: f64,
+    /// Of [`inverse`](Model::inverse).
+    pub inverse: f64,
+    /// Of [`log_density_free`](Model::log_density_free).
+    pub density: f64,
+    /// Of [`log_posterior`](Model::log_posterior), if it is available.
+    pub posterior: Option<f64>,
+}
+
 impl Formulas<'_> {
-    /// The log posterior density of the unconstrained parameters given records, up to a constant,
-    /// its gradient, and the rows of the lower triangle of its second derivatives.
-    pub(super) fn posterior_free(
+    /// The log posterior density of the unconstrained parameters given records, up to a constant.
+    pub(super) fn density_free(
         &self,
         log_prior_free: Node,
         log_likelihood: Node,
         constrained: &[Node],
-    ) -> Option<Vec<Node>> {
+    ) -> Node {
+        let mut graph = self.graph.borrow_mut();
+        let likelihood = graph.substitute(&[log_likelihood], &self.theta, constrained)[0];
+        graph.add(log_prior_free, likelihood)
+    }
+
+    /// This density, its gradient, and the rows of the lower triangle of its second derivatives.
+    pub(super) fn posterior_free(&self, value: Node) -> Option<Vec<Node>> {
         if self.free.len() > MOST_PARAMETERS {
             return None;
         }
         let mut graph = self.graph.borrow_mut();
-        let likelihood = graph.substitute(&[log_likelihood], &self.theta, constrained)[0];
-        let value = graph.add(log_prior_free, likelihood);
         let gradient = graph.gradient(value, &self.free);
         let mut nodes = vec![value];
         nodes.extend(&gradient);
@@ -39,17 +58,34 @@ impl Model {
         self.programs.posterior.is_some()
     }
 
-    /// The approximate nanoseconds per record of [`propose`](Model::propose),
-    /// [`forward`](Model::forward), [`inverse`](Model::inverse) and
-    /// [`log_posterior`](Model::log_posterior), or of the likelihood if that is not available.
-    pub fn nanoseconds(&self) -> [f64; 4] {
+    /// The approximate nanoseconds for each of `n` records.
+    pub fn nanoseconds(&self, n: usize) -> Nanoseconds {
         let p = &self.programs;
-        let theta = p.posterior.as_ref().unwrap_or(&p.log_likelihood);
-        [&p.propose, &p.forward, &p.inverse, theta].map(|program| program.nanoseconds())
+        let of = |program: &Program| program.nanoseconds(n);
+        Nanoseconds {
+            propose: of(&p.propose),
+            forward: of(&p.forward),
+            inverse: of(&p.inverse),
+            density: of(&p.density_free),
+            posterior: p.posterior.as_ref().map(of),
+        }
     }
 
     /// The unnormalised log posterior density of the unconstrained parameters given the records.
-    /// `slopes` receives its gradient and then the rows of the lower triangle of its second
+    pub fn log_density_free(
+        &self,
+        free: &[f64],
+        records: &[f64],
+        workspace: &mut Workspace,
+    ) -> f64 {
+        let mut value = [0.0];
+        let inputs = Inputs { free, records, ..Inputs::default() };
+        let n = records.len() / self.record.coordinates;
+        self.programs.density_free.run(inputs, n, workspace, &mut value, &mut []);
+        value[0]
+    }
+
+    /// The same with derivatives. `slopes` receives its gradient and then the rows of the lower triangle of its second
     /// derivatives. NaN if the model has too many parameters.
     pub fn log_posterior(
         &self,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::scalar::Step;
 use super::{Action, Instruction, Operand, Program, Widths};
 use crate::graph::{Binary, Graph, Level, Node, Op};
 
@@ -16,6 +17,8 @@ impl Program {
         Program {
             outputs: outputs.iter().map(|node| compiler.slot(*node)).collect(),
             row_outputs: row_outputs.iter().map(|node| compiler.place[node]).collect(),
+            theta_steps: Step::decode(&compiler.theta),
+            totals_steps: Step::decode(&compiler.totals),
             constants: compiler.constants,
             theta: compiler.theta,
             rows: compiler.rows,

@@ -1,14 +1,44 @@
 //! The approximate time of a program per record.
 
-use super::{Action, Program};
+use super::{Action, BATCH, Instruction, Operand, Program, tables};
 use crate::graph::{Binary, Draw, Unary};
 use crate::special::Special;
 
+/// Of an instruction: for each batch of records, or if it is done once.
+const DECODED: f64 = 10.0;
+const ONCE: f64 = 2.5;
+
+/// Of a call.
+const CALL: f64 = 40.0;
+
+/// Of a table of beta quantiles.
+const TABLE: f64 = 11_600.0;
+
 impl Program {
-    /// The approximate nanoseconds per record, summed over instructions: to a factor of about two,
-    /// for choices between alternatives.
-    pub fn nanoseconds(&self) -> f64 {
-        self.rows.iter().map(|instruction| nanoseconds(instruction.action)).sum()
+    /// The approximate nanoseconds for each of `n` records, summed over instructions: to a factor of
+    /// about two, for choices between alternatives.
+    pub fn nanoseconds(&self, n: usize) -> f64 {
+        let n = n.max(1);
+        let batches = n.div_ceil(BATCH);
+        let rows = self.rows.iter().map(|instruction| in_rows(instruction, n)).sum::<f64>();
+        let once = self.theta.iter().chain(&self.totals);
+        let once: f64 = once.map(|instruction| ONCE + nanoseconds(instruction.action)).sum();
+        let each_batch = DECODED * self.rows.len() as f64 * batches as f64;
+        rows + (CALL + once + each_batch) / n as f64
+    }
+}
+
+/// The time of an instruction on columns for each of `n` records.
+fn in_rows(instruction: &Instruction, n: usize) -> f64 {
+    let is_same = |operand: &Operand| matches!(operand, Operand::Slot(_));
+    match (instruction.action, instruction.args()) {
+        (Action::Special(special), [shapes @ .., _])
+            if tables::has_table(special, n.min(BATCH)) && shapes.iter().all(is_same) =>
+        {
+            let each = if special == Special::BetaQuantile { 30.0 } else { 85.0 };
+            each + TABLE / n as f64
+        }
+        _ => nanoseconds(instruction.action),
     }
 }
 

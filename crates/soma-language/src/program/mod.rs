@@ -11,6 +11,8 @@ mod cost;
 mod lanes;
 mod random;
 mod run;
+mod scalar;
+mod tables;
 
 pub use random::{Quiet, Randomness};
 pub use run::{Inputs, Workspace};
@@ -108,4 +110,6 @@ pub struct Program {
     /// How many columns there are.
     pub columns: usize,
     widths: Widths,
+    theta_steps: Vec<scalar::Step>,
+    totals_steps: Vec<scalar::Step>,
 }

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use super::lanes::{Each, Same, map1, map2, map3, sum};
+use super::scalar::{self, Step};
+use super::tables::{self, Tables};
 use super::{Action, BATCH, Instruction, Operand, Program, Quiet, Randomness};
 use crate::graph::{Binary, Input, Unary};
 
@@ -39,10 +41,11 @@ impl<'a> Inputs<'a> {
 /// Buffers of programs. They grow to the size that the largest program needs and are then reused.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
-    slots: Vec<f64>,
+    pub(super) slots: Vec<f64>,
     // Boxed, so that columns do not move when others are added.
     #[allow(clippy::vec_box)]
-    columns: Vec<Box<[f64; BATCH]>>,
+    pub(super) columns: Vec<Box<[f64; BATCH]>>,
+    pub(super) tables: Tables,
 }
 
 impl Workspace {
@@ -89,16 +92,18 @@ impl Program {
         row_outputs: &mut [f64],
     ) {
         workspace.prepare(self);
-        once(&self.theta, &inputs, n, random, &mut workspace.slots);
-        let arch = pulp::Arch::new();
-        let mut start = 0;
-        while start < n {
-            let rows = start..n.min(start + BATCH);
-            arch.dispatch(|| self.batch(rows.clone(), &inputs, random, workspace));
-            self.write_rows(&rows, workspace, row_outputs);
-            start = rows.end;
+        once(&self.theta_steps, &self.theta, &inputs, n, random, &mut workspace.slots);
+        if n > 0 {
+            let arch = pulp::Arch::new();
+            let mut start = 0;
+            while start < n {
+                let rows = start..n.min(start + BATCH);
+                arch.dispatch(|| self.batch(rows.clone(), &inputs, random, workspace));
+                self.write_rows(&rows, workspace, row_outputs);
+                start = rows.end;
+            }
         }
-        once(&self.totals, &inputs, n, random, &mut workspace.slots);
+        once(&self.totals_steps, &self.totals, &inputs, n, random, &mut workspace.slots);
         self.read(outputs.iter_mut(), workspace);
     }
 
@@ -162,6 +167,8 @@ impl Program {
                     gather(from, width, place as usize, out);
                 }
                 Action::Draw(draw) => fill_random(draw, instruction, workspace, random, out),
+                Action::Special(special)
+                    if tables::evaluate(special, instruction, workspace, out) => {}
                 Action::Special(special) => {
                     let count = instruction.args().len();
                     each(instruction, workspace, out, |args| special.evaluate(&args[..count]));
@@ -197,36 +204,25 @@ impl Program {
     }
 }
 
-/// Instructions on slots. Arithmetic is decoded here, without a call for each.
+/// Instructions on slots, which were decoded to steps.
 fn once(
+    steps: &[Step],
     instructions: &[Instruction],
     inputs: &Inputs<'_>,
     n: usize,
     random: &mut impl Randomness,
     slots: &mut [f64],
 ) {
-    for instruction in instructions {
+    scalar::run(steps, slots, |place, slots| {
+        let instruction = &instructions[place];
         let arg = |k: usize| slot(instruction.args[k], slots);
-        let value = match instruction.action {
-            Action::Load(input, place) => inputs.get(input)[place as usize],
-            Action::Binary(Binary::Add) => arg(0) + arg(1),
-            Action::Binary(Binary::Sub) => arg(0) - arg(1),
-            Action::Binary(Binary::Mul) => arg(0) * arg(1),
-            Action::Binary(Binary::Div) => arg(0) / arg(1),
-            Action::Unary(Unary::Neg) => -arg(0),
-            Action::Select => {
-                if arg(0) != 0.0 {
-                    arg(1)
-                } else {
-                    arg(2)
-                }
-            }
-            Action::Draw(draw) => random.draw(draw, [arg(0), arg(1)]),
-            Action::Sum | Action::SumProduct => continue,
-            _ => function(instruction, n, slots),
-        };
-        slots[instruction.target as usize] = value;
-    }
+        match instruction.action {
+            Action::Load(input, place) => Some(inputs.get(input)[place as usize]),
+            Action::Draw(draw) => Some(random.draw(draw, [arg(0), arg(1)])),
+            Action::Sum | Action::SumProduct => None,
+            _ => Some(function(instruction, n, slots)),
+        }
+    });
 }
 
 /// The number in a slot.

@@ -1,10 +1,12 @@
 //! Special functions, each to about full double precision.
 
+mod beta_table;
 mod discrete;
 mod elementary;
 mod quantile;
 mod score;
 
+pub use beta_table::{BetaTable, TABLE_ROWS};
 pub use discrete::{
     binomial_cdf, binomial_quantile, negative_binomial_cdf, negative_binomial_quantile,
     poisson_cdf, poisson_quantile,

@@ -3,6 +3,7 @@
 mod stored;
 
 use rand_distr::Distribution;
+use soma_language::special::{BetaTable, TABLE_ROWS};
 use statrs::function::beta::ln_beta;
 
 use super::CoupledUpdate;
@@ -12,7 +13,6 @@ use super::{GammaPrior, Model, PlugInFit, Price, Recipe, Transport, plug_in};
 use crate::counts::Shares;
 use crate::counts::models::BetaCells;
 use crate::error::{Invalid, Outcome, positive};
-use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
 use crate::release::query::Axis;
 use crate::rng::Rng;
@@ -146,7 +146,7 @@ impl Model for Beta {
     }
 
     fn price(&self, n: usize) -> Price {
-        let [build, inverse] = BetaQuantile::costs(n);
+        let [build, inverse] = BetaTable::costs(n);
         Price { draw: 5.0, update: 0.7 + 380.0 / n as f64, build, inverse }
     }
 
@@ -178,7 +178,7 @@ impl Transport for Beta {
     }
 
     fn forward(&self, theta: &[f64], noise: &[f64], records: &mut [f64]) -> Outcome {
-        let quantile = BetaQuantile::new(theta[0], theta[1]);
+        let quantile = BetaTable::new(theta[0], theta[1]);
         for (x, e) in records.iter_mut().zip(noise) {
             *x = stored::of_logit(quantile.logit(*e));
         }
@@ -186,7 +186,7 @@ impl Transport for Beta {
     }
 
     fn inverse(&self, theta: &[f64], records: &[f64], noise: &mut [f64]) -> Outcome {
-        let quantile = BetaQuantile::new(theta[0], theta[1]);
+        let quantile = BetaTable::new(theta[0], theta[1]);
         for (e, x) in noise.iter_mut().zip(records) {
             *e = quantile.normal(stored::logit(*x));
         }

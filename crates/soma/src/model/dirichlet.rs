@@ -5,6 +5,7 @@ mod tests;
 
 use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
+use soma_language::special::{BetaTable, TABLE_ROWS};
 use statrs::function::gamma::{digamma, ln_gamma};
 
 use super::CoupledUpdate;
@@ -12,7 +13,6 @@ use super::dirichlet_conditional::{DirichletConditional, log_sum, update_pair};
 use super::{GammaPrior, Model, PlugInFit, Price, Recipe, Transport, plug_in};
 use crate::error::{Invalid, Outcome, positive};
 use crate::interrupt;
-use crate::numeric::beta_quantile::{BetaQuantile, TABLE_ROWS};
 use crate::release::Release;
 use crate::release::query::CoordinateMap;
 use crate::rng::Rng;
@@ -46,7 +46,7 @@ impl Dirichlet {
 
     /// The stages of stick-breaking: share k as a fraction of the rest after shares 1 to k - 1 is
     /// Beta(alpha_k, alpha_k+1 + ... + alpha_D).
-    fn stages(theta: &[f64]) -> Vec<BetaQuantile> {
+    fn stages(theta: &[f64]) -> Vec<BetaTable> {
         let mut rest = 0.0;
         let stages = theta.iter().rev().map(|alpha| {
             let stage = (*alpha, rest);
@@ -55,7 +55,7 @@ impl Dirichlet {
         });
         // The last share is the rest.
         let mut stages: Vec<_> =
-            stages.skip(1).map(|(alpha, rest)| BetaQuantile::new(alpha, rest)).collect();
+            stages.skip(1).map(|(alpha, rest)| BetaTable::new(alpha, rest)).collect();
         stages.reverse();
         stages
     }
@@ -209,7 +209,7 @@ impl Model for Dirichlet {
     }
 
     fn price(&self, n: usize) -> Price {
-        let [build, inverse] = BetaQuantile::costs(n);
+        let [build, inverse] = BetaTable::costs(n);
         let (shares, stages) = (self.priors.len() as f64, (self.priors.len() - 1) as f64);
         Price {
             draw: 1.2 * shares,

@@ -3,7 +3,7 @@
 mod newton;
 
 use std::fmt::{self, Debug, Formatter};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rand::RngExt;
 use soma_language::{Data, Mistakes, Noise};
@@ -29,6 +29,9 @@ pub struct Text {
     text: Arc<soma_language::Model>,
     /// The approximate width of the prior of each unconstrained parameter.
     widths: Vec<f64>,
+    /// The price for the number of records that was asked for first: it is asked for several times an
+    /// iteration.
+    price: OnceLock<(usize, Price)>,
 }
 
 impl Debug for Text {
@@ -43,22 +46,15 @@ const DRAWS: usize = 101;
 /// Rounds of slice moves per update of a model without Newton proposals.
 const ROUNDS: usize = 2;
 
-/// Density evaluations per slice move. One costs about a quarter of a Newton proposal.
+/// Density evaluations per slice move.
 const SLICE_DENSITIES: f64 = 6.0;
-
-/// Newton proposals per update.
-const PROPOSALS: usize = 2;
-
-/// Up to this number of records, theta given them may be far from normal, and each update has a
-/// round of slice moves, which is cheap; with more, one move along a random coordinate.
-const FEW_RECORDS: usize = 64;
 
 impl Text {
     /// The model of two texts and their constants.
     pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
         let text = soma_language::Model::new(parameters, record, data)?;
         let widths = widths(&text);
-        Ok(Text { text: Arc::new(text), widths })
+        Ok(Text { text: Arc::new(text), widths, price: OnceLock::new() })
     }
 
     /// The compiled text.
@@ -74,14 +70,9 @@ impl Text {
         records: &[f64],
         rng: &mut Rng,
     ) -> Outcome {
-        let mut theta = vec![0.0; free.len()];
-        let mut log_density = |free: &[f64]| {
-            run(|workspace| {
-                let prior = self.text.log_prior_free(free, workspace);
-                self.text.constrain(free, &mut theta, workspace);
-                let sum = prior + self.text.log_likelihood(&theta, records, workspace);
-                if sum.is_nan() { f64::NEG_INFINITY } else { sum }
-            })
+        let log_density = |free: &[f64]| {
+            let log = run(|workspace| self.text.log_density_free(free, records, workspace));
+            if log.is_nan() { f64::NEG_INFINITY } else { log }
         };
         let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
         let mut current = log_density(free);
@@ -101,6 +92,21 @@ impl Text {
             current = density;
         }
         Ok(())
+    }
+
+    fn price_of(&self, n: usize) -> Price {
+        let each = self.text.nanoseconds(n);
+        let p = self.widths.len() as f64;
+        let (newton, slices) = match each.posterior {
+            Some(posterior) => (posterior, p.min(1.0)),
+            None => (0.0, ROUNDS as f64 * p),
+        };
+        // The derivatives at the present point, and at the proposal.
+        let update = 2.0 * newton + SLICE_DENSITIES * slices * each.density;
+        // In units of ten nanoseconds.
+        let [draw, update, build, inverse] =
+            [each.propose, update, each.forward, each.inverse].map(|time| 0.1 * time);
+        Price { draw, update, build, inverse }
     }
 
     fn is_smooth(&self) -> bool {
@@ -199,35 +205,24 @@ impl Model for Text {
         let mut free = theta.to_vec();
         self.unconstrain(theta, &mut free);
         let p = free.len();
-        let n = records.len() / self.record_dim();
-        let has_newton = self.text.has_log_posterior();
-        if has_newton && let Some(mut point) = Point::new(&self.text, free.clone(), records) {
-            for _ in 0..PROPOSALS {
-                interrupt::check()?;
-                point = point.step(&self.text, records, rng)?;
+        // A Newton proposal, and for laws that are far from normal a slice move along one coordinate.
+        let coordinates = if self.text.has_log_posterior() {
+            interrupt::check()?;
+            if let Some(point) = Point::new(&self.text, free.clone(), records) {
+                free = point.step(&self.text, records, rng)?.free;
             }
-            free = point.free;
-        }
-        let coordinates = match (has_newton, n <= FEW_RECORDS) {
-            (false, _) => (0..ROUNDS * p).map(|k| k % p).collect(),
-            (true, true) => (0..p).collect(),
-            (true, false) if p > 0 => vec![rng.random_range(0..p)],
-            (true, false) => Vec::new(),
+            if p > 0 { vec![rng.random_range(0..p)] } else { Vec::new() }
+        } else {
+            (0..ROUNDS * p).map(|k| k % p).collect()
         };
         self.slice(&mut free, &coordinates, records, rng)?;
         self.constrain(&free, theta);
         Ok(())
     }
 
-    fn price(&self, _: usize) -> Price {
-        // In units of ten nanoseconds.
-        let [draw, build, inverse, theta] = self.text.nanoseconds().map(|time| 0.1 * time);
-        let p = self.widths.len() as f64;
-        let (passes, densities) = match self.text.has_log_posterior() {
-            true => (1.0 + PROPOSALS as f64, SLICE_DENSITIES / 4.0),
-            false => (0.0, ROUNDS as f64 * p * SLICE_DENSITIES),
-        };
-        Price { draw, update: passes * theta + densities * theta, build, inverse }
+    fn price(&self, n: usize) -> Price {
+        let (known, price) = *self.price.get_or_init(|| (n, self.price_of(n)));
+        if known == n { price } else { self.price_of(n) }
     }
 
     fn describe(&self) -> Option<String> {

@@ -1,10 +1,9 @@
 //! Numerics that no crate provides in the form that the inner loops need: exp and log with known
-//! error bounds, the beta quantile, triangular factors, aligned and huge-page arrays, and the
+//! error bounds, triangular factors, aligned and huge-page arrays, and the
 //! workspace of compiled models.
 
 pub(crate) mod accept;
 pub(crate) mod aligned;
-pub(crate) mod beta_quantile;
 pub(crate) mod cholesky;
 pub(crate) mod dense;
 pub(crate) mod exp;

@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 use rand_distr::StandardNormal;
+use soma_language::special::BetaTable;
 use statrs::function::beta::checked_beta_reg;
 use statrs::function::gamma::checked_gamma_lr;
 
@@ -9,7 +10,6 @@ use super::intervals::Cuts;
 use crate::counts::shares::{CellModel, log_gamma_draw};
 use crate::distribution::normal_between;
 use crate::error::{Invalid, positive};
-use crate::numeric::beta_quantile::BetaQuantile;
 use crate::rng::Rng;
 
 /// x ~ Beta(a, b) observed by its interval, with gamma priors of a and b. theta is (ln a, ln b).
@@ -86,7 +86,7 @@ impl CellModel for BetaCells {
 
     /// As functions of standard normals between the normals of the cuts.
     fn records(&self, theta: &[f64], counts: &[i64], rng: &mut Rng) -> Vec<f64> {
-        let map = BetaQuantile::new(theta[0].exp(), theta[1].exp());
+        let map = BetaTable::new(theta[0].exp(), theta[1].exp());
         let normal = |cut: f64| match cut {
             cut if cut <= 0.0 => f64::NEG_INFINITY,
             cut if cut >= 1.0 => f64::INFINITY,

@@ -11,22 +11,22 @@ use statrs::function::erf::erfc;
 /// degree 14 with a local error of 1e-12 in z. An evaluation is a search for the piece and a
 /// polynomial. Beyond the ends, which a normal variable passes with probability 1e-19, the function
 /// is linear.
-#[derive(Debug)]
-pub(crate) struct BetaQuantile {
+#[derive(Debug, Clone)]
+pub struct BetaTable {
     lower: Half,
     /// The lower half of Beta(b, a), whose u(z) is -u(-z) of Beta(a, b).
     upper: Half,
 }
 
 /// The smallest number of records for one table: building it costs as much as some hundred records.
-pub(crate) const TABLE_ROWS: usize = 4096;
+pub const TABLE_ROWS: usize = 4096;
 
 const DEGREE: usize = 14;
 const TOLERANCE: f64 = 1e-12;
 const END: f64 = -9.0;
 
 /// u(z) for z <= 0, piece by piece.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Half {
     starts: Vec<f64>,
     values: Vec<f64>,
@@ -34,7 +34,7 @@ struct Half {
     middle: f64,
 }
 
-impl BetaQuantile {
+impl BetaTable {
     /// The cost of one of `n` evaluations of the map and of its inverse, with its share of the
     /// table, in units of about ten nanoseconds.
     pub fn costs(n: usize) -> [f64; 2] {
@@ -46,7 +46,7 @@ impl BetaQuantile {
     /// extreme; the map stays one-to-one.
     pub fn new(a: f64, b: f64) -> Self {
         let (a, b) = (a.clamp(1e-4, 1e8), b.clamp(1e-4, 1e8));
-        BetaQuantile { lower: Half::new(a, b), upper: Half::new(b, a) }
+        BetaTable { lower: Half::new(a, b), upper: Half::new(b, a) }
     }
 
     /// The logit at a normal.
@@ -195,7 +195,7 @@ fn end(a: f64, b: f64, log_beta: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testing::normal_cdf;
+    use crate::special::normal_cdf;
 
     const SHAPES: [f64; 9] = [0.05, 0.2, 0.7, 1.0, 2.5, 10.0, 40.0, 150.0, 500.0];
 
@@ -204,7 +204,7 @@ mod tests {
     fn probabilities_are_those_of_the_beta() {
         for a in SHAPES {
             for b in SHAPES {
-                let map = BetaQuantile::new(a, b);
+                let map = BetaTable::new(a, b);
                 for step in -80..=80 {
                     let z = step as f64 / 10.0;
                     let u = map.logit(z);
@@ -226,7 +226,7 @@ mod tests {
     fn both_ways_is_no_way() {
         for a in SHAPES {
             for b in SHAPES {
-                let map = BetaQuantile::new(a, b);
+                let map = BetaTable::new(a, b);
                 for step in -240..=240 {
                     let z = step as f64 / 20.0 + 0.0137;
                     let again = map.normal(map.logit(z));
@@ -240,7 +240,7 @@ mod tests {
     fn halves_meet_in_the_middle() {
         for a in SHAPES {
             for b in SHAPES {
-                let map = BetaQuantile::new(a, b);
+                let map = BetaTable::new(a, b);
                 let slope = map.lower.pieces[map.lower.pieces.len() - 1][1];
                 let gap = (map.lower.middle + map.upper.middle) / slope;
                 assert!(gap.abs() < 1e-10, "Beta({a}, {b}): {gap}");
@@ -253,7 +253,7 @@ mod tests {
         let wild = [0.0, 1e-300, 1e-4, 0.01, 1.0, 1e4, 1e8, f64::INFINITY];
         for a in wild {
             for b in wild {
-                let map = BetaQuantile::new(a, b);
+                let map = BetaTable::new(a, b);
                 for step in -24..=24 {
                     let z = step as f64 / 2.0 + 0.1;
                     let again = map.normal(map.logit(z));
