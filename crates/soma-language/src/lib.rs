@@ -24,6 +24,6 @@ pub use check::Shape;
 pub use check::function::{FUNCTIONS, Function};
 pub use data::{Data, Datum};
 pub use error::{Mistake, Mistakes, Span};
-pub use model::{Model, Nanoseconds, Noise, OutOfSupport, Values};
+pub use model::{Given, Model, Nanoseconds, Noise, OutOfSupport, Values};
 pub use program::Workspace;
 pub use statistics::{ClampedMoments, MomentTerm, Neighbours, Sensitivity, Statistics, TooTight};

@@ -240,6 +240,11 @@ impl Graph {
         self.push(Op::Count, &[])
     }
 
+    /// The sum of `node` over all records as it is.
+    pub(crate) fn plain_sum(&mut self, node: Node) -> Node {
+        self.push(Op::Sum, &[node])
+    }
+
     /// The sum of `node` over all records; factors common to all of them are moved out.
     pub fn sum(&mut self, node: Node) -> Node {
         let entry = self.entry(node);

@@ -6,11 +6,13 @@ mod describe;
 mod evaluate;
 mod formulas;
 mod posterior;
+mod sufficient;
 mod transform;
 mod values;
 
 pub(crate) use describe::support_words;
 pub use posterior::Nanoseconds;
+pub use sufficient::Given;
 pub use values::Values;
 
 use std::cell::RefCell;
@@ -24,6 +26,7 @@ use crate::graph::{Fact, Graph, Node};
 use crate::program::{Program, Widths};
 use crate::syntax;
 use formulas::Formulas;
+use sufficient::Sufficient;
 
 /// How a record depends on one coordinate of its standard normal noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +81,7 @@ struct Programs {
     affine: Option<Program>,
     density_free: Program,
     posterior: Option<Program>,
+    sufficient: Option<Sufficient>,
 }
 
 /// A compiled model.
@@ -218,6 +222,7 @@ impl Model {
             forward: program(&[], &forward),
             density_free: program(&[density_free], &[]),
             posterior: posterior.map(|nodes| program(&nodes, &[])),
+            sufficient: formulas.sufficient(likelihood, log_prior_free, &constrained, widths),
         };
         drop(formulas);
         Model {

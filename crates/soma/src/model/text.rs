@@ -6,7 +6,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 
 use rand::RngExt;
-use soma_language::{Data, Mistakes, Noise};
+use soma_language::{Data, Given, Mistakes, Noise};
 
 use self::newton::Point;
 use super::slice::slice_move;
@@ -67,14 +67,14 @@ impl Text {
         &self,
         free: &mut [f64],
         coordinates: &[usize],
-        records: &[f64],
+        (given, n): (Given, usize),
         rng: &mut Rng,
     ) -> Outcome {
         let log_density = |free: &[f64]| {
-            let log = run(|workspace| self.text.log_density_free(free, records, workspace));
+            let log = run(|workspace| self.text.log_density_free(free, given, workspace));
             if log.is_nan() { f64::NEG_INFINITY } else { log }
         };
-        let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
+        let narrowed = (n as f64 + 1.0).sqrt();
         let mut current = log_density(free);
         // A parameter rounded to the boundary of its support has density zero.
         if !current.is_finite() {
@@ -102,7 +102,7 @@ impl Text {
             None => (0.0, ROUNDS as f64 * p),
         };
         // The derivatives at the present point, and at the proposal.
-        let update = 2.0 * newton + SLICE_DENSITIES * slices * each.density;
+        let update = each.sums + 2.0 * newton + SLICE_DENSITIES * slices * each.density;
         // In units of ten nanoseconds.
         let [draw, update, build, inverse] =
             [each.propose, update, each.forward, each.inverse].map(|time| 0.1 * time);
@@ -204,18 +204,23 @@ impl Model for Text {
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         let mut free = theta.to_vec();
         self.unconstrain(theta, &mut free);
-        let p = free.len();
+        let (p, n) = (free.len(), records.len() / self.record_dim());
+        let mut sums = Vec::new();
+        let given = match run(|workspace| self.text.sums(records, &mut sums, workspace)) {
+            true => Given::Sums(&sums),
+            false => Given::Records(records),
+        };
         // A Newton proposal, and for laws that are far from normal a slice move along one coordinate.
         let coordinates = if self.text.has_log_posterior() {
             interrupt::check()?;
-            if let Some(point) = Point::new(&self.text, free.clone(), records) {
-                free = point.step(&self.text, records, rng)?.free;
+            if let Some(point) = Point::new(&self.text, free.clone(), given) {
+                free = point.step(&self.text, given, rng)?.free;
             }
             if p > 0 { vec![rng.random_range(0..p)] } else { Vec::new() }
         } else {
             (0..ROUNDS * p).map(|k| k % p).collect()
         };
-        self.slice(&mut free, &coordinates, records, rng)?;
+        self.slice(&mut free, &coordinates, (given, n), rng)?;
         self.constrain(&free, theta);
         Ok(())
     }
