@@ -361,6 +361,35 @@ fn sums_are_measured_from_the_first_record() {
     assert!(compare_sums("none", &model, &frees, &[]));
 }
 
+/// A parameter that is rounded to a bound has density 0, and whatever has a density comes back from
+/// theta: a chain cannot get where theta has no unconstrained value.
+#[test]
+fn parameters_at_a_bound_have_no_density() {
+    let (mut w, text) = (Workspace::new(), "x[1..3] ~ multi_normal([0, 0, 0], L)");
+    let factor = Model::new("L[1..3, 1..3] ~ lkj_cholesky(1)", text, &Data::new()).unwrap();
+    let shapes = "a ~ gamma(0.001, 0.001)\nb ~ beta(0.001, 0.001)\nc ~ uniform(1, 2)\nd[1..2] ~ dirichlet([0.01, 0.01])";
+    let bounded = Model::new(shapes, "x ~ normal(a + b + c + d[1], 1)", &Data::new()).unwrap();
+    for (model, ends) in [(&factor, [19.0, -19.0]), (&bounded, [38.0, -800.0])] {
+        let p = model.theta_dim();
+        for (k, end) in (0..p).flat_map(|k| ends.map(|end| (k, end))) {
+            for size in (1..=60).map(|step| end * f64::from(step) / 60.0) {
+                let mut free = vec![0.1; p];
+                free[k] = size;
+                let (mut theta, mut back) = (vec![0.0; p], vec![0.0; p]);
+                model.constrain(&free, &mut theta, &mut w);
+                model.unconstrain(&theta, &mut back, &mut w);
+                let density = model.log_prior_free(&free, &mut w);
+                assert!(!density.is_nan(), "{free:?}");
+                let is_back = back.iter().all(|x| x.is_finite());
+                assert!(is_back || density == f64::NEG_INFINITY, "{free:?} {theta:?} {back:?}");
+            }
+        }
+        let mut free = vec![0.1; p];
+        free[p - 1] = ends[0] * 3.0;
+        assert_eq!(model.log_prior_free(&free, &mut w), f64::NEG_INFINITY, "{free:?}");
+    }
+}
+
 /// Distribution functions, scores and quantiles with respect to x and every argument.
 #[test]
 fn laws_have_right_derivatives() {

@@ -13,7 +13,7 @@ mod gamma;
 mod half_normal;
 mod inverse_gamma;
 mod laplace;
-mod lkj_cholesky;
+pub(crate) mod lkj_cholesky;
 mod log_normal;
 mod logistic;
 mod multi_normal;

@@ -331,6 +331,20 @@ impl Graph {
         self.mul(above, below)
     }
 
+    /// Whether `a` is in the open interval with these bounds, tested on the value itself: a number
+    /// inside may be rounded to a bound.
+    pub(crate) fn strictly_inside(
+        &mut self,
+        a: Node,
+        low: Option<Node>,
+        high: Option<Node>,
+    ) -> Node {
+        let one = self.constant(1.0);
+        let above = low.map_or(one, |low| self.push(Op::Binary(Binary::Lt), &[low, a]));
+        let below = high.map_or(one, |high| self.push(Op::Binary(Binary::Lt), &[a, high]));
+        self.mul(above, below)
+    }
+
     /// Whether `a` is an integer, tested on the value itself.
     pub(crate) fn is_whole(&mut self, a: Node) -> Node {
         let floor = self.push(Op::Unary(Unary::Floor), &[a]);

@@ -259,6 +259,13 @@ pub trait Transport: Model {
         }
     }
 
+    /// How wide the prior of each unconstrained parameter is, where that is known: the distance of its
+    /// quartiles. Where the prior has no curvature, as far out in the tail of the logarithm of a
+    /// standard deviation, steps are no longer than this.
+    fn prior_widths(&self) -> Option<&[f64]> {
+        None
+    }
+
     /// The record as an affine function of its noise, x = shift + factor e, with a lower triangular
     /// factor, row by row. Returns `false`, and writes nothing, if it is not affine.
     fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {

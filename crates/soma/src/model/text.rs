@@ -76,7 +76,6 @@ impl Text {
         };
         let narrowed = (n as f64 + 1.0).sqrt();
         let mut current = log_density(free);
-        // A parameter rounded to the boundary of its support has density zero.
         if !current.is_finite() {
             return Ok(());
         }
@@ -204,6 +203,10 @@ impl Model for Text {
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         let mut free = theta.to_vec();
         self.unconstrain(theta, &mut free);
+        // A parameter that is rounded to a bound has no unconstrained value.
+        if !free.iter().all(|x| x.is_finite()) {
+            return Ok(());
+        }
         let (p, n) = (free.len(), records.len() / self.record_dim());
         let mut sums = Vec::new();
         let given = match run(|workspace| self.text.sums(records, &mut sums, workspace)) {
@@ -266,6 +269,10 @@ impl Transport for Text {
 
     fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
         run(|workspace| self.text.log_prior_free_gradient(free, gradient, workspace));
+    }
+
+    fn prior_widths(&self) -> Option<&[f64]> {
+        Some(&self.widths)
     }
 
     fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {
