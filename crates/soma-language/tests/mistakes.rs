@@ -235,6 +235,7 @@ const SEVERAL: &[&str] = &[
     "m = max(1,\n  d\nc = r",
     "m ~ normal(mean = 0,\n  sd = 1)\ns ~ half_normal(q)",
     "m ~ normal(0 ; 1,\n  q)\ns ~ half_normal(q)",
+    "m ~ nromal(0, 1)\ns ~ half_normal(exp(m))\ne ~ normal(if m > 0 then m else m + q, 1)",
     "2m ~ normal(0, 1)\ns ~ half_normal(1]\nw ~ half_normal(q)",
 ];
 

@@ -37,8 +37,9 @@ impl Scope<'_> {
             }
             Kind::Binary { operator, sides } => self.binary(*operator, &sides[0], &sides[1]),
             Kind::If { parts } => {
-                let condition = self.condition(&parts[0])?;
-                let branches = [condition, self.argument(&parts[1])?, self.argument(&parts[2])?];
+                let condition = self.condition(&parts[0]);
+                let branches = [condition, self.argument(&parts[1]), self.argument(&parts[2])];
+                let branches = all(branches)?;
                 each(&mut self.graph.borrow_mut(), &branches, |g, a| g.select(a[0], a[1], a[2]))
             }
         }
@@ -129,8 +130,7 @@ impl Scope<'_> {
         let Some(function) = function::find(name) else {
             return Err(self.unknown_function(name, name_span));
         };
-        let arguments: Vec<Argument> =
-            arguments.iter().map(|argument| self.argument(argument)).collect::<Checked<_>>()?;
+        let arguments = all(arguments.iter().map(|argument| self.argument(argument)))?;
         function.call(&mut self.graph.borrow_mut(), &arguments, span)
     }
 
@@ -163,7 +163,7 @@ impl Scope<'_> {
         let logical = matches!(operator, Operator::And | Operator::Or);
         let side =
             |side: &Expression| if logical { self.condition(side) } else { self.argument(side) };
-        let sides = [side(left)?, side(right)?];
+        let sides = all([side(left), side(right)])?;
         if operator == Operator::Divide
             && sides[1]
                 .value
@@ -318,6 +318,20 @@ impl Scope<'_> {
             )),
         }
     }
+}
+
+/// All values; or the first error among them. That of a name whose own line has an error is not
+/// reported, and comes last.
+pub(super) fn all<T>(values: impl IntoIterator<Item = Checked<T>>) -> Checked<Vec<T>> {
+    let (mut found, mut unreported) = (Vec::new(), None);
+    for value in values {
+        match value {
+            Ok(value) => found.push(value),
+            Err(problem) if problem.message.is_empty() => unreported = Some(problem),
+            Err(problem) => return Err(problem),
+        }
+    }
+    unreported.map_or(Ok(found), Err)
 }
 
 /// A list of names for a message, at most twelve.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::argument::check_whole;
-use super::expression::MAX_LENGTH;
+use super::expression::{MAX_LENGTH, all};
 use super::function::{self, Argument};
 use super::{Binding, Block, Definition, Law, Line, Role, Scope, Shape, Value, Variable};
 use crate::distribution::{self, Constraint, Family, Form, TABLE, Univariate};
@@ -206,11 +206,7 @@ impl Scope<'_> {
                 format!("write `{}({})`", tilde.name, names.join(", ")),
             ));
         }
-        let arguments: Vec<Argument> = tilde
-            .arguments
-            .iter()
-            .map(|argument| self.argument(argument))
-            .collect::<Checked<_>>()?;
+        let arguments = all(tilde.arguments.iter().map(|argument| self.argument(argument)))?;
         for (argument, expected) in arguments.iter().zip(expected) {
             self.check_domain(&tilde.name, argument, expected)?;
         }
