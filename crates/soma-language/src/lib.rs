@@ -12,6 +12,7 @@ mod check;
 mod data;
 pub mod distribution;
 mod error;
+mod foreign;
 pub mod graph;
 mod model;
 pub mod program;

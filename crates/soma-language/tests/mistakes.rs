@@ -167,6 +167,78 @@ const BAD_PARAMETERS: &[&str] = &[
     "\tm ~ normal(0, q)",
 ];
 
+/// Words and signs of other languages and of typography, in the text of the parameters.
+const FOREIGN: &[&str] = &[
+    "real<lower=0> s;",
+    "vector[3] b;",
+    "int k;",
+    "array[2] real<lower=0, upper=1> p;",
+    "real<lower=0> s;\ns ~ half_normal(20);\nm ~ normal(0, s)",
+    "s ~ half_normal(20);",
+    "s ~ half_normal(20); # the spread",
+    "parameters {\n  real s;\n}",
+    "for (i in 1:3) b[i] ~ dnorm(0, 1)",
+    "target += normal_lpdf(b | 0, 1)",
+    "age | m ~ normal(m, s)",
+    "c = normal_lpdf(1, 0, 1)",
+    "c = 1 < 2 | 2 < 3",
+    "c = 1 < 2 || 2 < 3",
+    "c = 1 < 2 && 2 < 3",
+    "m ~ dnorm(0, 0.001)",
+    "m ~ dlnorm(0, 1)",
+    "m ~ dt(0, 1, 4)",
+    "m ~ dgamma(1, 1)",
+    "m ~ dunif(0, 1)",
+    "m ~ dexp(1)",
+    "m ~ dbeta(1, 1)",
+    "m ~ dbern(0.5)",
+    "m ~ dpois(3)",
+    "m ~ dbin(0.5, 10)",
+    "m ~ HalfCauchy(1)",
+    "m ~ flat()",
+    "m ~ N(0, 1)",
+    "m ~ multinomial([1, 2])",
+    "m ~ wishart(3, 1)",
+    "m ~ pm.Normal(0, 1)",
+    "s ~ normal(0, 1) T(0,)",
+    "s ~ normal(0, 1) T[0,]",
+    "c = 2 ** 3",
+    "c = 2 %*% 3",
+    "m ~ normal(0, 1) // (the mean\ns ~ normal(q, 1)",
+    "// the mean\nm ~ normal(q, 1)",
+    "c = c(1, 2)",
+    "c = ifelse(1 < 2, 1, 2)",
+    "c = 1 < 2 ? 1 : 2",
+    "c = 1 if 1 < 2 else 2",
+    "c <- 3",
+    "c = e = 3",
+    "c := 3",
+    "c = 3 =< 4",
+    "c = square(3)",
+    "c = I(3 > 2)",
+    "c = dnorm(0, 1)",
+    "c = 3 − 2",
+    "c = 3 × 2",
+    "m ~ normal(“0”, 1)",
+    "c = 3 ≤ 4",
+    "m\u{a0}~ normal(0, 1)",
+    "m ~ normal(0,\u{200b} 1)",
+    "σ ~ half_normal(1)",
+    "c = 3 § 2",
+    "c = exp(1,)",
+];
+
+/// Texts with mistakes in several lines: each line is read, whatever is wrong above it.
+const SEVERAL: &[&str] = &[
+    "m ~ normal(0, − 1)\ns ~ half_normal(q)\nb[1..2 ~ normal(0, 1)\nc = 1 +\ne ~ nromal(0, 1)",
+    "m ~ normal(0,\n  1\ns ~ half_normal(q)",
+    "m = max(1,\n  d\nc = r",
+    "m ~ normal(mean = 0,\n  sd = 1)\ns ~ half_normal(q)",
+    "m ~ normal(0 ; 1,\n  q)\ns ~ half_normal(q)",
+    "m ~ nromal(0, 1)\ns ~ half_normal(exp(m))\ne ~ normal(if m > 0 then m else m + q, 1)",
+    "2m ~ normal(0, 1)\ns ~ half_normal(1]\nw ~ half_normal(q)",
+];
+
 /// Mistakes in the text of the record, after [`PARAMETERS`].
 const BAD_RECORD: &[&str] = &[
     "",
@@ -211,6 +283,10 @@ const BAD_RECORD: &[&str] = &[
     "x ~ normal(0, 1)\nx = 3",
     "x ~ normal(0, 1) y ~ normal(0, 1)",
     "x ~ normal(0, q)\ny ~ normal(x, 1)\nz ~ normal(0, r)",
+    "x ~ normal(L[2, 3], 1)",
+    "x ~ normal(L[3, 1], 1)",
+    "x ~ normal(b[2..4], 1)",
+    "x ~ normal(mu_of_age, 1)",
 ];
 
 /// Mistakes in a statistic, after [`PARAMETERS`] and [`RECORD`].
@@ -258,6 +334,12 @@ const BAD_STATISTICS: &[&str] = &[
     "voted[1]",
     "y y",
     "voted and x",
+    "voted | x > 0",
+    "x > 0 | voted",
+    "unheard_of",
+    "clamp(x, 0, 1); voted",
+    "voted ? 1 : 0",
+    "clamp(x, 0, 1,)",
     "if x then 1 else 0",
 ];
 
@@ -277,8 +359,9 @@ fn snapshot(name: &str, text: String) {
 }
 
 #[test]
-fn the_corpus_has_two_hundred() {
-    assert!(BAD_PARAMETERS.len() + BAD_RECORD.len() + BAD_STATISTICS.len() >= 200);
+fn the_corpus_is_whole() {
+    let all = [BAD_PARAMETERS, FOREIGN, SEVERAL, BAD_RECORD, BAD_STATISTICS];
+    assert!(all.iter().map(|cases| cases.len()).sum::<usize>() >= 260);
 }
 
 #[test]
@@ -286,6 +369,32 @@ fn mistakes_in_parameters() {
     let read =
         |text: &str| Model::new(text, "x ~ normal(0, 1)", &data()).err().map(|m| m.to_string());
     snapshot("parameters", messages(BAD_PARAMETERS, read));
+}
+
+#[test]
+fn words_of_other_languages() {
+    let read =
+        |text: &str| Model::new(text, "x ~ normal(0, 1)", &data()).err().map(|m| m.to_string());
+    snapshot("foreign", messages(FOREIGN, read));
+}
+
+#[test]
+fn all_lines_are_read() {
+    let read = |text: &str| {
+        let record = "x ~ normal(unknown, 1)";
+        Model::new(text, record, &data()).err().map(|m| m.to_string())
+    };
+    snapshot("several", messages(SEVERAL, read));
+}
+
+/// The span of a mistake is the bytes that are underlined, in the text as it was given.
+#[test]
+fn spans_are_bytes_of_the_text() {
+    let text = "größe = 1\n\tm ~ normal(0, × 1)\ns ~ half_normal(unheard)\n";
+    let mistakes = Model::new(text, "x ~ normal(0, 1)", &data()).unwrap_err().0;
+    let underlined: Vec<&str> =
+        mistakes.iter().map(|mistake| &text[mistake.span.start..mistake.span.end]).collect();
+    assert_eq!(underlined, ["ö", "×", "unheard"]);
 }
 
 #[test]
@@ -324,7 +433,7 @@ fn mangled_texts_do_not_panic() {
     const PIECES: &[&str] = &[
         "(", ")", "[", "]", "..", "~", "=", "==", "<", ",", "+", "-", "*", "/", "^", "#", "\n",
         " ", "1", "0", "1e308", "1e-320", "-1", "x", "normal", "exp", "if", "then", "else", "not",
-        "and", "é", "\u{0}", "\t", "log(",
+        "and", "é", "\u{0}", "\t", "log(", "−", "|", "?", ";", "<-", "//", "**", "real ", "T(0,)",
     ];
     let count: usize =
         std::env::var("SOMA_MANGLED").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);

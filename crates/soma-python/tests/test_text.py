@@ -50,6 +50,10 @@ def test_text_is_fitted_as_the_spec_of_the_same_text():
 def test_a_mistake_in_a_text_says_where():
     with pytest.raises(ValueError, match="line 1, column 17: unknown name `q`"):
         soma.fit(release(), soma.Model("p ~ beta(1, 2)", "yes ~ bernoulli(q)"))
+    with pytest.raises(ValueError) as both:
+        soma.fit(release(), soma.Model("p ~ beta(1, 2);\nr ~ flat()", "yes ~ bernoulli(q)"))
+    for place in ["model.parameters, line 1", "model.parameters, line 2", "model.record, line 1"]:
+        assert place in str(both.value)
     with pytest.raises(TypeError, match=r"soma.Model\(parameters, record"):
         soma.Model()
     with pytest.raises(TypeError, match="model.record"):

@@ -34,7 +34,8 @@ pub(super) fn is_draft(text: &str) -> bool {
 /// What the draft at `path` says.
 pub(super) fn describe(path: &Path, text: &str) -> Result<String, Failed> {
     let (whole, note) = with_n(text);
-    said(&whole).map(|said| said + &note).map_err(|error| spec_file::bad(path, &whole, error))
+    let said = said(&whole).map(|said| said + &note);
+    said.map_err(|error| spec_file::bad(path, text, error.in_text(text)))
 }
 
 fn said(whole: &str) -> Result<String, SpecError> {

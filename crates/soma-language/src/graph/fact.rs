@@ -38,6 +38,16 @@ impl Fact {
         self.integer && self.low >= 0.0 && self.high <= 1.0
     }
 
+    /// The interval in words.
+    pub fn range(self) -> String {
+        match (self.low.is_finite(), self.high.is_finite()) {
+            (false, false) => "any number".to_string(),
+            (true, false) => format!("any number from {} up", self.low),
+            (false, true) => format!("any number up to {}", self.high),
+            (true, true) => format!("between {} and {}", self.low, self.high),
+        }
+    }
+
     /// Whether both ends are finite.
     pub fn is_bounded(self) -> bool {
         self.low.is_finite() && self.high.is_finite()

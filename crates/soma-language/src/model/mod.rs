@@ -139,13 +139,7 @@ impl Model {
         scope.announce_record(&second.statements);
         let parameters_defined = scope.block(Block::Parameters, &mut first, parameters);
         let well = first.problems.is_empty();
-        // Without the names of the parameters the record would be full of unknown names.
-        let readable = !first.unreadable;
-        let record_defined = if readable {
-            scope.block(Block::Record, &mut second, record)
-        } else {
-            Defined::default()
-        };
+        let record_defined = scope.block(Block::Record, &mut second, record);
         if record_defined.variables.is_empty() && second.problems.is_empty() && well {
             let help = "draw at least one name, as in `x ~ normal(m, s)`";
             second.problems.push(Problem::new(

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use soma_language::{Data, Datum, Mistakes};
+use soma_language::{Data, Datum, Mistake, Mistakes};
 
 use super::value::Table;
 use crate::error::Invalid;
@@ -33,7 +33,7 @@ pub(super) fn model(table: &Table) -> Result<Option<model::Text>, Invalid> {
         }
     }
     let model = model::Text::new(&parameters, &record, &data);
-    model.map(Some).map_err(|mistakes| invalid(&mistakes).under(table.path()))
+    model.map(Some).map_err(|mistakes| invalid(mistakes).under(table.path()))
 }
 
 /// The query of `statistics`, if the table has them.
@@ -58,7 +58,7 @@ pub(super) fn query(
         ));
     };
     let query = query::Text::new(&texts, model.text());
-    let query = query.map_err(|mistakes| invalid(&mistakes).under(table.path()))?;
+    let query = query.map_err(|mistakes| invalid(mistakes).under(table.path()))?;
     Ok(Some(Arc::new(query)))
 }
 
@@ -68,13 +68,13 @@ fn key(block: &str) -> String {
     number.map_or_else(|| block.into(), |number| format!("statistics[{}]", number - 1))
 }
 
-/// The first error, with its position in the text.
-fn invalid(Mistakes(mistakes): &Mistakes) -> Invalid {
-    let Some(first) = mistakes.first() else {
-        return Invalid::new("record", "cannot be read", "the text", "see docs/language.md");
-    };
-    let place = format!("line {}, column {}", first.line, first.column);
-    let allowed = if first.help.is_empty() { "see docs/language.md" } else { &first.help };
-    let problem = format!("{place}: {}", first.message);
-    Invalid::new(key(&first.block), problem, first.line_text.trim(), allowed)
+/// All errors, with their positions in the texts; those of data and of an empty list have none.
+fn invalid(Mistakes(mistakes): Mistakes) -> Invalid {
+    let is_placed = |mistake: &Mistake| !["data", "statistics"].contains(&mistake.block.as_str());
+    if let Some(first) = mistakes.iter().find(|mistake| !is_placed(mistake)) {
+        return Invalid::new(&first.block, &first.message, "as it stands", &first.help);
+    }
+    let named = mistakes.into_iter().map(|own| Mistake { block: key(&own.block), ..own });
+    Invalid::of_mistakes(named)
+        .unwrap_or_else(|| Invalid::new("record", "cannot be read", "the text", "a model"))
 }

@@ -40,9 +40,9 @@ pub(super) fn said(
     }
     let problem = first.map_or("cannot be read".into(), |mistake| own(&mistake.message));
     let help = first.map(|mistake| own(&mistake.help)).filter(|help| !help.is_empty());
-    let allowed = help.unwrap_or_else(|| "an expression of the outputs".into());
-    let names = listed(outputs);
-    Invalid::new(name, problem, given, format!("{allowed}; the outputs are {names}"))
+    let help = help.map_or(String::new(), |help| format!("; {help}"));
+    let allowed = format!("an expression of the outputs, {}{help}", listed(outputs));
+    Invalid::new(name, problem, given, allowed)
 }
 
 /// Where the words of a text begin that `after` follows, with the words.
