@@ -4,6 +4,7 @@ use super::function::Argument;
 use super::{Block, Scope, Shape};
 use crate::distribution::{self, Constraint, Domain, Form, Multivariate};
 use crate::error::Problem;
+use crate::graph::Fact;
 use crate::syntax::{Target, Tilde};
 
 type Checked<T> = Result<T, Problem>;
@@ -51,12 +52,7 @@ impl Scope<'_> {
             };
             let whole = expected.domain != Domain::Count || fact.integer;
             if fact.low < low || fact.high > high || !whole {
-                let range = match (fact.low.is_finite(), fact.high.is_finite()) {
-                    (false, false) => "any number".to_string(),
-                    (true, false) => format!("any number from {} up", fact.low),
-                    (false, true) => format!("any number up to {}", fact.high),
-                    (true, true) => format!("between {} and {}", fact.low, fact.high),
-                };
+                let range = range(fact);
                 return Err(Problem::new(
                     argument.span,
                     format!(
@@ -69,6 +65,18 @@ impl Scope<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// An interval in a message.
+pub(super) fn range(fact: Fact) -> String {
+    // Not -0.
+    let fact = Fact { low: fact.low + 0.0, high: fact.high + 0.0, ..fact };
+    match (fact.low.is_finite(), fact.high.is_finite()) {
+        (false, false) => "any number".to_string(),
+        (true, false) => format!("any number from {} up", fact.low),
+        (false, true) => format!("any number up to {}", fact.high),
+        (true, true) => format!("between {} and {}", fact.low, fact.high),
     }
 }
 
