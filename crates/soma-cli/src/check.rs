@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 use soma::chain::Problem;
 use soma::error::{listed, rounded};
+use soma::release::mechanism::Neighbours;
+use soma::release::potential::Norm;
 use soma::release::query::Sensitivity;
 use soma::release::{Part, Release};
-use soma::sensitivity;
+use soma::sensitivity::{self, Reached};
 use soma::spec::Spec;
 
 use crate::args::ThreadArgs;
@@ -111,9 +113,8 @@ fn searched(problem: &Problem, part: &Part) -> Option<String> {
         model.sample_prior(&mut theta, rng)?;
         let mut record = vec![0.0; model.record_dim()];
         model.propose(&theta, &mut record, rng)?;
-        let mut far = record.clone();
-        sensitivity::stretched(&mut far, rng);
-        Ok(if model.supports(&far) { far } else { record })
+        sensitivity::stretched(&mut record, |record| model.supports(record), rng);
+        Ok(record)
     };
     let query = part.query().as_ref();
     let found = sensitivity::search(query, draw, |record| model.supports(record), 1).ok()?;
@@ -128,5 +129,35 @@ fn searched(problem: &Problem, part: &Part) -> Option<String> {
         said(replace, found.replace),
         said(presence, found.add_remove)
     );
-    Some(format!("moves    {}", named(part, said)))
+    let loose = loose(part, found).map(|said| format!("\nwarning  {}", named(part, said)));
+    Some(format!("moves    {}{}", named(part, said), loose.unwrap_or_default()))
+}
+
+/// How much more than the search finds the bound may be before it is worth a warning.
+const LOOSE: f64 = 1.05;
+
+/// The warning that a budget was divided into a bound that may be loose: then the curator may have
+/// used a smaller sensitivity, and with it less noise.
+fn loose(part: &Part, found: Reached) -> Option<String> {
+    let mechanism = part.mechanism()?;
+    let source = mechanism.source().filter(|source| source.sensitivity.is_none())?;
+    let bound = source.neighbours.sensitivity(part.query().as_ref());
+    let found = match source.neighbours {
+        Neighbours::Replace => found.replace,
+        Neighbours::AddRemove => found.add_remove,
+    };
+    let (norm, bound, found) = match mechanism.noise().law().sensitivity_norm()? {
+        Norm::L1 => ("l1", bound.l1, found.l1),
+        Norm::L2 => ("l2", bound.l2, found.l2),
+    };
+    (bound > LOOSE * found).then(|| {
+        format!(
+            "the scale follows from {} and the bound {norm} {}, and a search finds {} only; if the \
+             curator used a smaller sensitivity, write `sensitivity = ...` beside it, or `scale = \
+             ...` in its place",
+            source.budget,
+            rounded(bound),
+            rounded(found)
+        )
+    })
 }

@@ -16,7 +16,7 @@ fn cells(parameters: &str, record: &str, texts: &[&str]) -> (Model, Result<Recor
 
 /// Models with statistics, and a theta. All distributions are among them, dependence of discrete
 /// variables, mixtures, and comparisons of functions of a variable.
-const CASES: [(&str, &str, &[&str], &[f64]); 11] = [
+const CASES: [(&str, &str, &[&str], &[f64]); 13] = [
     ("p ~ beta(1, 1)", "x ~ binomial(5, p)", &["x"], &[0.3]),
     ("m ~ gamma(2, 1)", "x ~ poisson(m)", &["min(x, 3)", "x == 1"], &[1.4]),
     (
@@ -63,6 +63,18 @@ const CASES: [(&str, &str, &[&str], &[f64]); 11] = [
         &[0.4],
     ),
     ("p ~ beta(1, 1)", "n ~ categorical([1, 1, 2])\nx ~ binomial(n, p)", &["x >= 2", "n"], &[0.6]),
+    (
+        "p ~ beta(1, 1)\nm ~ gamma(2, 1)",
+        "never ~ bernoulli(p)\nk ~ poisson(m)\ny = if never then 0 else k",
+        &["y == 0", "y == 1", "clamp(y, 0, 3)"],
+        &[0.3, 1.7],
+    ),
+    (
+        "m ~ gamma(2, 1)",
+        "a ~ poisson(m)\nb ~ bernoulli(0.4)\nc ~ poisson(2)",
+        &["min(if b then 0 else a, 2)", "(if b then 1 else a) > 3", "max(5 - b - c, 0)"],
+        &[1.2],
+    ),
 ];
 
 /// Of 200,000 records of the model the share of each cell is its probability; and a record made from
@@ -165,6 +177,12 @@ fn labels_say_what_is_in_a_cell() {
         labels("m ~ normal(0, 1)", "x ~ normal(m, 1)", &["histogram(x, [0, 1, 2.5])"]),
         ["x<0|x>=2.5", "0<=x<1", "1<=x<2.5"]
     );
+    let zeros = "never ~ bernoulli(p)\nk ~ poisson(2)\ny = if never then 0 else k";
+    assert_eq!(
+        labels(p, zeros, &["y == 0", "y == 1", "clamp(y, 0, 3)"]),
+        ["y=0", "y=1", "y=2", "y>=3"]
+    );
+    assert_eq!(labels(p, zeros, &["1 <= y < 3", "y > 5"]), ["y=0|y=3..5", "y=1..2", "y>=6"]);
 }
 
 #[test]
@@ -177,7 +195,8 @@ fn what_has_no_cells_says_why() {
     let voters = "age ~ normal(m, 1)\nv ~ bernoulli(logistic(age))";
     assert!(why(m, voters, &["v"]).contains("given `age`"));
     let counts = "x ~ poisson(3)\nv ~ bernoulli(logistic(m * x))";
-    assert!(why(m, counts, &["v"]).contains("too many values of `x`"));
+    assert!(why(m, counts, &["v"]).contains("too many values of `x`, which other variables"));
+    assert!(why(m, "x ~ poisson(3)", &["sin(x)"]).contains("`min(x, 30)` in the place of `x`"));
     let many = "x[1..20] ~ bernoulli(logistic(m))";
     assert!(why(m, many, &["sum(x)"]).contains("more than 4096"));
     let pair = "x[1..2] ~ dirichlet([1, exp(m)])";

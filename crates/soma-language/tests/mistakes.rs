@@ -62,6 +62,13 @@ const BAD_PARAMETERS: &[&str] = &[
     "m ~ beta(1, -1)",
     "m ~ uniform(3, 1)",
     "m ~ uniform(2, 2)",
+    "low ~ normal(0.5, 0.5)\nhigh ~ normal(0.5, 0.5)\nm ~ uniform(low, high)",
+    "low ~ half_normal(1)\nm ~ uniform(2 * low, low)",
+    "a ~ normal(1, 1)\nm ~ normal(log(a), 1)",
+    "a ~ normal(1, 1)\nc = 2 + sqrt(a)",
+    "a ~ normal(1, 1)\nc = a ^ 1.5",
+    "a ~ half_normal(1)\nc = logit(a)",
+    "a ~ normal(1, 1)\nc = normal_quantile(a)",
     "m ~ bernoulli(0.5)",
     "m ~ poisson(3)",
     "m ~ categorical([1, 2])",
@@ -280,6 +287,9 @@ const BAD_RECORD: &[&str] = &[
     "x ~ weibull(1)",
     "x ~ negative_binomial(s, 0)",
     "x ~ uniform(1, 0)",
+    "x ~ uniform(m, s)",
+    "x ~ normal(sqrt(m), s)",
+    "z ~ normal(0, 1)\nx ~ normal(log(z), 1)",
     "x ~ normal(0, 1)\nx = 3",
     "x ~ normal(0, 1) y ~ normal(0, 1)",
     "x ~ normal(0, q)\ny ~ normal(x, 1)\nz ~ normal(0, r)",
@@ -327,6 +337,8 @@ const BAD_STATISTICS: &[&str] = &[
     "histogram(x, [2, 1])",
     "histogram(v, [1, 2])",
     "histogram(x, [0, m])",
+    "histogram(x, [0, inf, 3])",
+    "clamp(x, 0, inf)",
     "one_hot(k, 0)",
     "one_hot(k, 2.5)",
     "one_hot(k, b)",
@@ -408,6 +420,22 @@ fn mistakes_in_statistics() {
     let model = Model::new(PARAMETERS, RECORD, &data()).unwrap();
     let read = |text: &str| Statistics::new(&[text], &model).err().map(|m| m.to_string());
     snapshot("statistics", messages(BAD_STATISTICS, read));
+}
+
+/// What is inside its domain is accepted: ends with common terms, and branches.
+#[test]
+fn what_is_inside_its_domain_is_accepted() {
+    for text in [
+        "m ~ normal(0, 1)\ns ~ half_normal(1)\na ~ uniform(m - s, m + 2 * s)",
+        "s ~ half_normal(1)\na ~ uniform(-s, s)",
+        "s ~ half_normal(1)\na ~ uniform(0.2 * s - 1, s)",
+        "m ~ normal(0, 1)\na ~ normal(if m > 0 then log(m) else 0, 1)",
+        "m ~ normal(0, 1)\na = log(max(m, 1e-6)) + sqrt(max(m, 0))",
+        "p ~ beta(1, 1)\na = logit(p) + normal_quantile(p)\nr ~ uniform(-1, 1)\nc = sqrt(1 - r ^ 2)",
+    ] {
+        let model = Model::new(text, "x ~ normal(0, 1)", &data());
+        assert!(model.is_ok(), "{text}: {}", model.unwrap_err());
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! or of the interval given the values before it. A cell is the union of the rows on which the
 //! statistics are equal.
 
+mod computed;
 mod cut;
 mod label;
 mod probability;
@@ -102,7 +103,11 @@ impl RecordCells {
         }
         let names: Vec<&str> =
             statistics.iter().flat_map(|s| s.labels()).map(String::as_str).collect();
-        let labels = label::labels(model, &cuts, &cell_of, &values, &names);
+        let labels = match label::of_variables(model, &cuts, &cell_of, values.len()) {
+            Some(labels) => labels,
+            None => computed::labels(model, statistics, &cuts, &cell_of, values.len())
+                .unwrap_or_else(|| label::of_values(model, &cuts, &cell_of, &values, &names)),
+        };
         let (log_probability, noise) = probability::programs(model, &cuts);
         Ok(RecordCells { labels, values, cuts, cell_of, points, ends, log_probability, noise })
     }

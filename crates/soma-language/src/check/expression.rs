@@ -16,7 +16,7 @@ type Checked<T> = Result<T, Problem>;
 
 impl Scope<'_> {
     /// The value of an expression.
-    pub(super) fn value(&self, expression: &Expression) -> Checked<Value> {
+    pub(crate) fn value(&self, expression: &Expression) -> Checked<Value> {
         self.check_size(expression.span)?;
         let span = expression.span;
         match &expression.kind {
@@ -130,8 +130,33 @@ impl Scope<'_> {
         let Some(function) = function::find(name) else {
             return Err(self.unknown_function(name, name_span));
         };
-        let arguments = all(arguments.iter().map(|argument| self.argument(argument)))?;
+        let read = |(k, argument): (usize, &Expression)| match (function.name, k) {
+            ("histogram", 1) => self.edges(argument),
+            _ => self.argument(argument),
+        };
+        let arguments: Vec<Argument> = all(arguments.iter().enumerate().map(read))?;
         function.call(&mut self.graph.borrow_mut(), &arguments, span)
+    }
+
+    /// The edges of a histogram, of which `-inf` and `inf` may be the first and the last.
+    pub(crate) fn edges(&self, list: &Expression) -> Checked<Argument> {
+        let Kind::List(entries) = &list.kind else { return self.argument(list) };
+        let is_inf = |entry: &Expression| matches!(&entry.kind, Kind::Name(name) if name == "inf" && !self.names.contains_key(name));
+        let mut nodes = Vec::new();
+        for entry in entries {
+            let infinite = match &entry.kind {
+                Kind::Negate(inner) if is_inf(inner) => Some(f64::NEG_INFINITY),
+                _ => is_inf(entry).then_some(f64::INFINITY),
+            };
+            match infinite {
+                Some(edge) => nodes.push(self.graph.borrow_mut().constant(edge)),
+                None => nodes.extend(self.list(std::slice::from_ref(entry), list.span)?.nodes),
+            }
+        }
+        if nodes.is_empty() {
+            return self.argument(list);
+        }
+        Ok(Argument { value: Value::vector(nodes), span: list.span })
     }
 
     fn unknown_function(&self, name: &str, span: Span) -> Problem {

@@ -21,7 +21,7 @@ pub struct Function {
 type Build = fn(&mut Graph, &[Argument]) -> Result<Value, Problem>;
 
 /// An argument with its position in the text.
-pub(super) struct Argument {
+pub(crate) struct Argument {
     pub value: Value,
     pub span: Span,
 }
@@ -45,7 +45,7 @@ functions! {
     "exp" ("a") 1..1 "e to the power of a" => |g, v| each(g, v, |g, a| g.exp(a[0]));
     "expm1" ("a") 1..1 "exp(a) - 1, exact for small a" => |g, v| each(g, v, |g, a| g.unary(Unary::Expm1, a[0]));
     "floor" ("a") 1..1 "largest whole number up to a" => |g, v| each(g, v, |g, a| g.unary(Unary::Floor, a[0]));
-    "histogram" ("a, edges") 2..2 "indicators of the bins [edge, next edge), the last one closed; a below or above all edges is in none" => histogram;
+    "histogram" ("a, edges") 2..2 "indicators of the bins [edge, next edge), the last one closed; a below or above all edges is in none, and -inf and inf are edges too" => histogram;
     "length" ("v") 1..1 "number of entries" => |g, v| { let n = g.constant(v[0].value.nodes.len() as f64); Ok(Value::scalar(n)) };
     "lgamma" ("a") 1..1 "logarithm of the gamma function" => |g, v| each(g, v, |g, a| g.log_gamma(a[0]));
     "log" ("a") 1..1 "natural logarithm" => |g, v| each(g, v, |g, a| g.log(a[0]));

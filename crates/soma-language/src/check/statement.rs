@@ -93,6 +93,10 @@ impl Scope<'_> {
         let value = match &statement.meaning {
             Meaning::Equals(expression) => {
                 let value = self.value(expression)?;
+                if self.block == Block::Parameters {
+                    let what = format!("`{}`", target.name);
+                    self.check_defined(&what, &value.nodes, expression.span)?;
+                }
                 if !target.ranges.is_empty() && value.shape != shape {
                     return Err(Problem::new(
                         expression.span,
@@ -209,6 +213,8 @@ impl Scope<'_> {
         let arguments = all(tilde.arguments.iter().map(|argument| self.argument(argument)))?;
         for (argument, expected) in arguments.iter().zip(expected) {
             self.check_domain(&tilde.name, argument, expected)?;
+            let what = format!("`{}` of `{}`", expected.name, tilde.name);
+            self.check_defined(&what, &argument.value.nodes, argument.span)?;
         }
         let (law, coordinates) = match family {
             Family::Univariate(family) => (
@@ -317,10 +323,9 @@ impl Scope<'_> {
         family: &dyn Univariate,
         args: &[Vec<Node>],
     ) -> Option<(String, String)> {
-        let graph = self.graph.borrow();
         args.iter().find_map(|args| {
-            let facts: Vec<Fact> = args.iter().map(|&arg| graph.fact(arg)).collect();
-            family.problem(&facts)
+            let terms: Vec<Term> = args.iter().map(|&arg| Term::new(self.graph, arg)).collect();
+            family.problem(&terms)
         })
     }
 

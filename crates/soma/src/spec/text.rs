@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use soma_language::{Data, Datum, Mistake, Mistakes};
 
-use super::value::Table;
-use crate::error::Invalid;
+use super::value::{Table, Value};
+use crate::error::{Invalid, counted};
 use crate::model;
 use crate::release::{Query, query};
 
@@ -22,18 +22,47 @@ pub(super) fn model(table: &Table) -> Result<Option<model::Text>, Invalid> {
     let (parameters, record) = (text("parameters")?, text("record")?);
     let mut data = Data::new();
     if let Some(values) = table.get("data") {
-        let values = values.table("{ name = a number or a list of numbers, ... }")?;
+        let values =
+            values.table("{ name = a number, a list of numbers or a list of rows, ... }")?;
         for name in values.keys() {
             let Some(value) = values.get(name) else { continue };
-            let datum = match value.is_list() {
-                true => Datum::Vector(value.numbers()?),
-                false => Datum::Scalar(value.number()?),
-            };
-            data = data.with(name, datum);
+            data = data.with(name, datum(&value)?);
         }
     }
     let model = model::Text::new(&parameters, &record, &data);
     model.map(Some).map_err(|mistakes| invalid(mistakes).under(table.path()))
+}
+
+/// A number, a vector, or a matrix as a list of its rows.
+fn datum(value: &Value) -> Result<Datum, Invalid> {
+    if !value.is_list() {
+        return Ok(Datum::Scalar(value.number()?));
+    }
+    let items = value.list("a list of numbers, or of rows")?;
+    if !items.iter().any(Value::is_list) {
+        return Ok(Datum::Vector(value.numbers()?));
+    }
+    let mut entries = Vec::new();
+    let mut columns = None;
+    for (k, row) in items.iter().enumerate() {
+        if !row.is_list() {
+            let problem = format!("row {} of a matrix must be a list of numbers", k + 1);
+            return Err(row.wrong(&problem, "rows of equal length, such as [[4, 1], [1, 4]]"));
+        }
+        let own = row.numbers()?;
+        let columns = *columns.get_or_insert(own.len());
+        if own.len() != columns || own.is_empty() {
+            let problem =
+                format!("row {} of the matrix has {}", k + 1, counted(own.len(), "number"));
+            let allowed = match own.is_empty() {
+                true => "one number or more in each row".to_string(),
+                false => format!("{}, as in row 1", counted(columns, "number")),
+            };
+            return Err(row.wrong(&problem, allowed));
+        }
+        entries.extend(own);
+    }
+    Ok(Datum::Matrix(items.len(), entries))
 }
 
 /// The query of `statistics`, if the table has them.
@@ -77,4 +106,37 @@ fn invalid(Mistakes(mistakes): Mistakes) -> Invalid {
     let named = mistakes.into_iter().map(|own| Mistake { block: key(&own.block), ..own });
     Invalid::of_mistakes(named)
         .unwrap_or_else(|| Invalid::new("record", "cannot be read", "the text", "a model"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::Spec;
+
+    fn with_data(data: &str) -> Result<Spec, String> {
+        let text = format!(
+            "[model]\nparameters = \"a ~ normal(0, 1)\"\n\
+             record = \"x[1..2] ~ multi_normal([a, 0], cholesky(S))\"\ndata = {{ S = {data} }}\n\
+             [release]\nn = 9\nstatistic = \"sum\"\nvalues = [1.0]\n\
+             statistics = [\"x[1] > S[2, 1]\"]\n\
+             mechanism = {{ kind = \"laplace\", scale = 1.0 }}\n"
+        );
+        Spec::parse(&text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_matrix_is_a_list_of_rows() {
+        let spec = with_data("[[4, 1.5], [1.5, 4]]").unwrap();
+        let described = spec.problem.model().describe().unwrap();
+        assert!(described.contains("S: a matrix of 2 by 2"), "{described}");
+        for (data, said) in [
+            ("[[4, 1], [1]]", "row 2 of the matrix has 1 number"),
+            ("[[4, 1], 3]", "row 2 of a matrix must be a list"),
+            ("[3, [4, 1]]", "row 1 of a matrix must be a list"),
+            ("[[], []]", "row 1 of the matrix has 0 numbers"),
+            ("[[4, 1], [1, \"4\"]]", "model.data.S[1][1]"),
+        ] {
+            let error = with_data(data).err().unwrap_or_else(|| panic!("{data} is accepted"));
+            assert!(error.contains(said), "{data}: {error}");
+        }
+    }
 }
