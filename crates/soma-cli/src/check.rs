@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use soma::chain::Problem;
 use soma::error::{listed, rounded};
+use soma::model::{Computed, MOST_COMPUTED};
 use soma::release::query::Sensitivity;
 use soma::release::{Part, Release};
 use soma::sensitivity;
@@ -38,7 +39,10 @@ pub fn run(args: Args) -> Outcome {
                 alone.describe()
             )
         }
-        Err(error) if error.invalid.field.ends_with("statistics") && alone::is_of_text(&text) => {
+        Err(error)
+            if ["statistics", "values"].iter().any(|key| error.invalid.field.ends_with(key))
+                && alone::is_of_text(&text) =>
+        {
             alone::describe(&text)
         }
         Err(_) if draft::is_draft(&text) => draft::describe(path, &text)?,
@@ -80,17 +84,30 @@ fn rest(spec: &Spec) -> String {
         .map(|text| format!("\n\n{}", text.trim_end()))
         .collect();
     let kind = problem.model().kind();
-    format!("model    {kind}{fixed}; draws of {outputs}\nsampler  {run}{searched}{texts}")
+    let left_out = left_out(problem);
+    format!("model    {kind}{fixed}; draws of {outputs}{left_out}\nsampler  {run}{searched}{texts}")
 }
 
-/// The quantities of a draw: the first ones, and all that are derived.
+/// The quantities of a draw: the first of each kind, and all that `[derived]` names.
 fn outputs(problem: &Problem) -> String {
-    let (all, derived) = (problem.outputs(), problem.derived_names());
-    let plain = listed(&all[..all.len() - derived.len()]);
-    match derived {
-        [] => plain,
-        derived => format!("{plain}, {}", derived.join(", ")),
-    }
+    let computed = problem.computed().map_or(&[][..], Computed::names);
+    let derived = problem.derived_names();
+    let kinds = [listed(&problem.plain_outputs()), listed(computed)];
+    let kinds = kinds.into_iter().chain([derived[computed.len()..].join(", ")]);
+    kinds.filter(|kind| !kind.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// The names that the text of the model computes and that are no outputs, as they have too many
+/// numbers.
+fn left_out(problem: &Problem) -> String {
+    let all = problem.computed().map_or(&[][..], Computed::left_out);
+    let said = |(name, count): &(String, usize)| {
+        format!(
+            "\ncomputed {name} has {count} numbers, more than {MOST_COMPUTED}, and is left out of the \
+             draws; outputs = [\"{name}\"] in [model] takes it in"
+        )
+    };
+    all.iter().map(said).collect()
 }
 
 /// What is said of a part, after its name where it has one.
