@@ -39,10 +39,7 @@ pub fn run(args: Args) -> Outcome {
                 alone.describe()
             )
         }
-        Err(error)
-            if ["statistics", "values"].iter().any(|key| error.invalid.field.ends_with(key))
-                && alone::is_of_text(&text) =>
-        {
+        Err(error) if error.invalid.field.ends_with("statistics") && alone::is_of_text(&text) => {
             alone::describe(&text)
         }
         Err(_) if draft::is_draft(&text) => draft::describe(path, &text)?,

@@ -106,17 +106,24 @@ fn diagnosed(run: &Path) -> serde_json::Value {
 
 #[test]
 fn a_coupling_estimates_what_is_computed() {
-    let text = SPEC.replace("n = 60", "n = 4").replace("[33.1, 140.5]", "[2.0, 14.0]");
-    let (_folder, path) = stored(&text);
-    let options = ["--estimate", "--pairs", "4", "--quiet", "--json", "--k", "5", "--m", "20"];
-    let of = |functions: &[&str]| {
+    let text = "[release]\nn = 5\nstatistic = \"sum\"\nvalues = [3.2]\nstatistics = [\"yes\"]\n\
+                mechanism = { kind = \"laplace\", epsilon = 1.0 }\n[model]\n\
+                parameters = \"\"\"\np ~ beta(2, 2)\nodds = p / (1 - p)\n\"\"\"\n\
+                record = \"yes ~ bernoulli(p)\"\n[derived]\ntwice = \"2 * odds\"\n";
+    let (_folder, path) = stored(text);
+    let options = ["--estimate", "--pairs", "6", "--quiet", "--json", "--k", "5", "--m", "20"];
+    let means = |functions: &[&str]| {
         let mut command = soma();
         command.arg("couple").arg(&path).args(options);
-        functions.iter().for_each(|text| drop(command.args(["--function", text])));
-        json(&mut command)
+        functions.iter().for_each(|text| {
+            command.args(["--function", text]);
+        });
+        let found = json(&mut command)["estimates"].as_array().unwrap().clone();
+        found.iter().map(|one| one["mean"].as_f64().unwrap()).collect::<Vec<f64>>()
     };
-    let found = of(&["high - low", "rise", "twice"]);
-    let mean = |k: usize| found["estimates"][k]["mean"].as_f64().unwrap();
-    assert!((mean(0) - mean(1)).abs() < 1e-9, "{found}");
-    assert_eq!(of(&[])["estimates"].as_array().unwrap().len(), NAMES.len());
+    let found = means(&["p / (1 - p)", "odds", "twice / 2"]);
+    assert!(found.iter().all(|mean| (mean - found[0]).abs() < 1e-9), "{found:?}");
+    let all = means(&[]);
+    // p, the two counts, odds and twice.
+    assert_eq!((all.len(), all[3]), (5, found[1]));
 }

@@ -9,6 +9,7 @@ use soma::release::Release;
 use soma::spec::{Columns, PlanOptions, Spec, SpecError};
 use toml::{Table, Value};
 
+use super::alone;
 use crate::exit::Failed;
 use crate::spec_file;
 
@@ -30,20 +31,23 @@ pub(super) fn is_draft(text: &str) -> bool {
     let root: Table = text.parse().unwrap_or_default();
     let parts = parts(&root);
     let mut lack = parts.iter().map(|part| !part.contains_key("values"));
-    match is_curators(&root) {
+    match root.contains_key("data") || root.contains_key("plan") {
         true => lack.any(|lacks| lacks),
         false => !parts.is_empty() && lack.all(|lacks| lacks),
     }
 }
 
-fn is_curators(root: &Table) -> bool {
-    root.contains_key("data") || root.contains_key("plan")
-}
-
 /// What the draft at `path` says.
 pub(super) fn describe(path: &Path, text: &str) -> Result<String, Failed> {
     let (whole, note) = with_n(text);
-    said(&whole).map(|said| said + &note).map_err(|error| spec_file::bad(path, &whole, error))
+    let said = match said(&whole) {
+        // Only a model can say more of these.
+        Err(error) if error.invalid.field.ends_with("statistics") && alone::is_of_text(&whole) => {
+            Ok(alone::describe(&whole))
+        }
+        said => said,
+    };
+    said.map(|said| said + &note).map_err(|error| spec_file::bad(path, &whole, error))
 }
 
 fn said(whole: &str) -> Result<String, SpecError> {
@@ -92,13 +96,12 @@ fn stated(root: &Table, budget: &str) -> Option<f64> {
 /// The text with a number of records where it has none, as `soma release` takes it from the data.
 fn with_n(text: &str) -> (String, String) {
     let mut root: Table = text.parse().unwrap_or_default();
-    let is_curators = is_curators(&root);
     let is_planned = root.get("plan").is_some_and(|plan| plan.get("n").is_some());
     let Some(Value::Table(release)) = root.get_mut("release") else {
         return (text.to_string(), String::new());
     };
     let is_replace = release.get("neighbours").and_then(Value::as_str) != Some("add-remove");
-    if release.contains_key("n") || is_planned || !is_curators {
+    if release.contains_key("n") || is_planned {
         return (text.to_string(), String::new());
     }
     let (n, note) = match is_replace {
