@@ -104,6 +104,16 @@ fn a_release_without_values_is_checked_and_not_fitted() {
         let (code, said, errors) = folder.check();
         assert_eq!(code, Some(expected), "{said}{errors}");
     }
+    // How many values a query of one range has is said by the columns.
+    let shares = "[release]\nn = 9\nstatistic = \"mean\"\nquery = { kind = \"log-sum\", clamp = [0.1, 1] }\n\
+                  mechanism = { kind = \"laplace\", epsilon = 1 }\n[model]\nkind = \"dirichlet\"\n\
+                  prior = { kind = \"gamma\", shape = 1, rate = 1 }\n";
+    folder.write(shares);
+    let (code, _, errors) = folder.check();
+    assert!(code == Some(2) && errors.contains("columns = [...]"), "{errors}");
+    folder.write(&format!("{shares}[data]\ncolumns = [\"work\", \"sleep\", \"rest\"]\n"));
+    let (code, said, errors) = folder.check();
+    assert!(code == Some(0) && said.contains("(x1, x2, x3)"), "{said}{errors}");
     // A release alone, of statistics that a model has to explain.
     let alone = SPEC.split("[model]").next().unwrap();
     folder.write(alone);
@@ -122,14 +132,14 @@ fn a_check_says_which_budget_the_scale_is_of() {
     };
     let other = said("epsilon = [1.8, 3]");
     assert!(other.contains("laplace noise of scale 133.333"), "{other}");
-    let line = "2 settings; the noise above is that of the first, \"as stated\", with the epsilon 1.8 of [plan] \
+    let line = "\nplan     2 settings; the noise above is that of the first, \"as stated\", with the epsilon 1.8 of [plan] \
                 in the place of the epsilon 0.9 of [release]\n";
     assert!(other.contains(line), "{other}");
     for same in [said("epsilon = 0.9"), said("")] {
         assert!(same.contains("laplace noise of scale 266.667"), "{same}");
         assert!(
             same.contains(
-                "1 setting; the noise above is that of the first, \"as stated\", with epsilon 0.9\n"
+                "\nplan     1 setting; the noise above is that of the first, \"as stated\", with epsilon 0.9\n"
             ),
             "{same}"
         );

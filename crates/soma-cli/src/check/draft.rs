@@ -47,7 +47,23 @@ pub(super) fn describe(path: &Path, text: &str) -> Result<String, Failed> {
         }
         said => said,
     };
-    said.map(|said| said + &note).map_err(|error| spec_file::bad(path, &whole, error))
+    said.map(|said| said + &note).map_err(|mut error| {
+        if is_of_columns(&whole) && error.invalid.field.starts_with("model") {
+            error.invalid.allowed +=
+                "; or columns = [...] below [data]: the query takes as many values";
+        }
+        spec_file::bad(path, &whole, error)
+    })
+}
+
+/// Whether a query takes a value for each column of a record, and no columns are named: it is taken to
+/// be of one.
+fn is_of_columns(text: &str) -> bool {
+    let root: Table = text.parse().unwrap_or_default();
+    let kind = |part: &&Table| part.get("query")?.get("kind")?.as_str().map(String::from);
+    let mut kinds = parts(&root).into_iter().filter_map(|part| kind(&part));
+    let is_named = root.get("data").is_some_and(|data| data.get("columns").is_some());
+    !is_named && kinds.any(|kind| kind == "mean" || kind == "log-sum")
 }
 
 fn said(whole: &str) -> Result<String, SpecError> {
@@ -79,7 +95,7 @@ fn planned(root: &Table, plan: &Plan) -> String {
     };
     let settings = counted(plan.settings.len(), "setting");
     format!(
-        "plan     {settings}; the noise above is that of the first, \"{}\"{budget}",
+        "\nplan     {settings}; the noise above is that of the first, \"{}\"{budget}",
         first.design
     )
 }
