@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use soma::chain::Problem;
 use soma::error::{listed, rounded};
+use soma::model::{Computed, MOST_COMPUTED};
 use soma::release::mechanism::Neighbours;
 use soma::release::potential::Norm;
 use soma::release::query::Sensitivity;
@@ -82,17 +83,30 @@ fn rest(spec: &Spec) -> String {
         .map(|text| format!("\n\n{}", text.trim_end()))
         .collect();
     let kind = problem.model().kind();
-    format!("model    {kind}{fixed}; draws of {outputs}\nsampler  {run}{searched}{texts}")
+    let left_out = left_out(problem);
+    format!("model    {kind}{fixed}; draws of {outputs}{left_out}\nsampler  {run}{searched}{texts}")
 }
 
-/// The quantities of a draw: the first ones, and all that are derived.
+/// The quantities of a draw: the first of each kind, and all that `[derived]` names.
 fn outputs(problem: &Problem) -> String {
-    let (all, derived) = (problem.outputs(), problem.derived_names());
-    let plain = listed(&all[..all.len() - derived.len()]);
-    match derived {
-        [] => plain,
-        derived => format!("{plain}, {}", derived.join(", ")),
-    }
+    let computed = problem.computed().map_or(&[][..], Computed::names);
+    let derived = problem.derived_names();
+    let kinds = [listed(&problem.plain_outputs()), listed(computed)];
+    let kinds = kinds.into_iter().chain([derived[computed.len()..].join(", ")]);
+    kinds.filter(|kind| !kind.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// The names that the text of the model computes and that are no outputs, as they have too many
+/// numbers.
+fn left_out(problem: &Problem) -> String {
+    let all = problem.computed().map_or(&[][..], Computed::left_out);
+    let said = |(name, count): &(String, usize)| {
+        format!(
+            "\ncomputed {name} has {count} numbers, more than {MOST_COMPUTED}, and is left out of the \
+             draws; outputs = [\"{name}\"] in [model] takes it in"
+        )
+    };
+    all.iter().map(said).collect()
 }
 
 /// What is said of a part, after its name where it has one.

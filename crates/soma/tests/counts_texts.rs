@@ -388,10 +388,11 @@ fn ranks(truth: &Case, fitted: &Case, replications: u64) -> f64 {
     let (truth, fitted) = (truth.spec(), fitted.spec());
     let mut rng = soma::rng::stream(11, 0);
     let parameters = truth.problem.record_model().parameters().len();
-    let outputs = truth.problem.outputs().len();
+    let outputs = truth.problem.plain_outputs().len();
     let is_unknown = truth.problem.release().slotted().is_some();
-    let ranked: Vec<usize> =
-        (0..parameters).chain(is_unknown.then(|| fitted.problem.outputs().len() - 1)).collect();
+    let ranked: Vec<usize> = (0..parameters)
+        .chain(is_unknown.then(|| fitted.problem.plain_outputs().len() - 1))
+        .collect();
     let mut hits = vec![[0u64; BINS]; ranked.len()];
     for replication in 0..replications {
         let mut draw = vec![0.0; outputs];

@@ -4,7 +4,6 @@ use super::function::Argument;
 use super::{Block, Scope, Shape};
 use crate::distribution::{self, Constraint, Domain, Form, Multivariate};
 use crate::error::Problem;
-use crate::graph::Fact;
 use crate::syntax::{Target, Tilde};
 
 type Checked<T> = Result<T, Problem>;

@@ -29,7 +29,7 @@ impl Scope<'_> {
             Op::Unary(_) => ("`lgamma`", "`lgamma(max(..., 1e-6))`"),
             _ => ("a power that is not whole", "`max(..., 0) ^ b`"),
         };
-        let own = range(graph.fact(graph.entry(node).args()[0]));
+        let own = graph.fact(graph.entry(node).args()[0]).range();
         let prior = match graph.entry(node).op {
             Op::Unary(Unary::NormalQuantile) => "a prior on (0, 1) such as `beta`",
             Op::Unary(Unary::Log1p) => "a prior above -1 (for `logit`, on (0, 1))",

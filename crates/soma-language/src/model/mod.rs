@@ -111,6 +111,7 @@ pub struct Model {
     pub(crate) record: Defined,
     noise: Vec<Noise>,
     derived: Vec<String>,
+    derived_quantities: Vec<(String, usize)>,
     derived_facts: Vec<Fact>,
     programs: Programs,
 }
@@ -166,7 +167,11 @@ impl Model {
         let formulas = Formulas::new(&graph, &parameters, &record);
         let noise = formulas.noise_kinds();
         let widths = Widths { record: record.coordinates, noise: noise.len(), beside_row: 0 };
-        let (derived, derived_nodes) = formulas.derived();
+        let quantities = formulas.derived();
+        let counted = |(name, all): &(String, Vec<(String, Node)>)| (name.clone(), all.len());
+        let derived_quantities = quantities.iter().map(counted).collect();
+        let (derived, derived_nodes): (Vec<String>, Vec<Node>) =
+            quantities.into_iter().flat_map(|(_, all)| all).unzip();
         let derived_facts = derived_nodes.iter().map(|&node| graph.borrow().fact(node)).collect();
         let program =
             |outputs: &[Node], rows: &[Node]| Program::new(&graph.borrow(), outputs, rows, widths);
@@ -226,6 +231,7 @@ impl Model {
             record,
             noise,
             derived,
+            derived_quantities,
             derived_facts,
             programs,
         }
@@ -290,9 +296,16 @@ impl Model {
         variables.flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k])).collect()
     }
 
-    /// The names of the quantities computed from theta.
+    /// The names of the numbers computed from theta: the remaining entries of shares and of factors,
+    /// and what `=` defines. Numbers that do not depend on theta are not among them, nor is the second
+    /// of two equal entries of a symmetric matrix.
     pub fn derived_names(&self) -> &[String] {
         &self.derived
+    }
+
+    /// The names in the text that these numbers are of, in the same order, and how many each has.
+    pub fn derived_quantities(&self) -> &[(String, usize)] {
+        &self.derived_quantities
     }
 
     /// An interval for each of them, valid for all theta, and whether it is an integer: a comparison

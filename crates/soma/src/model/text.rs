@@ -10,7 +10,7 @@ use soma_language::{Data, Given, Mistakes, Noise};
 
 use self::newton::Point;
 use super::slice::slice_move;
-use super::{Model, Price, Recipe, Transport, Values};
+use super::{Computed, Model, Price, Recipe, Transport, Values};
 use crate::counts::models::TextCells;
 use crate::counts::{Partition, Shares};
 use crate::error::{Invalid, Outcome};
@@ -27,6 +27,7 @@ use crate::rng::{self, Rng};
 /// normal noise, with jumps if a variable is discrete, so all joint theta updates apply.
 pub struct Text {
     text: Arc<soma_language::Model>,
+    computed: Computed,
     /// The approximate width of the prior of each unconstrained parameter.
     widths: Vec<f64>,
     /// The price for the number of records that was asked for first: it is asked for several times an
@@ -53,8 +54,14 @@ impl Text {
     /// The model of two texts and their constants.
     pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
         let text = soma_language::Model::new(parameters, record, data)?;
-        let widths = widths(&text);
-        Ok(Text { text: Arc::new(text), widths, price: OnceLock::new() })
+        let (widths, text) = (widths(&text), Arc::new(text));
+        let computed = Computed::of(&text);
+        Ok(Text { text, computed, widths, price: OnceLock::new() })
+    }
+
+    /// The model with these names alone of those that its parameters compute as outputs.
+    pub fn with_outputs(self, names: &[String]) -> Result<Self, Invalid> {
+        Ok(Text { computed: Computed::of_names(&self.text, names)?, ..self })
     }
 
     /// The compiled text.
@@ -152,6 +159,10 @@ impl Model for Text {
 
     fn parameters(&self) -> Vec<String> {
         self.text.parameters()
+    }
+
+    fn computed(&self) -> Option<&Computed> {
+        Some(&self.computed)
     }
 
     fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {

@@ -11,7 +11,10 @@ use crate::model;
 use crate::release::{Query, query};
 
 /// The keys of a model as text.
-pub(super) const KEYS: [&str; 3] = ["parameters", "record", "data"];
+const KEYS: [&str; 3] = ["parameters", "record", "data"];
+
+/// The keys that a model as text may have beside those of every model.
+pub(super) const ALL_KEYS: [&str; 4] = ["parameters", "record", "data", "outputs"];
 
 /// The model of a table, if it is written as text.
 pub(super) fn model(table: &Table) -> Result<Option<model::Text>, Invalid> {
@@ -30,7 +33,10 @@ pub(super) fn model(table: &Table) -> Result<Option<model::Text>, Invalid> {
         }
     }
     let model = model::Text::new(&parameters, &record, &data);
-    model.map(Some).map_err(|mistakes| invalid(mistakes).under(table.path()))
+    let model = model.map_err(|mistakes| invalid(mistakes).under(table.path()))?;
+    let Some(outputs) = table.get("outputs") else { return Ok(Some(model)) };
+    let model = model.with_outputs(&outputs.texts()?);
+    model.map(Some).map_err(|invalid| invalid.under(table.path()))
 }
 
 /// A number, a vector, or a matrix as a list of its rows.
