@@ -355,6 +355,7 @@ const BAD_STATISTICS: &[&str] = &[
     "clamp(x, 0, 1); voted",
     "voted ? 1 : 0",
     "clamp(x, 0, 1,)",
+    "voted, y",
     "if x then 1 else 0",
 ];
 

@@ -127,6 +127,9 @@ impl Parser {
             Token::Name(name) if ["T", "I"].contains(&name.as_str()) => foreign::TRUNCATION,
             Token::Name(name) if name == "if" => foreign::CONDITIONAL,
             Token::Symbol("=") => foreign::EQUALITY,
+            Token::Symbol(",") if what == "statistic" => {
+                "a statistic is one expression: remove the comma, or write two texts, `[\"a\", \"b\"]`"
+            }
             _ => return self.unexpected(&format!("an operator, or the end of the {what}")),
         };
         Problem::new(self.span(), format!("unexpected {}", self.peek().quoted()), help)

@@ -39,7 +39,9 @@ pub(super) fn said(
         );
     }
     let problem = first.map_or("cannot be read".into(), |mistake| own(&mistake.message));
-    let help = first.map(|mistake| own(&mistake.help)).filter(|help| !help.is_empty());
+    // The outputs are listed anyway.
+    let is_new = |help: &String| !help.is_empty() && !help.starts_with("names ");
+    let help = first.map(|mistake| own(&mistake.help)).filter(is_new);
     let help = help.map_or(String::new(), |help| format!("; {help}"));
     let allowed = format!("an expression of the outputs, {}{help}", listed(outputs));
     Invalid::new(name, problem, given, allowed)
@@ -86,6 +88,9 @@ mod tests {
         assert_eq!(found.field, "it");
         assert!(found.to_string().contains('q') && !found.to_string().contains("o0_"), "{found}");
         assert!(!found.to_string().contains("d0_"), "{found}");
+        let all = "an expression of the outputs, p[a], p[b c], count[a], count[b c], mu";
+        assert_eq!(found.allowed, all);
+        assert_eq!(error("exq(mu)").allowed, format!("{all}; did you mean `exp`?"));
         let outputs = ["mu".to_string(), "n".to_string()];
         let taken = Derived::new(&[("mu".into(), "n".into())], &outputs).unwrap_err();
         assert_eq!(taken.field, "mu");
