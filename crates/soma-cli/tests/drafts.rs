@@ -113,7 +113,7 @@ fn a_release_without_values_is_checked_and_not_fitted() {
     assert!(code == Some(2) && errors.contains("columns = [...]"), "{errors}");
     folder.write(&format!("{shares}[data]\ncolumns = [\"work\", \"sleep\", \"rest\"]\n"));
     let (code, said, errors) = folder.check();
-    assert!(code == Some(0) && said.contains("(x1, x2, x3)"), "{said}{errors}");
+    assert!(code == Some(0) && said.contains("(log x1, log x2, log x3)"), "{said}{errors}");
     // A release alone, of statistics that a model has to explain.
     let alone = SPEC.split("[model]").next().unwrap();
     folder.write(alone);
