@@ -277,7 +277,7 @@ fn special_fact(special: Special, args: &[Fact]) -> Fact {
     match special {
         GammaQuantile | HalfNormalQuantile => Fact::between(0.0, f64::INFINITY),
         BetaQuantile | GammaCdf | BetaCdf | StudentCdf | PoissonCdf | BinomialCdf
-        | NegativeBinomialCdf => Fact::between(0.0, 1.0),
+        | NegativeBinomialCdf | NegativeBinomialSf => Fact::between(0.0, 1.0),
         PoissonQuantile | NegativeBinomialQuantile => {
             Fact { low: 0.0, high: f64::INFINITY, integer: true }
         }
