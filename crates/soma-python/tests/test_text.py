@@ -111,7 +111,7 @@ def test_text_can_be_calibrated():
 
 
 def test_what_the_parameters_compute_is_in_the_posterior(tmp_path):
-    lines = f"{PARAMETERS}\nodds = p / (1 - p)\nmost = p > 0.5\nboth = [p, 2 * p]"
+    lines = f"{PARAMETERS}\nodds = p / (1 - p)\nmost = p > 0.9\nboth = [p, 2 * p]"
     options = {"chains": 2, "warmup": 200, "draws": 500, "seed": 3, "progress": False}
     model = soma.Model(lines, RECORD, a=2)
     derived = {"log odds": "log(odds)"}
