@@ -93,10 +93,6 @@ impl Scope<'_> {
         let value = match &statement.meaning {
             Meaning::Equals(expression) => {
                 let value = self.value(expression)?;
-                if self.block == Block::Parameters {
-                    let what = format!("`{}`", target.name);
-                    self.check_defined(&what, &value.nodes, expression.span)?;
-                }
                 if !target.ranges.is_empty() && value.shape != shape {
                     return Err(Problem::new(
                         expression.span,
