@@ -278,7 +278,7 @@ mod tests {
         let of = |columns: &[Column]| Verdict::of(columns, &accepting(&[0.5; 4]));
         let only = Reason::NotANumber { parameter: "rho23".into() };
         let alone = of(&[column("a", 4, 1.002, 900.0), nan.clone()]);
-        assert_eq!(alone.reasons, [only.clone()]);
+        assert_eq!(alone.reasons, std::slice::from_ref(&only));
         assert!(alone.to_string().contains("effective draws cannot be counted"), "{alone}");
         let rough = Reason::Rough { parameter: "a".into(), ess: 90.0, wanted: 400.0 };
         assert_eq!(of(&[column("a", 4, 1.001, 90.0), nan]).reasons, [only.clone(), rough]);
