@@ -5,6 +5,7 @@ Usage: python scripts/language_reference.py > crates/soma-language/tests/referen
 """
 
 import json
+from decimal import Decimal, getcontext
 
 import numpy as np
 from scipy import special, stats
@@ -41,6 +42,27 @@ def score(law, x):
     return special.ndtri(below) if below <= above else -special.ndtri(above)
 
 
+def large_negative_binomials():
+    """Exact to 60 digits, for sizes at which the differences of SciPy cancel."""
+    getcontext().prec = 60
+    rows = []
+    for power in (0, 2, 4, 6, 8, 10, 12, 14, 15, 16):
+        for mean in (Decimal("0.3"), Decimal(4), Decimal(70)):
+            size = Decimal(10) ** power
+            mass = (size * (size / (size + mean)).ln()).exp()
+            below, points = Decimal(0), {0, 1, int(mean), int(3 * mean) + 5}
+            for k in range(max(points) + 1):
+                below += mass
+                if k in points:
+                    rows.append({
+                        "law": "negative_binomial", "args": [float(mean), float(size)],
+                        "x": float(k), "tail": 0.5, "log_density": float(mass.ln()),
+                        "cdf": float(below), "score": None,
+                    })
+                mass *= (size + k) / (k + 1) * mean / (size + mean)
+    return rows
+
+
 def main():
     rows = []
     for name, (make, cases) in CONTINUOUS.items():
@@ -66,6 +88,7 @@ def main():
                     "law": name, "args": args, "x": float(k), "tail": 0.5,
                     "log_density": float(law.logpmf(k)), "cdf": float(law.cdf(k)), "score": None,
                 })
+    rows += large_negative_binomials()
     functions = []
     for name, f, points in [
         ("log_gamma", special.gammaln, [1e-8, 0.1, 0.5, 0.999999, 1.5, 2.0001, 7.3, 150.0, 1e6]),

@@ -7,9 +7,12 @@ use std::path::PathBuf;
 
 use soma::chain::Problem;
 use soma::error::{listed, rounded};
+use soma::model::{Computed, MOST_COMPUTED};
+use soma::release::mechanism::Neighbours;
+use soma::release::potential::Norm;
 use soma::release::query::Sensitivity;
 use soma::release::{Part, Release};
-use soma::sensitivity;
+use soma::sensitivity::{self, Reached};
 use soma::spec::Spec;
 
 use crate::args::ThreadArgs;
@@ -80,17 +83,30 @@ fn rest(spec: &Spec) -> String {
         .map(|text| format!("\n\n{}", text.trim_end()))
         .collect();
     let kind = problem.model().kind();
-    format!("model    {kind}{fixed}; draws of {outputs}\nsampler  {run}{searched}{texts}")
+    let left_out = left_out(problem);
+    format!("model    {kind}{fixed}; draws of {outputs}{left_out}\nsampler  {run}{searched}{texts}")
 }
 
-/// The quantities of a draw: the first ones, and all that are derived.
+/// The quantities of a draw: the first of each kind, and all that `[derived]` names.
 fn outputs(problem: &Problem) -> String {
-    let (all, derived) = (problem.outputs(), problem.derived_names());
-    let plain = listed(&all[..all.len() - derived.len()]);
-    match derived {
-        [] => plain,
-        derived => format!("{plain}, {}", derived.join(", ")),
-    }
+    let computed = problem.computed().map_or(&[][..], Computed::names);
+    let derived = problem.derived_names();
+    let kinds = [listed(&problem.plain_outputs()), listed(computed)];
+    let kinds = kinds.into_iter().chain([derived[computed.len()..].join(", ")]);
+    kinds.filter(|kind| !kind.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// The names that the text of the model computes and that are no outputs, as they have too many
+/// numbers.
+fn left_out(problem: &Problem) -> String {
+    let all = problem.computed().map_or(&[][..], Computed::left_out);
+    let said = |(name, count): &(String, usize)| {
+        format!(
+            "\ncomputed {name} has {count} numbers, more than {MOST_COMPUTED}, and is left out of the \
+             draws; outputs = [\"{name}\"] in [model] takes it in"
+        )
+    };
+    all.iter().map(said).collect()
 }
 
 /// What is said of a part, after its name where it has one.
@@ -111,9 +127,8 @@ fn searched(problem: &Problem, part: &Part) -> Option<String> {
         model.sample_prior(&mut theta, rng)?;
         let mut record = vec![0.0; model.record_dim()];
         model.propose(&theta, &mut record, rng)?;
-        let mut far = record.clone();
-        sensitivity::stretched(&mut far, rng);
-        Ok(if model.supports(&far) { far } else { record })
+        sensitivity::stretched(&mut record, |record| model.supports(record), rng);
+        Ok(record)
     };
     let query = part.query().as_ref();
     let found = sensitivity::search(query, draw, |record| model.supports(record), 1).ok()?;
@@ -128,5 +143,35 @@ fn searched(problem: &Problem, part: &Part) -> Option<String> {
         said(replace, found.replace),
         said(presence, found.add_remove)
     );
-    Some(format!("moves    {}", named(part, said)))
+    let loose = loose(part, found).map(|said| format!("\nwarning  {}", named(part, said)));
+    Some(format!("moves    {}{}", named(part, said), loose.unwrap_or_default()))
+}
+
+/// How much more than the search finds the bound may be before it is worth a warning.
+const LOOSE: f64 = 1.05;
+
+/// The warning that a budget was divided into a bound that may be loose: then the curator may have
+/// used a smaller sensitivity, and with it less noise.
+fn loose(part: &Part, found: Reached) -> Option<String> {
+    let mechanism = part.mechanism()?;
+    let source = mechanism.source().filter(|source| source.sensitivity.is_none())?;
+    let bound = source.neighbours.sensitivity(part.query().as_ref());
+    let found = match source.neighbours {
+        Neighbours::Replace => found.replace,
+        Neighbours::AddRemove => found.add_remove,
+    };
+    let (norm, bound, found) = match mechanism.noise().law().sensitivity_norm()? {
+        Norm::L1 => ("l1", bound.l1, found.l1),
+        Norm::L2 => ("l2", bound.l2, found.l2),
+    };
+    (bound > LOOSE * found).then(|| {
+        format!(
+            "the scale follows from {} and the bound {norm} {}, and a search finds {} only; if the \
+             curator used a smaller sensitivity, write `sensitivity = ...` beside it, or `scale = \
+             ...` in its place",
+            source.budget,
+            rounded(bound),
+            rounded(found)
+        )
+    })
 }

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use soma_store::StoreError;
 
-use crate::spec_file::BadSpec;
+use crate::spec_file::{BadSpec, Fault};
 
 /// An error of a subcommand.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub fn code(outcome: Outcome) -> u8 {
             3
         }
         Err(Failed::Spec(bad)) => {
-            eprint!("{}", shown(&bad));
+            bad.faults().iter().for_each(|fault| eprint!("{}", shown(fault)));
             2
         }
     }
@@ -78,10 +78,10 @@ pub fn code(outcome: Outcome) -> u8 {
 
 /// The error with the lines around its position; plain without a terminal. Very long lines are not
 /// shown.
-fn shown(bad: &BadSpec) -> String {
+fn shown(fault: &Fault) -> String {
     use std::io::IsTerminal;
-    if bad.is_long() {
-        return format!("error: {}\n", bad.in_full());
+    if fault.is_long() {
+        return format!("error: {}\n", fault.in_full());
     }
     let theme = if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         GraphicalTheme::unicode()
@@ -90,9 +90,9 @@ fn shown(bad: &BadSpec) -> String {
     };
     let mut text = String::from("error: ");
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
-    match handler.render_report(&mut text, bad) {
+    match handler.render_report(&mut text, fault) {
         Ok(()) => text,
-        Err(_) => format!("error: {bad}\n"),
+        Err(_) => format!("error: {fault}\n"),
     }
 }
 

@@ -89,6 +89,51 @@ told! {
     model_missing: "[model]" => "[output]";
 }
 
+/// A spec with a model as text.
+const TEXT: &str = r#"[model]
+parameters = """
+b0 ~ normal(0, 2.5)
+b1 ~ nromal(0, 2.5)
+m  ~ normal(50, 20);
+s  ~ dnorm(20, 1)
+"""
+record = """
+age   ~ normal(m, s)
+voted ~ bernoulli(logistic(b0 + b1 * agee))
+"""
+
+[release]
+n = 2000
+statistic = "sum"
+values = [1031.02, 20.5]
+statistics = ["voted", "clamp(age, 0, 100)"]
+mechanism = { kind = "laplace", epsilon = 3.0 }
+"#;
+
+#[test]
+fn all_mistakes_of_a_model() {
+    insta::assert_snapshot!(told_of(TEXT));
+}
+
+#[test]
+fn mistakes_in_statistics() {
+    let good = TEXT.replace("nromal", "normal").replace("20);", "20)").replace("agee", "age");
+    let good = good.replace("dnorm(20, 1)", "half_normal(20)");
+    soma::spec::Spec::parse(&good).unwrap();
+    let bad = good.replace("\"voted\"", "\"voted * b0\"").replace("clamp(age, 0, 100)", "age");
+    insta::assert_snapshot!(told_of(&bad));
+    // With escapes the field is underlined.
+    let bad = good.replace("\"voted\"", "\"vote\\u0064\"").replace("clamp(age, 0, 100)", "\\tages");
+    insta::assert_snapshot!(told_of(&bad));
+    // The lines are too long to be shown.
+    let many = vec!["\"q > 0\""; 400].join(", ");
+    let told = told_of(&good.replace("\"voted\"", &many));
+    assert_eq!(told.lines().count(), 400);
+    let first =
+        "error: spec.toml, line 17, column 16: release.statistics[0]: unknown name `q`; names";
+    assert!(told.starts_with(first), "{}", &told[..200]);
+}
+
 #[test]
 fn a_scale_in_a_list_is_named() {
     let text = told("epsilon = 1.0", "scale = [1.0, -2.0]");

@@ -44,13 +44,14 @@ fn mistakes_name_the_line_and_what_was_meant() {
     for (wrong, right, key, said) in [
         ("m ~ nromal(3, 1)", "m ~ normal(3, 1)", "model.parameters", "did you mean"),
         ("\"income\"", "\"clamp(income, 0, 100)\"", "line 14: release.statistics[0]", "clamp"),
+        ("log_normal(m, S)", "log_normal(m, s)", "spec.toml:7:24", "`s`"),
     ] {
         let (_folder, path) = stored(&spec().replacen(right, wrong, 1));
         let output = soma().arg("check").arg(&path).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2));
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(message.contains("line 1, column") && message.contains(said), "{message}");
+        assert!(message.contains(said) && !message.contains("allowed"), "{message}");
         assert!(message.contains(key), "{message}");
     }
     let alone = spec();
@@ -89,4 +90,36 @@ fn a_check_tells_the_parts_apart() {
     ] {
         assert!(said.contains(line), "{line}\n{said}");
     }
+}
+
+/// A budget that was divided into a bound that no search reaches is warned of, unless the curator's
+/// sensitivity or scale is stated; and the stated budget is shown.
+#[test]
+fn a_check_warns_of_a_loose_bound() {
+    let checked = |statistics: &str, mechanism: &str| {
+        let text = format!(
+            "[release]\nn = 100\nstatistic = \"sum\"\nvalues = [3.0, 4.0]\n\
+             statistics = [{statistics}]\nmechanism = {{ kind = \"laplace\", {mechanism} }}\n\
+             [model]\nparameters = \"m ~ normal(0, 2)\"\nrecord = \"x ~ normal(m, 1)\"\n"
+        );
+        let (_folder, path) = stored(&text);
+        let output = soma().arg("check").arg(&path).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // Interval arithmetic takes u - u ^ 2 to be between -1 and 1, and it is between 0 and 1/4.
+    let loose = "\"clamp(x, 0, 1)\", \"clamp(x, 0, 1) - clamp(x, 0, 1) ^ 2\"";
+    let said = checked(loose, "epsilon = 0.5");
+    let words =
+        "warning  the scale follows from epsilon = 0.5 and the bound l1 3, and a search finds 1";
+    assert!(said.contains(words), "{said}");
+    for mechanism in ["scale = 5", "epsilon = 0.5, sensitivity = 2"] {
+        assert!(!checked(loose, mechanism).contains("warning"), "{mechanism}");
+    }
+    let exact = checked("\"x > 0\", \"clamp(x, 0, 1)\"", "epsilon = 0.5");
+    assert!(!exact.contains("warning"), "{exact}");
+    let stated = checked(loose, "epsilon = 0.5, sensitivity = 2");
+    let words = "(epsilon = 0.5 for a sensitivity of 2, as stated; with the sensitivity that is shown, \
+                 epsilon 0.7500 if a record is replaced";
+    assert!(stated.contains(words), "{stated}");
 }

@@ -23,14 +23,14 @@ pub fn plan_programs(plan: &Plan, most_shared: usize) -> Result<Vec<Program>, In
         options.most_shared = most_shared;
         let program = Program::new(problem, options)?;
         program.check_many(problem, "a plan")?;
-        let mut beside = problem.outputs();
+        let mut beside = problem.plain_outputs();
         beside.retain(|name| !program.outputs.contains(name));
         if !beside.is_empty() || problem.fixed().is_some() {
             return Err(Invalid::new(
                 "plan",
                 "is not supported on the GPU with these outputs",
                 if beside.is_empty() { program.outputs.join(", ") } else { beside.join(", ") },
-                "parameters alone: no derived quantities, no fixed parameters",
+                "parameters that are not fixed, and what is derived from them",
             ));
         }
         Ok(program)
@@ -90,8 +90,13 @@ fn fit(
     }
     let summarise = |replication: u64| {
         let chain = replication as usize;
-        let columns: Vec<Vec<f64>> =
-            (0..program.outputs.len()).map(|k| drawn.column(k, chain)).collect();
+        let problem = &all[chain].problem;
+        let mut columns = vec![Vec::with_capacity(drawn.draws()); problem.output_count()];
+        for draw in 0..drawn.draws() {
+            let own = (0..program.outputs.len()).map(|k| drawn.get(draw, k, chain)).collect();
+            let values = problem.with_derived(own);
+            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        }
         Ok(all[chain].fitted(&columns))
     };
     over_threads(all.len() as u64, 8, threads, &summarise)

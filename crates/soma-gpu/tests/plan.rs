@@ -57,10 +57,23 @@ fn a_plan_says_what_the_cpu_says() {
     }
 }
 
+/// Quantities of `[derived]` are computed from the draws of the device.
 #[test]
-fn outputs_beside_the_parameters_are_named() {
+fn derived_quantities_are_planned() {
+    if !Emulated::is_there() {
+        return eprintln!("skipped: there is no C++ compiler (c++, or the variable CXX)");
+    }
     let spec = SPEC.replace("[plan]", "[derived]\nsigma = \"sqrt(sigma2)\"\n\n[plan]");
+    let spec = spec.replace("replications = 60", "replications = 3");
     let plan = Plan::parse(&spec, PlanOptions::default()).unwrap();
-    let told = plan_programs(&plan, 99 << 10).unwrap_err().to_string();
-    assert!(told.contains("sigma"), "{told}");
+    let programs = plan_programs(&plan, 99 << 10).unwrap();
+    let open = |program: &Program| Ok(Box::new(Emulated::new(program)?) as Box<dyn Device>);
+    let made = run_plan(&plan, &programs, NonZeroUsize::MIN, &Unobserved, &open).unwrap();
+    for (_, fitted) in made.fits.iter().flatten() {
+        let [_, variance, sigma] = fitted.quantities[..] else { panic!("three quantities") };
+        assert!((sigma.truth.powi(2) - variance.truth).abs() < 1e-12);
+        // The mean of the squares is the square of the mean and the variance.
+        let moment = sigma.mean.powi(2) + sigma.sd.powi(2) * (1.0 - 1.0 / 600.0);
+        assert!((moment / variance.mean - 1.0).abs() < 1e-9, "{moment} {}", variance.mean);
+    }
 }

@@ -222,6 +222,10 @@ fn the_prior_is_kept_where_the_release_says_nothing() {
     keeps_its_prior("poisson", &poisson, sys, 1);
     let binomial = blind(clamped, "p ~ beta(1, 2)", "x ~ binomial(5, p)");
     keeps_its_prior("binomial", &binomial, sys, 1);
+    // Sizes on both sides of where the series begins, with the derivatives by the size.
+    let sizes = "m ~ gamma(2, 1)\ns ~ gamma(2, 0.1)";
+    let overdispersed = blind(clamped, sizes, "x ~ negative_binomial(m, s)");
+    keeps_its_prior("negative binomial", &overdispersed, sys, 1);
     let gamma = blind(clamped, "a ~ gamma(4, 2)\nr ~ gamma(3, 2)", "x ~ gamma(a, r)");
     keeps_its_prior("gamma", &gamma, soma, 4);
     let student = blind(clamped, "m ~ normal(0, 1)\nf ~ gamma(4, 1)", "x ~ student_t(1 + f, m, 1)");

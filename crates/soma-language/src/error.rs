@@ -44,10 +44,12 @@ impl Problem {
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let line_text = text[line_start..].split('\n').next().unwrap_or("").trim_end_matches('\r');
         let line_end = line_start + line_text.len();
-        let width =
-            text[start.min(line_end)..end.clamp(start.min(line_end), line_end)].chars().count();
+        // What is underlined ends with the line, even if the expression goes on.
+        let span = Span::new(start.min(line_end), end.clamp(start.min(line_end), line_end));
+        let width = text[span.start..span.end].chars().count();
         Mistake {
             block: block.to_string(),
+            span,
             line: before.matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
             width: width.max(1),
@@ -70,8 +72,10 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 /// One error: its position, its line, what is wrong and how to fix it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mistake {
-    /// The text that it is in: `parameters`, `record` or `statistics[k]`.
+    /// The text that it is in: `parameters`, `record`, `statistic 1` or `data`.
     pub block: String,
+    /// The bytes of the text to underline.
+    pub span: Span,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -114,7 +118,7 @@ impl fmt::Display for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The name of `known` that is most similar to `given`, if one is similar.
+/// The name of `known` that is most similar to `given`, if one is similar: they share a letter.
 pub(crate) fn nearest<'a>(
     given: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -123,7 +127,10 @@ pub(crate) fn nearest<'a>(
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= 1 + name.chars().count().min(given.len()) / 4)
+        .filter(|(distance, name)| {
+            let (one, other) = (name.chars().count(), given.chars().count());
+            *distance <= 1 + one.min(other) / 4 && *distance < one.max(other)
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }

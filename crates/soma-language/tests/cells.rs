@@ -16,7 +16,7 @@ fn cells(parameters: &str, record: &str, texts: &[&str]) -> (Model, Result<Recor
 
 /// Models with statistics, and a theta. All distributions are among them, dependence of discrete
 /// variables, mixtures, and comparisons of functions of a variable.
-const CASES: [(&str, &str, &[&str], &[f64]); 11] = [
+const CASES: [(&str, &str, &[&str], &[f64]); 13] = [
     ("p ~ beta(1, 1)", "x ~ binomial(5, p)", &["x"], &[0.3]),
     ("m ~ gamma(2, 1)", "x ~ poisson(m)", &["min(x, 3)", "x == 1"], &[1.4]),
     (
@@ -63,6 +63,18 @@ const CASES: [(&str, &str, &[&str], &[f64]); 11] = [
         &[0.4],
     ),
     ("p ~ beta(1, 1)", "n ~ categorical([1, 1, 2])\nx ~ binomial(n, p)", &["x >= 2", "n"], &[0.6]),
+    (
+        "p ~ beta(1, 1)\nm ~ gamma(2, 1)",
+        "never ~ bernoulli(p)\nk ~ poisson(m)\ny = if never then 0 else k",
+        &["y == 0", "y == 1", "clamp(y, 0, 3)"],
+        &[0.3, 1.7],
+    ),
+    (
+        "m ~ gamma(2, 1)",
+        "a ~ poisson(m)\nb ~ bernoulli(0.4)\nc ~ poisson(2)",
+        &["min(if b then 0 else a, 2)", "(if b then 1 else a) > 3", "max(5 - b - c, 0)"],
+        &[1.2],
+    ),
 ];
 
 /// Of 200,000 records of the model the share of each cell is its probability; and a record made from
@@ -142,6 +154,95 @@ fn small_probabilities_keep_their_digits() {
     }
 }
 
+/// At parameters from e^-40 to e^40 the probabilities of the cells can be computed, and sum to one.
+#[test]
+fn probabilities_sum_to_one_over_wide_priors() {
+    let mut workspace = Workspace::new();
+    let clamped = &["clamp(x, 0, 3)"][..];
+    for (record, texts) in [
+        ("x ~ beta(exp(a), 1.5)", &["histogram(x, [0, 0.1, 0.4, 1])"][..]),
+        ("x ~ beta(exp(a), exp(a))", &["histogram(x, [0, 0.1, 0.4, 1])"]),
+        ("x ~ binomial(1000000, logistic(a))", clamped),
+        ("x ~ categorical([1, exp(a), 2])", &["x"]),
+        ("x ~ categorical([1, exp(30 * a), exp(-30 * a)])", &["x"]),
+        ("x ~ exponential(exp(a))", &["histogram(x, [0, 1, 2, 9])"]),
+        ("x ~ gamma(exp(a), 1)", &["histogram(x, [0, 1, 2, 9])"]),
+        ("x ~ gamma(exp(a), exp(a))", &["histogram(x, [0, 1, 2, 9])"]),
+        ("x ~ inverse_gamma(exp(a), 1)", &["histogram(x, [0, 1, 2, 9])"]),
+        ("x ~ negative_binomial(exp(a), 2)", clamped),
+        ("x ~ negative_binomial(2, exp(a))", clamped),
+        ("x ~ negative_binomial(exp(a), exp(-a))", clamped),
+        ("x ~ poisson(exp(a))", clamped),
+        ("x ~ student_t(exp(a), 0, 1)", &["histogram(x, [-4, 0, 1, 2, 9])"]),
+        ("x ~ weibull(exp(0.1 * a), 1)", &["histogram(x, [0, 1, 2, 9])"]),
+    ] {
+        let (_, cells) = cells("a ~ normal(0, 10)", record, texts);
+        let cells = cells.unwrap();
+        let mut logs = vec![0.0; cells.count()];
+        for step in -80..=80 {
+            let a = f64::from(step) / 2.0;
+            cells.log_probabilities(&[a], &mut logs, &mut workspace);
+            let sum: f64 = logs.iter().map(|log| log.exp()).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{record} at {a}: {sum}, {logs:?}");
+        }
+    }
+}
+
+/// The logs of probabilities below the smallest double.
+#[test]
+fn probabilities_below_the_smallest_double_have_logs() {
+    let mut workspace = Workspace::new();
+    for (record, text, a, expected, error) in [
+        ("x ~ normal(a, 1)", "x > 0", -1000.0, -500_007.826_694_8, 1e-9),
+        ("x ~ exponential(exp(a))", "x > 2", 8.0, -5_961.915_974_083_457, 1e-9),
+        ("x ~ laplace(a, 1)", "x > 0", -5000.0, -5_000.693_147_180_56, 1e-9),
+        ("x ~ logistic(a, 1)", "x < 0", 5000.0, -5000.0, 1e-9),
+        ("x ~ half_normal(exp(a))", "x > 1", -6.0, -81_383.621_507, 1e-9),
+        ("x ~ weibull(2, exp(a))", "x > 1", -5.0, -22_026.465_794_806_72, 1e-9),
+        ("x ~ gamma(2, exp(a))", "x > 1", 8.0, -2_972.957_651_6, 1e-9),
+        ("x ~ gamma(exp(a), 1)", "x < 1", 7.0, -6_585.217_053_6, 1e-8),
+        ("x ~ inverse_gamma(2, exp(a))", "x < 1", 8.0, -2_972.957_651_6, 1e-9),
+        ("x ~ beta(exp(a), 1.5)", "x < 0.3", 8.0, -3_585.049_704_8, 1e-8),
+        ("x ~ poisson(exp(a))", "x > 15", -60.0, -990.671_860_1, 1e-9),
+        ("x ~ negative_binomial(exp(a), 2)", "x > 15", -60.0, -968.257_141_5, 1e-9),
+        ("x ~ binomial(20, logistic(a))", "x > 15", -60.0, -951.514_297_5, 1e-9),
+    ] {
+        let (_, cells) = cells("a ~ normal(0, 10)", record, &[text]);
+        let cells = cells.unwrap();
+        let mut logs = vec![0.0; 2];
+        cells.log_probabilities(&[a], &mut logs, &mut workspace);
+        let inside = usize::from(cells.values()[1] == [1.0]);
+        let found = logs[inside];
+        assert!((found / expected - 1.0).abs() < error, "{record}: {found}, not {expected}");
+        assert!(logs[1 - inside].abs() < 1e-20, "{record}: {logs:?}");
+    }
+}
+
+/// Where a shape is tiny or huge: against values of SciPy, or the limits.
+#[test]
+fn probabilities_of_tiny_and_huge_shapes() {
+    let mut workspace = Workspace::new();
+    for (record, text, a, expected, error) in [
+        // E1(1) and E1(1/2) times the shape; the integral of (1 - t)^(1/2) / t from 1/4 on.
+        ("x ~ gamma(exp(a), 1)", "x > 1", -40.0, 0.219_383_934_395_520_3, 1e-9),
+        ("x ~ gamma(exp(a), 1)", "x > 0.5", -30.0, 0.559_773_594_776_160_8, 1e-9),
+        ("x ~ beta(exp(a), 1.5)", "x > 0.25", -40.0, 0.901_864_986_280_756_5, 1e-9),
+        // Phi(-1), to order 1 / shape.
+        ("x ~ student_t(exp(a), 0, 1)", "x > 1", 40.0, 0.158_655_253_931_457_07, 1e-9),
+        ("x ~ beta(exp(a), exp(a))", "x > 0.5", 30.0, 0.5, 1e-12),
+    ] {
+        let (_, cells) = cells("a ~ normal(0, 10)", record, &[text]);
+        let cells = cells.unwrap();
+        let mut logs = vec![0.0; 2];
+        cells.log_probabilities(&[a], &mut logs, &mut workspace);
+        // As a multiple of a tiny shape.
+        let scale = a.min(0.0);
+        let inside = usize::from(cells.values()[1] == [1.0]);
+        let found = (logs[inside] - scale).exp();
+        assert!((found / expected - 1.0).abs() < error, "{record}: {found}, not {expected}");
+    }
+}
+
 #[test]
 fn labels_say_what_is_in_a_cell() {
     let labels = |parameters: &str, record: &str, texts: &[&str]| {
@@ -165,6 +266,12 @@ fn labels_say_what_is_in_a_cell() {
         labels("m ~ normal(0, 1)", "x ~ normal(m, 1)", &["histogram(x, [0, 1, 2.5])"]),
         ["x<0|x>=2.5", "0<=x<1", "1<=x<2.5"]
     );
+    let zeros = "never ~ bernoulli(p)\nk ~ poisson(2)\ny = if never then 0 else k";
+    assert_eq!(
+        labels(p, zeros, &["y == 0", "y == 1", "clamp(y, 0, 3)"]),
+        ["y=0", "y=1", "y=2", "y>=3"]
+    );
+    assert_eq!(labels(p, zeros, &["1 <= y < 3", "y > 5"]), ["y=0|y=3..5", "y=1..2", "y>=6"]);
 }
 
 #[test]
@@ -177,7 +284,8 @@ fn what_has_no_cells_says_why() {
     let voters = "age ~ normal(m, 1)\nv ~ bernoulli(logistic(age))";
     assert!(why(m, voters, &["v"]).contains("given `age`"));
     let counts = "x ~ poisson(3)\nv ~ bernoulli(logistic(m * x))";
-    assert!(why(m, counts, &["v"]).contains("too many values of `x`"));
+    assert!(why(m, counts, &["v"]).contains("too many values of `x`, which other variables"));
+    assert!(why(m, "x ~ poisson(3)", &["sin(x)"]).contains("`min(x, 30)` in the place of `x`"));
     let many = "x[1..20] ~ bernoulli(logistic(m))";
     assert!(why(m, many, &["sum(x)"]).contains("more than 4096"));
     let pair = "x[1..2] ~ dirichlet([1, exp(m)])";

@@ -12,7 +12,7 @@ use nalgebra::DMatrix;
 use soma_language::distribution::{Family, find};
 use soma_language::graph::{Fact, Graph, Input, Term};
 use soma_language::program::{Inputs, Program, Widths};
-use soma_language::{Model, Noise, Workspace};
+use soma_language::{Data, Given, Model, Noise, Workspace};
 
 /// The derivative of f at x along coordinate k, by central differences of order four.
 fn difference(f: &mut dyn FnMut(&[f64]) -> f64, x: &[f64], k: usize) -> f64 {
@@ -265,7 +265,7 @@ fn posterior_derivatives_are_differences() {
             let mut free = vec![0.0; p];
             model.unconstrain(&theta, &mut free, &mut w);
             let mut slopes = vec![0.0; p + p * (p + 1) / 2];
-            let value = model.log_posterior(&free, &records, &mut slopes, &mut w);
+            let value = model.log_posterior(&free, Given::Records(&records), &mut slopes, &mut w);
             let mut back = vec![0.0; p];
             model.constrain(&free, &mut back, &mut w);
             let sum =
@@ -273,12 +273,14 @@ fn posterior_derivatives_are_differences() {
             close(name, value, sum, 1e-10);
             let mut others = slopes.clone();
             for k in 0..p {
-                let mut f = |x: &[f64]| model.log_posterior(x, &records, &mut others, &mut w);
+                let mut f = |x: &[f64]| {
+                    model.log_posterior(x, Given::Records(&records), &mut others, &mut w)
+                };
                 let slope = difference(&mut f, &free, k);
                 close(&format!("{name} gradient {k} seed {seed}"), slopes[k], slope, 1e-5);
                 for at in 0..p {
                     let mut f = |x: &[f64]| {
-                        model.log_posterior(x, &records, &mut others, &mut w);
+                        model.log_posterior(x, Given::Records(&records), &mut others, &mut w);
                         others[at]
                     };
                     let second = difference(&mut f, &free, k);
@@ -288,6 +290,103 @@ fn posterior_derivatives_are_differences() {
                 }
             }
         }
+    }
+}
+
+/// The log posterior of a model at some thetas, given the records and given their sums: the differences between the
+/// thetas, and all derivatives. Whether there are sums.
+fn compare_sums(name: &str, model: &Model, frees: &[Vec<f64>], records: &[f64]) -> bool {
+    let (mut w, mut sums, p) = (Workspace::new(), Vec::new(), model.theta_dim());
+    if !model.sums(records, &mut sums, &mut w) {
+        return false;
+    }
+    let given = [Given::Records(records), Given::Sums(&sums)];
+    let mut gap = None;
+    for free in frees {
+        let densities = given.map(|given| model.log_density_free(free, given, &mut w));
+        let slopes = given.map(|given| {
+            let mut slopes = vec![0.0; p + p * (p + 1) / 2];
+            let value = model.log_posterior(free, given, &mut slopes, &mut w);
+            (value, slopes)
+        });
+        let here = densities[1] - densities[0];
+        let before = *gap.get_or_insert(here);
+        close(&format!("{name}, density"), here - before, 0.0, 1e-9 * densities[0].abs().max(1.0));
+        close(&format!("{name}, value"), slopes[1].0, densities[1], 1e-10);
+        for (k, (ours, theirs)) in slopes[1].1.iter().zip(&slopes[0].1).enumerate() {
+            close(&format!("{name}, slope {k}"), *ours, *theirs, 1e-8);
+        }
+    }
+    true
+}
+
+#[test]
+fn sums_give_the_density_of_theta() {
+    let all = MODELS.iter().map(|(name, ..)| (*name, model(name)));
+    let few = FEW.iter().map(|&(parameters, record)| {
+        (record, Model::new(parameters, record, &Data::new()).unwrap())
+    });
+    let (mut with_sums, mut w) = (Vec::new(), Workspace::new());
+    for (name, model) in all.chain(few) {
+        let (_, records) = draw(&model, 9, 3);
+        let frees: Vec<Vec<f64>> = (0..3)
+            .map(|seed| {
+                let (theta, _) = draw(&model, 1, seed);
+                let mut free = vec![0.0; model.theta_dim()];
+                model.unconstrain(&theta, &mut free, &mut w);
+                free
+            })
+            .collect();
+        if compare_sums(name, &model, &frees, &records) {
+            with_sums.push(name);
+        }
+    }
+    let named = ["normal", "regression", "beta", "log_normal", "gamma", "shares", "multivariate"];
+    let expected: Vec<&str> = named.into_iter().chain(FEW.map(|(_, record)| record)).collect();
+    assert_eq!(with_sums, expected);
+}
+
+/// One parameter, and few sums.
+const FEW: [(&str, &str); 2] =
+    [("r ~ gamma(2, 1)", "x ~ exponential(r)"), ("r ~ gamma(2, 1)", "x ~ poisson(r)")];
+
+/// Nothing cancels far from zero, and there may be no records.
+#[test]
+fn sums_are_measured_from_the_first_record() {
+    let text = "x ~ normal(m, s)\ny ~ normal(m + 2 * (x - m), s)";
+    let model = Model::new("m ~ normal(1e8, 10)\ns ~ half_normal(1)", text, &Data::new()).unwrap();
+    let records = [1e8, 1e8 + 0.5, 1e8 + 1.0, 1e8 + 1.75, 1e8 - 2.0, 1e8 - 3.5];
+    let frees = [vec![1e8, 0.0], vec![1e8 + 0.5, -0.25], vec![1e8 - 1.0, 0.75]];
+    assert!(compare_sums("far", &model, &frees, &records));
+    assert!(compare_sums("none", &model, &frees, &[]));
+}
+
+/// A parameter that is rounded to a bound has density 0, and whatever has a density comes back from
+/// theta: a chain cannot get where theta has no unconstrained value.
+#[test]
+fn parameters_at_a_bound_have_no_density() {
+    let (mut w, text) = (Workspace::new(), "x[1..3] ~ multi_normal([0, 0, 0], L)");
+    let factor = Model::new("L[1..3, 1..3] ~ lkj_cholesky(1)", text, &Data::new()).unwrap();
+    let shapes = "a ~ gamma(0.001, 0.001)\nb ~ beta(0.001, 0.001)\nc ~ uniform(1, 2)\nd[1..2] ~ dirichlet([0.01, 0.01])";
+    let bounded = Model::new(shapes, "x ~ normal(a + b + c + d[1], 1)", &Data::new()).unwrap();
+    for (model, ends) in [(&factor, [19.0, -19.0]), (&bounded, [38.0, -800.0])] {
+        let p = model.theta_dim();
+        for (k, end) in (0..p).flat_map(|k| ends.map(|end| (k, end))) {
+            for size in (1..=60).map(|step| end * f64::from(step) / 60.0) {
+                let mut free = vec![0.1; p];
+                free[k] = size;
+                let (mut theta, mut back) = (vec![0.0; p], vec![0.0; p]);
+                model.constrain(&free, &mut theta, &mut w);
+                model.unconstrain(&theta, &mut back, &mut w);
+                let density = model.log_prior_free(&free, &mut w);
+                assert!(!density.is_nan(), "{free:?}");
+                let is_back = back.iter().all(|x| x.is_finite());
+                assert!(is_back || density == f64::NEG_INFINITY, "{free:?} {theta:?} {back:?}");
+            }
+        }
+        let mut free = vec![0.1; p];
+        free[p - 1] = ends[0] * 3.0;
+        assert_eq!(model.log_prior_free(&free, &mut w), f64::NEG_INFINITY, "{free:?}");
     }
 }
 

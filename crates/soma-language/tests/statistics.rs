@@ -342,3 +342,133 @@ fn supports_of_the_model_are_marked() {
     assert!(found.is_model_bounded() && found.describe().contains("model-bounded"));
     assert_eq!(found.bounds(), [(0.0, 1.0), (0.0, 1.0)]);
 }
+
+fn computed() -> Model {
+    let record = "never ~ bernoulli(0.3)\nk ~ poisson(2)\nx ~ normal(m, 3)\nz ~ normal(x, 2)\n\
+                  g ~ bernoulli(0.4)\ny = if never then 0 else k\nincome = exp(x)\n\
+                  u = clamp(z, -1, 1)";
+    Model::new("m ~ normal(0, 1)", record, &data()).unwrap()
+}
+
+/// The number of an indicator of one expression changes, whatever the expression is.
+#[test]
+fn step_functions_of_a_computed_value_have_their_exact_sensitivity() {
+    let equal: Vec<String> = (0..5).map(|k| format!("y == {k}")).collect();
+    let mut listed: Vec<&str> = equal.iter().map(String::as_str).collect();
+    listed.push("y >= 5");
+    let two = [Sensitivity { l1: 2.0, l2: 2f64.sqrt() }, Sensitivity { l1: 1.0, l2: 1.0 }];
+    for texts in [
+        vec!["histogram(y, [0, 1, 2, 3, 4, 5, 6])"],
+        listed,
+        vec!["one_hot(min(y, 5) + 1, 6)"],
+        vec!["histogram(clamp(y, 0, 5), [0, 1, 2, 3, 4, 5])"],
+        vec!["histogram(log(abs(z)), [0, 1, 2, 3])"],
+        vec!["histogram(income, [0, 1, 2, 3])"],
+        vec!["histogram(x * z, [-inf, 0, 1, inf])"],
+    ] {
+        let statistics = Statistics::new(&texts, &computed()).unwrap();
+        let shown =
+            [Neighbours::Replace, Neighbours::AddRemove].map(|how| statistics.sensitivity(how));
+        assert_eq!(shown, two, "{texts:?}");
+    }
+}
+
+/// An indicator that chooses among functions: the boxes of its two values are apart by less than
+/// the ranges.
+#[test]
+fn products_of_an_indicator_are_bounded_case_by_case() {
+    let texts = ["g", "(1 - g) * u", "g * u", "(1 - g) * u ^ 2", "g * u ^ 2"];
+    let statistics = Statistics::new(&texts, &computed()).unwrap();
+    let replace = statistics.sensitivity(Neighbours::Replace);
+    assert_eq!(replace, Sensitivity { l1: 5.0, l2: 5f64.sqrt() });
+    let add = statistics.sensitivity(Neighbours::AddRemove);
+    assert_eq!(add, Sensitivity { l1: 3.0, l2: 3f64.sqrt() });
+}
+
+/// Sets of random statistics: no pair of records is farther apart than is shown, also where a
+/// logarithm is not a number.
+#[test]
+fn bounds_by_cases_are_never_exceeded() {
+    const PIECES: [&str; 22] = [
+        "g",
+        "y == 0",
+        "y >= 2",
+        "min(y, 4)",
+        "min(k, 3) * g",
+        "u * g",
+        "u * (1 - g)",
+        "u ^ 2",
+        "u * (x < z)",
+        "income > 1",
+        "clamp(income, 0, 3)",
+        "log(x) < 0.5",
+        "not (log(x) < 0.5)",
+        "clamp(log(x), -1, 1)",
+        "(x + z > 1) * u",
+        "x + z > 0.5",
+        "floor(clamp(x, -2, 2))",
+        "if g then u else 0.5",
+        "(k == 2) - 2 * (k > 4)",
+        "sqrt(z) > 1",
+        "2 * x - 1 > 0.3",
+        "clamp(0.1 * k + 0.2, 0, 0.5)",
+    ];
+    const RECORDS: usize = 400;
+    let (model, mut rng, mut w) = (computed(), rng(21), Workspace::new());
+    let mut is_tighter = 0;
+    for round in 0..150 {
+        let texts: Vec<&str> =
+            (0..2 + round % 5).map(|_| PIECES[rng.random_range(0..PIECES.len())]).collect();
+        let statistics = Statistics::new(&texts, &model).unwrap();
+        let k = statistics.dim();
+        let mut records = vec![0.0; RECORDS * 5];
+        model.propose(&[0.1], &mut records, &mut rng, &mut w);
+        for record in records.chunks_exact_mut(5).step_by(2) {
+            record[1] = rng.random_range(0..9) as f64;
+            record[2] = [0.3, 0.65, 1.0, -4.0, 2.5][rng.random_range(0..5)];
+            record[3] *= rng.random_range(0.0..3.0);
+        }
+        let mut out = vec![0.0; RECORDS * k];
+        statistics.evaluate(&records, &mut out, &mut w);
+        let [replace, add] =
+            [Neighbours::Replace, Neighbours::AddRemove].map(|how| statistics.sensitivity(how));
+        let widths: f64 = statistics.bounds().iter().map(|(low, high)| high - low).sum();
+        is_tighter += usize::from(replace.l1 < 0.999 * widths);
+        let is_below = |found: Sensitivity, shown: Sensitivity| {
+            found.l1 <= shown.l1 * (1.0 + 1e-12) && found.l2 <= shown.l2 * (1.0 + 1e-12)
+        };
+        let zero = vec![0.0; k];
+        for a in out.chunks_exact(k) {
+            assert!(is_below(distance(a, &zero), add), "{texts:?}: {a:?}, shown {add:?}");
+            for b in out.chunks_exact(k) {
+                let found = distance(a, b);
+                assert!(is_below(found, replace), "{texts:?}: {found:?}, shown {replace:?}");
+            }
+        }
+    }
+    assert!(is_tighter > 15, "{is_tighter}");
+}
+
+/// Too many cases: what the statistics are functions of is enough, and without it the ranges hold.
+#[test]
+fn many_variables_fall_back_to_fewer_cases() {
+    let model = Model::new("m ~ normal(0, 1)", "x[1..20] ~ bernoulli(0.3)", &data()).unwrap();
+    let sum = Statistics::new(&["histogram(sum(x), [0, 5, 10, 20])"], &model).unwrap();
+    assert_eq!(sum.sensitivity(Neighbours::Replace).l1, 2.0);
+    let all = Statistics::new(&["sum(x)", "mean(x) ^ 2"], &model).unwrap();
+    assert!((all.sensitivity(Neighbours::Replace).l1 - 21.0).abs() < 1e-9);
+}
+
+#[test]
+fn histograms_that_leave_records_out_say_so() {
+    let said = |text: &str| Statistics::new(&[text], &computed()).unwrap().describe();
+    for text in
+        ["histogram(y, [0, 3, 6])", "g * histogram(x, [-inf, 0, 6])", "histogram(u, [0, 1])"]
+    {
+        assert!(said(text).contains("a record is in no bin"), "{text}");
+    }
+    for text in ["histogram(min(y, 5), [0, 3, 6])", "histogram(x, [-inf, 0, inf])", "y > 3"] {
+        assert!(!said(text).contains("in no bin"), "{text}");
+    }
+    assert!(said("histogram(y, [0, 3, 6])").contains("outside [0, 6] a record is in no bin"));
+}

@@ -11,16 +11,16 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use soma::chain::{Derived, MoveReport};
+use soma::chain::MoveReport;
 use soma::diagnostics::{Advice, Column, Crossing, RunFigures, Summary, Verdict, rhat};
 
 /// Whether draws can be trusted, the verdict in words, the reasons, and the settings to try
 /// otherwise. The arguments are arrays of shape (chain, draw), one for each name, the acceptance
 /// rates and the log densities; how each chain crosses between separate modes, see [`crossing`];
-/// the iterations of warm-up, if known: without them there is no advice; and the derived quantities
-/// among the names, with their expressions.
+/// the iterations of warm-up, if known: without them there is no advice; and a spec, as far as text
+/// can say it, for the comparisons among the names.
 #[pyfunction]
-#[pyo3(signature = (names, columns, acceptance, log_density, crossings, warmup=None, derived=Vec::new()))]
+#[pyo3(signature = (names, columns, acceptance, log_density, crossings, warmup=None, spec=""))]
 pub fn judge(
     names: Vec<String>,
     columns: Vec<PyReadonlyArray2<f64>>,
@@ -28,10 +28,10 @@ pub fn judge(
     log_density: PyReadonlyArray2<f64>,
     crossings: Vec<Option<f64>>,
     warmup: Option<u64>,
-    derived: Vec<(String, String)>,
+    spec: &str,
 ) -> (bool, String, Vec<String>, Vec<(&'static str, u64)>) {
     let [count, draws] = columns.first().map_or([0, 0], |all| [all.shape()[0], all.shape()[1]]);
-    let comparisons = Derived::comparisons_among(&derived, &names);
+    let comparisons = soma::spec::comparisons(spec, &names);
     let verdict = verdict((&names, &comparisons), &columns, &acceptance, &log_density, &crossings);
     let reasons = verdict.reasons.iter().map(ToString::to_string).collect();
     let advice =

@@ -24,5 +24,5 @@ pub fn failed(failure: Failure) -> PyErr {
 
 /// An error in a generated spec: its position in the text would not help a user.
 pub fn unreadable(error: SpecError) -> PyErr {
-    invalid(error.invalid)
+    invalid(*error.invalid)
 }

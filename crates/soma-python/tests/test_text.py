@@ -50,6 +50,10 @@ def test_text_is_fitted_as_the_spec_of_the_same_text():
 def test_a_mistake_in_a_text_says_where():
     with pytest.raises(ValueError, match="line 1, column 17: unknown name `q`"):
         soma.fit(release(), soma.Model("p ~ beta(1, 2)", "yes ~ bernoulli(q)"))
+    with pytest.raises(ValueError) as both:
+        soma.fit(release(), soma.Model("p ~ beta(1, 2);\nr ~ flat()", "yes ~ bernoulli(q)"))
+    for place in ["model.parameters, line 1", "model.parameters, line 2", "model.record, line 1"]:
+        assert place in str(both.value)
     with pytest.raises(TypeError, match=r"soma.Model\(parameters, record"):
         soma.Model()
     with pytest.raises(TypeError, match="model.record"):
@@ -104,3 +108,30 @@ def test_text_can_be_calibrated():
         release(n=6), soma.Model(PARAMETERS, RECORD, a=2), replications=40, progress=False
     )
     assert found.p_value > 1e-4
+
+
+def test_what_the_parameters_compute_is_in_the_posterior(tmp_path):
+    lines = f"{PARAMETERS}\nodds = p / (1 - p)\nmost = p > 0.9\nboth = [p, 2 * p]"
+    options = {"chains": 2, "warmup": 200, "draws": 500, "seed": 3, "progress": False}
+    model = soma.Model(lines, RECORD, a=2)
+    derived = {"log odds": "log(odds)"}
+    posterior = soma.fit(release(), model, **options, derived=derived)
+    assert (posterior["p"] == fitted(seed=3)["p"]).all()
+    np.testing.assert_allclose(posterior["odds"], posterior["p"] / (1 - posterior["p"]))
+    np.testing.assert_allclose(posterior["both[2]"], 2 * posterior["p"])
+    np.testing.assert_allclose(posterior["log odds"], np.log(posterior["odds"]))
+    # A comparison that is the same in all draws is a probability, and no reason against the draws.
+    assert (posterior["most"] == 0).all()
+    assert "most was 0 in all 1000 draws" in soma.diagnose(posterior).reason
+    assert posterior.predict(draws=50).values.shape == (50, 1)
+    assert "odds" in posterior.report(tmp_path / "report.html").read_text()
+    # Chosen by name; and the same from a folder and from a spec.
+    model = soma.Model(lines, RECORD, a=2, outputs=["most", "odds"])
+    folder = tmp_path / "run"
+    stored = soma.fit(release(), model, **options, out=folder)
+    assert stored.parameters == ("p", "count[yes=0]", "count[yes=1]", "odds", "most")
+    again = soma.open(folder)
+    assert again.parameters == stored.parameters and again.model == model
+    assert "most was 0 in all 1000 draws" in soma.diagnose(again).reason
+    with pytest.raises(ValueError, match="outputs"):
+        soma.fit(release(), soma.Model(lines, RECORD, a=2, outputs=["p"]), **options)

@@ -48,7 +48,7 @@ const PRIOR_STREAM: u64 = u64::MAX / 2 + 1;
 pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
     let Source { problem, rows, column, log_density, seed, replicates } = source;
     let size = rows.len();
-    let derived = problem.map_or(&[][..], Problem::derived_names);
+    let derived = problem.map_or_else(Vec::new, Problem::derived_names);
     let comparisons = problem.map_or_else(Vec::new, Problem::comparisons);
     let mut prior = problem.map_or_else(|| Ok(Vec::new()), |problem| prior(problem, size, seed))?;
     let plug_ins = problem.and_then(|problem| plug_in(problem, LEVEL)).unwrap_or_default();
@@ -60,7 +60,7 @@ pub fn gather<E: From<Failure>>(source: Source<E>) -> Result<Content, E> {
     let mut thetas: Vec<Vec<f64>> = vec![Vec::with_capacity(size); wanted];
     let mut parameters = Vec::with_capacity(size);
     for (k, (name, summary)) in rows.into_iter().enumerate() {
-        let group = group(&name, derived);
+        let group = group(&name, &derived);
         let is_drawn = k < DRAWN || group == Group::Derived;
         let mut chains = Vec::new();
         if is_drawn || wanted > 0 {

@@ -35,7 +35,8 @@ fn the_stored_draws_are_the_draws() {
     let stored = Run::open(folder.path()).unwrap();
     assert_eq!(stored.manifest().parameters, ["mu", "sigma2"]);
     assert_eq!(stored.manifest().draws, [50, 50, 50]);
-    assert_eq!(stored.manifest().moves, 3 * 50 * 2 * 6);
+    // Six records in each sweep; two of the chains sweep in every other iteration.
+    assert_eq!(stored.manifest().moves, (100 + 50 + 50) * 6);
     let column = |of: fn(&Draw) -> f64| -> Vec<Vec<f64>> {
         draws.iter().map(|chain| chain.iter().map(of).collect()).collect()
     };

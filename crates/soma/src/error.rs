@@ -1,8 +1,11 @@
 //! Errors.
 
+use std::fmt::{self, Display, Formatter};
+
+pub use soma_language::Mistake;
+
 /// An invalid input: the field, the given value and the allowed values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{field}: {problem} (given: {given}). Allowed: {allowed}{}", full_stop(.allowed))]
 pub struct Invalid {
     /// The field, as a path in the spec, such as `release.mechanism.epsilon`.
     pub field: String,
@@ -12,6 +15,21 @@ pub struct Invalid {
     pub given: String,
     /// What is allowed, and so how to fix it.
     pub allowed: String,
+    /// All errors, if the field is a model or statistics as text, of which the other fields give the
+    /// first. Their blocks are paths in the spec.
+    pub mistakes: Box<[Mistake]>,
+}
+
+impl Display for Invalid {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let Invalid { field, problem, given, allowed, mistakes } = self;
+        if mistakes.is_empty() {
+            let stop = full_stop(allowed);
+            return write!(f, "{field}: {problem} (given: {given}). Allowed: {allowed}{stop}");
+        }
+        let each: Vec<String> = mistakes.iter().map(Mistake::to_string).collect();
+        f.write_str(&each.join("\n"))
+    }
 }
 
 /// The punctuation after a sentence that may be a question.
@@ -32,16 +50,30 @@ impl Invalid {
             problem: problem.into(),
             given: given.to_string(),
             allowed: allowed.into(),
+            mistakes: Box::default(),
         }
+    }
+
+    /// The errors of texts; none, if there are none.
+    pub fn of_mistakes(mistakes: impl IntoIterator<Item = Mistake>) -> Option<Self> {
+        let mistakes: Box<[Mistake]> = mistakes.into_iter().collect();
+        let first = mistakes.first()?;
+        let problem = format!("line {}, column {}: {}", first.line, first.column, first.message);
+        let given = first.line_text.trim();
+        let invalid = Invalid::new(&first.block, problem, given, &first.help);
+        Some(Invalid { mistakes, ..invalid })
     }
 
     /// The same error with its field below `parent`: `epsilon` becomes `release.epsilon`.
     pub fn under(mut self, parent: &str) -> Self {
-        self.field = if self.field.is_empty() {
-            parent.to_string()
-        } else {
-            format!("{parent}.{}", self.field)
+        let below = |field: &str| match field.is_empty() {
+            true => parent.to_string(),
+            false => format!("{parent}.{field}"),
         };
+        self.field = below(&self.field);
+        for mistake in &mut self.mistakes {
+            mistake.block = below(&mistake.block);
+        }
         self
     }
 }

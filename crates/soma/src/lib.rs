@@ -34,7 +34,7 @@ mod stored;
 pub mod theory;
 mod threads;
 
-pub use error::{Failure, Invalid, Outcome};
+pub use error::{Failure, Invalid, Mistake, Outcome};
 
 /// The Rust examples of the book, run as tests.
 #[cfg(doctest)]

@@ -104,12 +104,21 @@ fn distance(
     Ok(norm(&gaps))
 }
 
-/// A draw for [`search`] of records of a model whose unbounded coordinates are stretched far out, so
-/// that clamps are reached; coordinates that are whole numbers stay as they were drawn.
-pub fn stretched(record: &mut [f64], rng: &mut Rng) {
-    for x in record.iter_mut().filter(|x| x.fract() != 0.0) {
-        let factor = 10f64.powf(rng.random_range(-1.0..4.0));
-        let sign = if rng.random::<bool>() { 1.0 } else { -1.0 };
-        *x *= sign * factor;
+/// A draw for [`search`] from a record of a model: its coordinates are stretched far out, so that
+/// clamps are reached, each where the result is a record still.
+pub fn stretched(record: &mut [f64], is_record: impl Fn(&[f64]) -> bool, rng: &mut Rng) {
+    for c in 0..record.len() {
+        let before = record[c];
+        record[c] = if before.fract() != 0.0 {
+            let sign = if rng.random::<bool>() { 1.0 } else { -1.0 };
+            before * sign * 10f64.powf(rng.random_range(-1.0..4.0))
+        } else if rng.random::<bool>() {
+            before + 10f64.powf(rng.random_range(0.0..4.0)).round()
+        } else {
+            before
+        };
+        if !is_record(record) {
+            record[c] = before;
+        }
     }
 }

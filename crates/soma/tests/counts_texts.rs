@@ -388,10 +388,11 @@ fn ranks(truth: &Case, fitted: &Case, replications: u64) -> f64 {
     let (truth, fitted) = (truth.spec(), fitted.spec());
     let mut rng = soma::rng::stream(11, 0);
     let parameters = truth.problem.record_model().parameters().len();
-    let outputs = truth.problem.outputs().len();
+    let outputs = truth.problem.plain_outputs().len();
     let is_unknown = truth.problem.release().slotted().is_some();
-    let ranked: Vec<usize> =
-        (0..parameters).chain(is_unknown.then(|| fitted.problem.outputs().len() - 1)).collect();
+    let ranked: Vec<usize> = (0..parameters)
+        .chain(is_unknown.then(|| fitted.problem.plain_outputs().len() - 1))
+        .collect();
     let mut hits = vec![[0u64; BINS]; ranked.len()];
     for replication in 0..replications {
         let mut draw = vec![0.0; outputs];
@@ -452,4 +453,143 @@ fn mistakes_are_caught() {
         let found = ranks(truth, fitted, 300);
         assert!(found > LIMIT, "{}: {found}", fitted.record);
     }
+}
+
+/// With noise that tells nothing the posterior is the prior, over the families of distributions, at
+/// parameters from tiny to huge: no theta is a trap, and none is avoided.
+#[test]
+fn without_information_the_posterior_is_the_prior() {
+    let clamped = "clamp(x, 0, 3)";
+    for (record, statistic) in [
+        ("x ~ bernoulli(logistic(a))", "x"),
+        ("x ~ beta(exp(a), 1.5)", "x > 0.3"),
+        ("x ~ binomial(10, logistic(a))", clamped),
+        ("x ~ categorical([1, exp(a), 2])", "x == 2"),
+        ("x ~ categorical(softmax([1, a]))", "x == 2"),
+        ("x ~ exponential(exp(a))", "x > 2"),
+        ("x ~ gamma(exp(a), 1)", "x > 1"),
+        ("x ~ gamma(2, exp(a))", "x > 1"),
+        ("x ~ half_normal(exp(a))", "x > 2"),
+        ("x ~ inverse_gamma(exp(a), 1)", "x > 1"),
+        ("x ~ laplace(1, exp(a))", "x > 2"),
+        ("x ~ log_normal(a, 1)", "x > 1"),
+        ("x ~ logistic(a, 1)", "x > 2"),
+        ("x ~ negative_binomial(exp(a), 2)", clamped),
+        ("x ~ negative_binomial(2, exp(a))", clamped),
+        ("x ~ normal(a, exp(a))", "x > 1"),
+        ("x ~ poisson(exp(a))", clamped),
+        ("x ~ student_t(exp(a), 0, 1)", "x > 1"),
+        ("x ~ uniform(0, exp(a))", "x > 2"),
+        ("x ~ weibull(exp(a), 1)", "x > 2"),
+        ("x ~ weibull(2, exp(a))", "x > 2"),
+    ] {
+        let statistics = [statistic];
+        for sd in [10.0, 100.0] {
+            let text = format!(
+                "[model]\nparameters = \"a ~ normal(0, {sd})\"\nrecord = \"{record}\"\n[release]\n\
+                 n = 5\nstatistic = \"sum\"\nvalues = [1.0]\nstatistics = {statistics:?}\n\
+                 mechanism = {{ kind = \"laplace\", scale = 1e6 }}\n"
+            );
+            let spec = Spec::parse(&text).unwrap_or_else(|error| panic!("{record}: {error}"));
+            let found = draws(&spec, KernelChoice::Auto, 500, 20_000);
+            let scores: Vec<f64> = column(&spec, &found, "a").iter().map(|a| a / sd).collect();
+            let functions: [(&dyn Fn(f64) -> f64, f64); 4] = [
+                (&|z| z, 0.0),
+                (&|z| z * z, 1.0),
+                (&|z| f64::from(u8::from(z < -1.0)), 0.158_655),
+                (&|z| f64::from(u8::from(z > 1.0)), 0.158_655),
+            ];
+            for (k, (function, expected)) in functions.into_iter().enumerate() {
+                let values: Vec<f64> = scores.iter().map(|&z| function(z)).collect();
+                let (mean, error) = mean_and_error(&values);
+                let near = (mean - expected).abs() < 4.5 * error;
+                assert!(near, "{record}, sd {sd}, {k}: {mean} ({error}), not {expected}");
+            }
+        }
+    }
+}
+
+/// Chains that start hundreds of standard deviations away from the posterior arrive.
+#[test]
+fn chains_arrive_from_far_out() {
+    for (record, statistics, values) in [
+        ("x ~ normal(m, 1)", &["x > 0", "x > 1"], [500_000, 158_655]),
+        ("x ~ laplace(m, 1)", &["x > 0", "x > 1"], [500_000, 183_940]),
+        ("x ~ logistic(m, 1)", &["x > 0", "x > 1"], [500_000, 268_941]),
+    ] {
+        let text = format!(
+            "[model]\nparameters = \"m ~ normal(0, 5000)\"\nrecord = \"{record}\"\n[release]\n\
+             n = 1000000\nstatistic = \"sum\"\nvalues = {values:?}\nstatistics = {statistics:?}\n\
+             mechanism = {{ kind = \"laplace\", scale = 5 }}\n"
+        );
+        let spec = Spec::parse(&text).unwrap();
+        for seed in 0..6 {
+            let counts = spec.problem.counts().unwrap();
+            let mut chain = CountChain::new(counts, seed, 0, 200);
+            (0..200).for_each(|_| chain.step().unwrap());
+            assert!(chain.draw()[0].abs() < 0.02, "{record}, {seed}: {}", chain.draw()[0]);
+        }
+    }
+}
+
+/// Statistics that are 0 for every record of the model say nothing: the posterior is that without
+/// them. And a table may have cells that no record is in.
+#[test]
+fn statistics_that_are_always_zero_say_nothing() {
+    let p = "p ~ beta(2, 2)\na ~ normal(0, 1)";
+    let text = |release: &str, model: &str, n: &str| {
+        let text = format!(
+            "[model]\n{model}\n[release]\nn = {n}\nmechanism = {DL}\nstatistic = \"sum\"\n{release}"
+        );
+        Spec::parse(&text).unwrap_or_else(|error| panic!("{release}: {error}"))
+    };
+    for n in ["30", "{ prior = \"poisson\", mean = 30 }"] {
+        for (record, with, without) in [
+            ("x ~ exponential(exp(a))", "['x < 0', 'x > 1']", "['x > 1']"),
+            ("x ~ exponential(exp(a))", "['histogram(x, [-1, 0, 1])', 'x == 1']", "['x < 1']"),
+            ("x ~ binomial(3, p)", "['x > 3', 'x > 1']", "['x > 1']"),
+        ] {
+            let model = format!("parameters = \"\"\"\n{p}\n\"\"\"\nrecord = \"{record}\"");
+            let values = if with.contains("histogram") { "[2, 11, 1]" } else { "[2, 11]" };
+            let with = text(&format!("statistics = {with}\nvalues = {values}\n"), &model, n);
+            let without = text(&format!("statistics = {without}\nvalues = [11]\n"), &model, n);
+            let found = [&with, &without].map(|spec| {
+                let found = draws(spec, KernelChoice::Auto, 500, 10_000);
+                let names = ["p", "a"].map(|name| column(spec, &found, name));
+                names.map(|column| mean_and_error(&column))
+            });
+            for (a, b) in found[0].iter().zip(&found[1]) {
+                let near = (a.0 - b.0).abs() < 4.5 * (a.1 * a.1 + b.1 * b.1).sqrt();
+                assert!(near, "{record}: {a:?} {b:?}");
+            }
+        }
+    }
+    let beta = "kind = \"beta\"\nprior = { kind = \"gamma\", shape = 2.0, rate = 0.7 }";
+    let spec = text("statistics = ['x >= 1', 'x > 0.5']\nvalues = [2, 11]\n", beta, "30");
+    assert_eq!(spec.problem.counts().unwrap().table().cells(), 2);
+    let model = "parameters = \"a ~ normal(0, 1)\"\nrecord = \"k ~ categorical([1, exp(a)])\"";
+    let release = "query = { kind = \"categories\" }\nvalues = [1, 12, 17]\n";
+    let spec = text(release, model, "30");
+    let found = draws(&spec, KernelChoice::Auto, 500, 10_000);
+    assert!(column(&spec, &found, "count[0]").iter().all(|&count| count == 0.0));
+    let (mean, _) = mean_and_error(&column(&spec, &found, "count[1]"));
+    assert!((mean - 12.5).abs() < 1.0, "{mean}");
+}
+
+#[test]
+fn values_that_are_no_weights_say_why() {
+    let why = |statistic: &'static str| {
+        let statistics: &'static [&'static str] = Box::leak(Box::new([statistic]));
+        let case = Case {
+            parameters: "p ~ beta(1, 1)",
+            record: "x ~ binomial(2, p)",
+            statistics,
+            n: "10",
+            values: &[3.0],
+            noise: GAUSSIAN,
+        };
+        case.spec().problem.counts().unwrap_err().to_string()
+    };
+    assert!(why("if x > 1 then 2000 else x").contains("more than 1024 times 1"));
+    assert!(why("if x > 1 then 1.4142135 else x").contains("no multiples"));
 }

@@ -46,7 +46,10 @@ fn part(part: &Table) -> String {
     format!(
         "\n  {name}the {} of {what}; {}; noise: {}",
         part.get("statistic").map_or("statistic".into(), plain),
-        counted(list("values").len(), "value"),
+        match part.contains_key("values") {
+            true => counted(list("values").len(), "value"),
+            false => "no values yet".into(),
+        },
         noise.collect::<Vec<_>>().join(", ")
     )
 }

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use soma::chain::Problem;
-use soma::error::rounded;
+use soma::error::{counted, rounded};
 use soma::plan::Plan;
 use soma::release::Release;
 use soma::spec::{Columns, PlanOptions, Spec, SpecError};
 use toml::{Table, Value};
 
+use super::alone;
 use crate::exit::Failed;
 use crate::spec_file;
 
@@ -24,17 +25,45 @@ pub(super) fn parts(root: &Table) -> Vec<&Table> {
     }
 }
 
-/// Whether a text is a curator's: a part has no values, and `[data]` or `[plan]` says why.
+/// Whether a text is of a release that has not been made yet: no part has values; or a part has
+/// none, and `[data]` or `[plan]` says why.
 pub(super) fn is_draft(text: &str) -> bool {
     let root: Table = text.parse().unwrap_or_default();
-    let is_curators = root.contains_key("data") || root.contains_key("plan");
-    is_curators && parts(&root).iter().any(|part| !part.contains_key("values"))
+    let parts = parts(&root);
+    let mut lack = parts.iter().map(|part| !part.contains_key("values"));
+    match root.contains_key("data") || root.contains_key("plan") {
+        true => lack.any(|lacks| lacks),
+        false => !parts.is_empty() && lack.all(|lacks| lacks),
+    }
 }
 
 /// What the draft at `path` says.
 pub(super) fn describe(path: &Path, text: &str) -> Result<String, Failed> {
     let (whole, note) = with_n(text);
-    said(&whole).map(|said| said + &note).map_err(|error| spec_file::bad(path, &whole, error))
+    let said = match said(&whole) {
+        // Only a model can say more of these.
+        Err(error) if error.invalid.field.ends_with("statistics") && alone::is_of_text(&whole) => {
+            Ok(alone::describe(&whole))
+        }
+        said => said,
+    };
+    said.map(|said| said + &note).map_err(|mut error| {
+        if is_of_columns(&whole) && error.invalid.field.starts_with("model") {
+            error.invalid.allowed +=
+                "; or columns = [...] below [data]: the query takes as many values";
+        }
+        spec_file::bad(path, text, error.in_text(text))
+    })
+}
+
+/// Whether a query takes a value for each column of a record, and no columns are named: it is taken to
+/// be of one.
+fn is_of_columns(text: &str) -> bool {
+    let root: Table = text.parse().unwrap_or_default();
+    let kind = |part: &&Table| part.get("query")?.get("kind")?.as_str().map(String::from);
+    let mut kinds = parts(&root).into_iter().filter_map(|part| kind(&part));
+    let is_named = root.get("data").is_some_and(|data| data.get("columns").is_some());
+    !is_named && kinds.any(|kind| kind == "mean" || kind == "log-sum")
 }
 
 fn said(whole: &str) -> Result<String, SpecError> {
@@ -42,21 +71,42 @@ fn said(whole: &str) -> Result<String, SpecError> {
     let root: Table = whole.parse().unwrap_or_default();
     if root.contains_key("plan") {
         let plan = Plan::parse(whole, PlanOptions::default())?;
-        let first = &plan.settings[0];
-        let budget = first
-            .budget
-            .map_or(String::new(), |amount| format!(", {} {}", plan.budget, rounded(amount)));
-        let shown = format!(
-            "plan     {} settings; this is the first, \"{}\"{budget}",
-            plan.settings.len(),
-            first.design
-        );
-        return Ok(format!("{}\n{shown}", of_problem(&first.problem)));
+        return Ok(of_problem(&plan.settings[0].problem, &planned(&root, &plan)));
     }
     Ok(match root.contains_key("model") {
-        true => of_problem(&Spec::parse_unpublished(whole, columns)?.problem),
+        true => of_problem(&Spec::parse_unpublished(whole, columns)?.problem, ""),
         false => of_release(&Release::parse_unpublished(whole, columns)?),
     })
+}
+
+/// Which setting of a plan the noise is shown of, on a line of its own.
+fn planned(root: &Table, plan: &Plan) -> String {
+    let first = &plan.settings[0];
+    let own = stated(root, plan.budget);
+    let budget = match (first.budget, own) {
+        (Some(amount), Some(own)) if (amount / own - 1.0).abs() > 1e-9 => format!(
+            ", with the {0} {1} of [plan] in the place of the {0} {2} of [release]",
+            plan.budget,
+            rounded(amount),
+            rounded(own)
+        ),
+        (Some(amount), _) => format!(", with {} {}", plan.budget, rounded(amount)),
+        (None, _) => String::new(),
+    };
+    let settings = counted(plan.settings.len(), "setting");
+    format!(
+        "\nplan     {settings}; the noise above is that of the first, \"{}\"{budget}",
+        first.design
+    )
+}
+
+/// The budget that the mechanisms of `[release]` state, all together.
+fn stated(root: &Table, budget: &str) -> Option<f64> {
+    let number = |part: &&Table| {
+        let value = part.get("mechanism")?.get(budget)?;
+        value.as_float().or(value.as_integer().map(|whole| whole as f64))
+    };
+    parts(root).iter().map(number).sum()
 }
 
 /// The text with a number of records where it has none, as `soma release` takes it from the data.
@@ -80,12 +130,13 @@ fn with_n(text: &str) -> (String, String) {
     (toml::to_string(&root).unwrap_or_else(|_| text.to_string()), note)
 }
 
-fn of_problem(problem: &Problem) -> String {
+/// A problem, and what is said of the plan.
+fn of_problem(problem: &Problem, plan: &str) -> String {
     let model = problem.model().kind();
     let texts = [problem.model().describe(), problem.release().query().describe()];
     let texts: String =
         texts.iter().flatten().map(|text| format!("\n\n{}", text.trim_end())).collect();
-    format!("{}\nmodel    {model}{texts}", of_release(problem.release()))
+    format!("{}{plan}\nmodel    {model}{texts}", of_release(problem.release()))
 }
 
 fn of_release(release: &Release) -> String {

@@ -94,17 +94,18 @@ pub fn couple(
         let mut options = Options::new(settings.kernel, MovesChoice::Centred);
         (options.is_paired, options.keeps) = (true, settings.window.is_some());
         let program = program(problem, options)?;
-        let outputs = problem.outputs();
+        let outputs = problem.plain_outputs();
         if options.keeps && program.outputs != outputs {
             return Err(Failed::Input(format!(
-                "--device gpu: --estimate of derived quantities is not supported on the GPU (given: {}). Allowed: a \
-                 spec without them, with --function for expressions of parameters; or --device cpu.",
+                "--device gpu: --estimate of these outputs is not supported on the GPU (given: {}). Allowed: a \
+                 model whose draws are parameters alone, with what is derived from them; or --device cpu.",
                 outputs[program.outputs.len()..].join(", ")
             )));
         }
+        let functions = |draw: &[f64]| functions(&problem.with_derived(draw.to_vec()));
         let mut device = Cuda::new(&program)?;
         let stop = &interrupt::seen;
-        let found = run_pairs(&mut device, &program, problem, settings, range, functions, stop)?;
+        let found = run_pairs(&mut device, &program, problem, settings, range, &functions, stop)?;
         match interrupt::seen() {
             true => Err(Failed::Run("stopped before all pairs had ended".into())),
             false => Ok((found, program.kernel, device.name())),

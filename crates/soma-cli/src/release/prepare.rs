@@ -83,7 +83,7 @@ pub fn prepare(text: &str, data: &Data, diagnostics: bool) -> Result<Preparation
     }
     let with_n = with_n(text, data.rows());
     let count = columns.names.as_ref().map_or(1, Vec::len);
-    let source = source(&with_n, count).map_err(bad(&with_n))?;
+    let source = source(&with_n, count).map_err(|error| bad(text)(error.in_text(text)))?;
     let neighbours = neighbours(&with_n, &source.release);
     check_size(text, &source.release, neighbours, data.rows())?;
     let places = source.places(&columns, data)?;

@@ -325,6 +325,10 @@ fn own_name(special: Special) -> Option<&'static str> {
         BinomialQuantile => "binomial_quantile",
         NegativeBinomialCdf => "negative_binomial_cdf",
         NegativeBinomialQuantile => "negative_binomial_quantile",
+        // These are in `text/functions.cu`.
+        LogRising => "log_rising",
+        LogRisingSlope => "log_rising_slope",
+        LogRisingCurve => "log_rising_curve",
         other => return own_name_of_shapes(other),
     })
 }

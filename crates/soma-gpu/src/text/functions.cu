@@ -37,3 +37,36 @@ __device__ double trigamma(double x) {
   double series = v * (1.0 / 6.0 - v * (1.0 / 30.0 - v * (1.0 / 42.0 - v * (1.0 / 30.0 - v * 5.0 / 66.0))));
   return shift + (1.0 + 0.5 / x + series) / x;
 }
+
+// log(1 + t) - t without cancellation for small t: log(1 + t) is twice the inverse hyperbolic tangent of v.
+__device__ double log1p_less(double t) {
+  if (fabs(t) > 0.5) return log1p(t) - t;
+  double v = t / (2.0 + t), series = 0.0;
+  for (int k = 11; k >= 0; k--) series = series * v * v + 1.0 / (2 * k + 3);
+  return 2.0 * v * v * v * series - t * v;
+}
+
+// log[Gamma(s + x) / (Gamma(s) s^x)] and its derivatives by s, from the difference of Stirling's series for large s.
+__device__ double log_rising(double s, double x) {
+  double y = s + x, t = x / s, v = 1.0 / (s * s), w = 1.0 / (y * y);
+  if (s < 16.0) return lgamma(y) - lgamma(s) - x * log(s);
+  double at_s = (1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0 - v / 1188.0)))) / s;
+  double at_y = (1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w * (1.0 / 1680.0 - w / 1188.0)))) / y;
+  return s * log1p_less(t) + (x - 0.5) * log1p(t) + (at_y - at_s);
+}
+
+__device__ double log_rising_slope(double s, double x) {
+  double y = s + x, t = x / s, v = 1.0 / (s * s), w = 1.0 / (y * y);
+  if (s < 16.0) return digamma(y) - digamma(s) - t;
+  double at_s = v * (1.0 / 12.0 - v * (1.0 / 120.0 - v * (1.0 / 252.0 - v * (1.0 / 240.0 - v / 132.0))));
+  double at_y = w * (1.0 / 12.0 - w * (1.0 / 120.0 - w * (1.0 / 252.0 - w * (1.0 / 240.0 - w / 132.0))));
+  return log1p_less(t) + 0.5 * t / y - (at_y - at_s);
+}
+
+__device__ double log_rising_curve(double s, double x) {
+  double y = s + x, t = x / s, v = 1.0 / (s * s), w = 1.0 / (y * y);
+  if (s < 16.0) return trigamma(y) - trigamma(s) + t / s;
+  double at_s = v / s * (1.0 / 6.0 - v * (1.0 / 30.0 - v * (1.0 / 42.0 - v * (1.0 / 30.0 - v * 5.0 / 66.0))));
+  double at_y = w / y * (1.0 / 6.0 - w * (1.0 / 30.0 - w * (1.0 / 42.0 - w * (1.0 / 30.0 - w * 5.0 / 66.0))));
+  return t * t / y - 0.5 * t / y * (1.0 / y + 1.0 / s) + (at_y - at_s);
+}

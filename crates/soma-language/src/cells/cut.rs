@@ -138,11 +138,27 @@ fn cut(coordinate: &Coordinate, is_parent: bool, splits: &[&Split]) -> Result<Cu
         Some(true) => {
             let most = points.iter().copied().fold(fact.low, f64::max);
             let last = (most + 1e-9 * most.abs()).floor() + 1.0;
-            let is_open = !is_free && !is_parent && last < fact.high;
+            let is_many = fact.high - fact.low + 1.0 > MAX_PARTS as f64;
+            let settled = splits.iter().map(|split| match split.is_free {
+                true => split.settled_from.unwrap_or(f64::INFINITY),
+                false => last,
+            });
+            let last = match is_free {
+                true if is_many => settled.fold(fact.low, f64::max),
+                true => fact.high,
+                false => last,
+            };
+            let is_open = !is_parent && last < fact.high;
             let high = if is_open { last } else { fact.high };
             let count = high - fact.low + 1.0;
             if !(count >= 1.0 && count <= MAX_PARTS as f64) {
-                let help = if high.is_finite() { "" } else { "; a clamp would bound it" };
+                let help = match (is_parent, high.is_finite()) {
+                    (true, _) => ", which other variables are drawn given".into(),
+                    (false, true) => String::new(),
+                    (false, false) => {
+                        format!("; `min({name}, 30)` in the place of `{name}` would bound it")
+                    }
+                };
                 return Err(format!("the statistics depend on too many values of `{name}`{help}"));
             }
             Ok(Cut::Integers { low: fact.low, count: count as usize, is_open })

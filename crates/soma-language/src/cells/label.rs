@@ -7,9 +7,21 @@ use crate::model::Model;
 /// The most separate pieces of one variable in a name.
 const MAX_PIECES: usize = 4;
 
-/// A name for each cell: the values of the variables where each of them has a set of its own, and
+/// The values of the variables in each cell, if each of them has a set of its own in every cell.
+pub(super) fn of_variables(
+    model: &Model,
+    cuts: &[Cut],
+    cell_of: &[usize],
+    count: usize,
+) -> Option<Vec<String>> {
+    let variables = model.record_names();
+    let rows = rows(cell_of, count);
+    rows.iter().map(|rows| of_rows(&variables, cuts, rows)).collect()
+}
+
+/// The values of the variables in each cell where each of them has a set of its own there, and
 /// otherwise the values of the statistics, which have these `names`.
-pub(super) fn labels(
+pub(super) fn of_values(
     model: &Model,
     cuts: &[Cut],
     cell_of: &[usize],
@@ -17,19 +29,24 @@ pub(super) fn labels(
     names: &[&str],
 ) -> Vec<String> {
     let variables = model.record_names();
-    let mut rows = vec![Vec::new(); values.len()];
-    cell_of.iter().enumerate().for_each(|(row, &cell)| rows[cell].push(row));
     let label = |(rows, values): (Vec<usize>, &Vec<f64>)| {
-        of_variables(&variables, cuts, &rows).unwrap_or_else(|| {
+        of_rows(&variables, cuts, &rows).unwrap_or_else(|| {
             let each = names.iter().zip(values).map(|(name, value)| format!("{name}={value}"));
             each.collect::<Vec<_>>().join(",")
         })
     };
-    rows.into_iter().zip(values).map(label).collect()
+    rows(cell_of, values.len()).into_iter().zip(values).map(label).collect()
+}
+
+/// The rows of each of `count` cells.
+fn rows(cell_of: &[usize], count: usize) -> Vec<Vec<usize>> {
+    let mut rows = vec![Vec::new(); count];
+    cell_of.iter().enumerate().for_each(|(row, &cell)| rows[cell].push(row));
+    rows
 }
 
 /// The values of the variables, if the rows are all combinations of some values of each.
-fn of_variables(variables: &[String], cuts: &[Cut], rows: &[usize]) -> Option<String> {
+fn of_rows(variables: &[String], cuts: &[Cut], rows: &[usize]) -> Option<String> {
     let mut seen: Vec<Vec<bool>> = cuts.iter().map(|cut| vec![false; cut.parts()]).collect();
     for &row in rows {
         for (seen, part) in seen.iter_mut().zip(parts(cuts, row)) {
@@ -57,7 +74,7 @@ fn of_variables(variables: &[String], cuts: &[Cut], rows: &[usize]) -> Option<St
 }
 
 /// The first and last of each run of parts.
-fn runs(seen: &[bool]) -> Vec<(usize, usize)> {
+pub(super) fn runs(seen: &[bool]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for part in (0..seen.len()).filter(|&part| seen[part]) {
         match runs.last_mut() {

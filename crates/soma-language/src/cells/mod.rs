@@ -7,6 +7,7 @@
 //! or of the interval given the values before it. A cell is the union of the rows on which the
 //! statistics are equal.
 
+mod computed;
 mod cut;
 mod label;
 mod probability;
@@ -102,7 +103,11 @@ impl RecordCells {
         }
         let names: Vec<&str> =
             statistics.iter().flat_map(|s| s.labels()).map(String::as_str).collect();
-        let labels = label::labels(model, &cuts, &cell_of, &values, &names);
+        let labels = match label::of_variables(model, &cuts, &cell_of, values.len()) {
+            Some(labels) => labels,
+            None => computed::labels(model, statistics, &cuts, &cell_of, values.len())
+                .unwrap_or_else(|| label::of_values(model, &cuts, &cell_of, &values, &names)),
+        };
         let (log_probability, noise) = probability::programs(model, &cuts);
         Ok(RecordCells { labels, values, cuts, cell_of, points, ends, log_probability, noise })
     }
@@ -143,7 +148,7 @@ impl RecordCells {
         &self.cell_of
     }
 
-    /// The log probability of each cell at theta; minus infinity where it is 0 or cannot be computed.
+    /// The log probability of each cell at theta; NaN where it cannot be computed.
     pub fn log_probabilities(&self, theta: &[f64], out: &mut [f64], workspace: &mut Workspace) {
         let mut rows = vec![0.0; self.rows()];
         self.log_probabilities_of_rows(theta, &mut rows, workspace);
@@ -153,12 +158,12 @@ impl RecordCells {
         }
         let mut sums = vec![0.0; out.len()];
         for (&cell, &log) in self.cell_of.iter().zip(&rows) {
-            if log > f64::NEG_INFINITY {
+            if log != f64::NEG_INFINITY {
                 sums[cell] += (log - out[cell]).exp();
             }
         }
         for (out, sum) in out.iter_mut().zip(sums) {
-            if sum > 0.0 {
+            if sum != 0.0 {
                 *out += sum.ln();
             }
         }
@@ -174,11 +179,6 @@ impl RecordCells {
         let inputs =
             Inputs { theta, records: &self.points, beside_rows: &self.ends, ..Inputs::default() };
         self.log_probability.run(inputs, self.rows(), workspace, &mut [], out);
-        for log in out {
-            if log.is_nan() {
-                *log = f64::NEG_INFINITY;
-            }
-        }
     }
 
     /// The intervals of the noise of a record that put it into each row, low and high in turn: a

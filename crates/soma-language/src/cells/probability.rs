@@ -9,6 +9,9 @@ use crate::graph::{Fact, Graph, Input, Node, Term};
 use crate::model::Model;
 use crate::program::{Program, Widths};
 
+/// The least probability of a tail that is computed as such.
+const LEAST: f64 = 1e-290;
+
 /// The programs of the log probability of a row, and of the ends of the noise of a record in it.
 /// Their inputs are a record in the row, and beside it the ends of the interval of each coordinate.
 pub(super) fn programs(model: &Model, cuts: &[Cut]) -> (Program, Program) {
@@ -98,7 +101,9 @@ impl<'m> Formulas<'m> {
                 let beyond = inside
                     .select(family.above(self.constant(last - 1.0), args), self.constant(0.0));
                 let is_last = x.equals(self.constant(last));
-                let log = is_last.select(beyond.log(), log);
+                // Far out the first value of a tail has most of its probability.
+                let is_large = self.constant(LEAST).less(beyond);
+                let log = is_last.select(is_large.select(beyond.log(), log), log);
                 let below = is_last.select(-beyond.normal_quantile(), below);
                 Some((log, [below, is_last.select(self.constant(f64::INFINITY), above)]))
             }

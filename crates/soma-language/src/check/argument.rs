@@ -51,12 +51,7 @@ impl Scope<'_> {
             };
             let whole = expected.domain != Domain::Count || fact.integer;
             if fact.low < low || fact.high > high || !whole {
-                let range = match (fact.low.is_finite(), fact.high.is_finite()) {
-                    (false, false) => "any number".to_string(),
-                    (true, false) => format!("any number from {} up", fact.low),
-                    (false, true) => format!("any number up to {}", fact.high),
-                    (true, true) => format!("between {} and {}", fact.low, fact.high),
-                };
+                let range = fact.range();
                 return Err(Problem::new(
                     argument.span,
                     format!(

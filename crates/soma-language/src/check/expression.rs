@@ -5,6 +5,7 @@ use super::value::{Shape, Value};
 use super::{Role, Scope};
 use crate::distribution;
 use crate::error::{Problem, Span, nearest};
+use crate::foreign;
 use crate::graph::{Binary, Node};
 use crate::syntax::{Entry, Expression, Kind, Operator};
 
@@ -15,7 +16,7 @@ type Checked<T> = Result<T, Problem>;
 
 impl Scope<'_> {
     /// The value of an expression.
-    pub(super) fn value(&self, expression: &Expression) -> Checked<Value> {
+    pub(crate) fn value(&self, expression: &Expression) -> Checked<Value> {
         self.check_size(expression.span)?;
         let span = expression.span;
         match &expression.kind {
@@ -36,8 +37,9 @@ impl Scope<'_> {
             }
             Kind::Binary { operator, sides } => self.binary(*operator, &sides[0], &sides[1]),
             Kind::If { parts } => {
-                let condition = self.condition(&parts[0])?;
-                let branches = [condition, self.argument(&parts[1])?, self.argument(&parts[2])?];
+                let condition = self.condition(&parts[0]);
+                let branches = [condition, self.argument(&parts[1]), self.argument(&parts[2])];
+                let branches = all(branches)?;
                 each(&mut self.graph.borrow_mut(), &branches, |g, a| g.select(a[0], a[1], a[2]))
             }
         }
@@ -86,12 +88,15 @@ impl Scope<'_> {
             let help = format!("draw a name from it: `name ~ {name}(...)`");
             return Problem::new(span, format!("`{name}` is a distribution"), help);
         }
-        let known = self.names.keys().map(String::as_str);
+        let usable = self.names.iter().filter(|(name, own)| self.refusal(name, own).is_none());
+        let known = usable.map(|(name, _)| name.as_str());
         let functions = FUNCTIONS.iter().map(|function| function.name);
         let help = match nearest(name, known.clone().chain(functions)) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if self.names.is_empty() => "no names are defined before this line".into(),
-            None => format!("known names: {}", listed(known)),
+            None if known.clone().next().is_none() => {
+                "no names are defined before this line".into()
+            }
+            None => format!("names that may be used here: {}", listed(known)),
         };
         Problem::new(span, format!("unknown name `{name}`"), help)
     }
@@ -125,9 +130,33 @@ impl Scope<'_> {
         let Some(function) = function::find(name) else {
             return Err(self.unknown_function(name, name_span));
         };
-        let arguments: Vec<Argument> =
-            arguments.iter().map(|argument| self.argument(argument)).collect::<Checked<_>>()?;
+        let read = |(k, argument): (usize, &Expression)| match (function.name, k) {
+            ("histogram", 1) => self.edges(argument),
+            _ => self.argument(argument),
+        };
+        let arguments: Vec<Argument> = all(arguments.iter().enumerate().map(read))?;
         function.call(&mut self.graph.borrow_mut(), &arguments, span)
+    }
+
+    /// The edges of a histogram, of which `-inf` and `inf` may be the first and the last.
+    pub(crate) fn edges(&self, list: &Expression) -> Checked<Argument> {
+        let Kind::List(entries) = &list.kind else { return self.argument(list) };
+        let is_inf = |entry: &Expression| matches!(&entry.kind, Kind::Name(name) if name == "inf" && !self.names.contains_key(name));
+        let mut nodes = Vec::new();
+        for entry in entries {
+            let infinite = match &entry.kind {
+                Kind::Negate(inner) if is_inf(inner) => Some(f64::NEG_INFINITY),
+                _ => is_inf(entry).then_some(f64::INFINITY),
+            };
+            match infinite {
+                Some(edge) => nodes.push(self.graph.borrow_mut().constant(edge)),
+                None => nodes.extend(self.list(std::slice::from_ref(entry), list.span)?.nodes),
+            }
+        }
+        if nodes.is_empty() {
+            return self.argument(list);
+        }
+        Ok(Argument { value: Value::vector(nodes), span: list.span })
     }
 
     fn unknown_function(&self, name: &str, span: Span) -> Problem {
@@ -147,19 +176,10 @@ impl Scope<'_> {
             );
         }
         let functions = FUNCTIONS.iter().map(|function| function.name);
-        let alias = match name {
-            "ln" => Some("log"),
-            "sigmoid" | "expit" | "inv_logit" | "invlogit" => Some("logistic"),
-            "phi" | "pnorm" | "Phi" => Some("normal_cdf"),
-            "qnorm" => Some("normal_quantile"),
-            "fabs" => Some("abs"),
-            "power" => Some("pow"),
-            "clip" => Some("clamp"),
-            _ => None,
-        };
-        let help = match alias.or_else(|| nearest(name, functions.clone())) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("functions: {}", listed(functions)),
+        let help = match (foreign::function(name), nearest(name, functions.clone())) {
+            (Some(help), _) => help.into(),
+            (None, Some(meant)) => format!("did you mean `{meant}`?"),
+            (None, None) => format!("functions: {}", listed(functions)),
         };
         Problem::new(span, format!("unknown function `{name}`"), help)
     }
@@ -168,7 +188,7 @@ impl Scope<'_> {
         let logical = matches!(operator, Operator::And | Operator::Or);
         let side =
             |side: &Expression| if logical { self.condition(side) } else { self.argument(side) };
-        let sides = [side(left)?, side(right)?];
+        let sides = all([side(left), side(right)])?;
         if operator == Operator::Divide
             && sides[1]
                 .value
@@ -210,7 +230,8 @@ impl Scope<'_> {
                 "only a vector or a matrix is followed by `[ ]`",
             )),
             (Shape::Vector(n), [Entry::Range(ends)]) => {
-                let (first, last) = (self.place(&ends[0], n)?, self.place(&ends[1], n)?);
+                let place = |end| self.place(end, "entry", n, whole.shape);
+                let (first, last) = (place(&ends[0])?, place(&ends[1])?);
                 if first > last {
                     return Err(Problem::new(
                         span,
@@ -222,11 +243,12 @@ impl Scope<'_> {
             }
             (Shape::Vector(n), [Entry::At(at)]) => self.entry(&whole.nodes, n, at),
             (Shape::Matrix(_, columns), [Entry::At(row)]) => {
-                let row = self.place(row, whole.shape.len() / columns)?;
+                let row = self.place(row, "row", whole.shape.len() / columns, whole.shape)?;
                 Ok(Value::vector(whole.nodes[row * columns..][..columns].to_vec()))
             }
             (Shape::Matrix(rows, columns), [Entry::At(row), Entry::At(column)]) => {
-                let (row, column) = (self.place(row, rows)?, self.place(column, columns)?);
+                let row = self.place(row, "row", rows, whole.shape)?;
+                let column = self.place(column, "column", columns, whole.shape)?;
                 Ok(Value::scalar(whole.nodes[row * columns + column]))
             }
             (shape, _) => Err(Problem::new(
@@ -259,7 +281,7 @@ impl Scope<'_> {
             }
         };
         if self.graph.borrow().constant_value(place).is_some() {
-            return Ok(Value::scalar(nodes[self.place(at, n)?]));
+            return Ok(Value::scalar(nodes[self.place(at, "entry", n, Shape::Vector(n))?]));
         }
         let mut graph = self.graph.borrow_mut();
         let fact = graph.fact(place);
@@ -273,7 +295,7 @@ impl Scope<'_> {
         if fact.low < 1.0 || fact.high > n as f64 {
             return Err(Problem::new(
                 at.span,
-                format!("the place can be from {} to {}, outside 1 to {n}", fact.low, fact.high),
+                format!("the place can be {}, outside 1 to {n}", fact.range()),
                 format!("the vector has {n} entries, counted from 1; `clamp` keeps a place inside"),
             ));
         }
@@ -286,14 +308,15 @@ impl Scope<'_> {
         Ok(Value::scalar(chosen))
     }
 
-    /// A constant index from 1 to n, converted to count from 0.
-    fn place(&self, at: &Expression, n: usize) -> Checked<usize> {
+    /// A constant index from 1 to n, converted to count from 0. It is that of a `part` (an entry, a
+    /// row or a column) of a value of this shape.
+    fn place(&self, at: &Expression, part: &str, n: usize, shape: Shape) -> Checked<usize> {
         let place = self.whole_number(at, "a place")?;
         if place < 1.0 || place > n as f64 {
             return Err(Problem::new(
                 at.span,
-                format!("place {place} of {n}"),
-                format!("places are counted from 1 to {n}"),
+                format!("there is no {part} {place} in {}", shape.words()),
+                format!("counted from 1, the last one is {n}"),
             ));
         }
         Ok(place as usize - 1)
@@ -320,6 +343,20 @@ impl Scope<'_> {
             )),
         }
     }
+}
+
+/// All values; or the first error among them. That of a name whose own line has an error is not
+/// reported, and comes last.
+pub(super) fn all<T>(values: impl IntoIterator<Item = Checked<T>>) -> Checked<Vec<T>> {
+    let (mut found, mut unreported) = (Vec::new(), None);
+    for value in values {
+        match value {
+            Ok(value) => found.push(value),
+            Err(problem) if problem.message.is_empty() => unreported = Some(problem),
+            Err(problem) => return Err(problem),
+        }
+    }
+    unreported.map_or(Ok(found), Err)
 }
 
 /// A list of names for a message, at most twelve.

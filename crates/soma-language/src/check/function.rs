@@ -21,7 +21,7 @@ pub struct Function {
 type Build = fn(&mut Graph, &[Argument]) -> Result<Value, Problem>;
 
 /// An argument with its position in the text.
-pub(super) struct Argument {
+pub(crate) struct Argument {
     pub value: Value,
     pub span: Span,
 }
@@ -40,12 +40,13 @@ functions! {
     "ceil" ("a") 1..1 "smallest whole number from a up" => |g, v| each(g, v, |g, a| { let n = g.neg(a[0]); let f = g.unary(Unary::Floor, n); g.neg(f) });
     "cholesky" ("matrix") 1..1 "lower triangular factor L of a given matrix, L L' = matrix" => cholesky;
     "clamp" ("a, low, high") 3..3 "a, but at least low and at most high" => clamp;
+    "correlation" ("L") 1..1 "correlation matrix of a covariance L L', from its factor" => correlation;
     "cos" ("a") 1..1 "cosine" => |g, v| each(g, v, |g, a| g.unary(Unary::Cos, a[0]));
     "dot" ("v, w") 2..2 "sum of the products of the entries of two vectors" => dot;
     "exp" ("a") 1..1 "e to the power of a" => |g, v| each(g, v, |g, a| g.exp(a[0]));
     "expm1" ("a") 1..1 "exp(a) - 1, exact for small a" => |g, v| each(g, v, |g, a| g.unary(Unary::Expm1, a[0]));
     "floor" ("a") 1..1 "largest whole number up to a" => |g, v| each(g, v, |g, a| g.unary(Unary::Floor, a[0]));
-    "histogram" ("a, edges") 2..2 "indicators of the bins [edge, next edge), the last one closed; a below or above all edges is in none" => histogram;
+    "histogram" ("a, edges") 2..2 "indicators of the bins [edge, next edge), the last one closed; a below or above all edges is in none, and -inf and inf are edges too" => histogram;
     "length" ("v") 1..1 "number of entries" => |g, v| { let n = g.constant(v[0].value.nodes.len() as f64); Ok(Value::scalar(n)) };
     "lgamma" ("a") 1..1 "logarithm of the gamma function" => |g, v| each(g, v, |g, a| g.log_gamma(a[0]));
     "log" ("a") 1..1 "natural logarithm" => |g, v| each(g, v, |g, a| g.log(a[0]));
@@ -292,6 +293,31 @@ fn scale_rows(g: &mut Graph, arguments: &[Argument]) -> Result<Value, Problem> {
     }
     let (v, matrix) = (&arguments[0].value.nodes, &arguments[1].value.nodes);
     let nodes = matrix.iter().enumerate().map(|(at, &entry)| g.mul(v[at / d], entry)).collect();
+    Ok(Value { shape: Shape::Matrix(d, d), nodes })
+}
+
+/// The entries of L L' over the lengths of the two rows, which are 1 where `lkj_cholesky` drew L. Both
+/// entries of a pair are the same node, and the diagonal is constant.
+fn correlation(g: &mut Graph, arguments: &[Argument]) -> Result<Value, Problem> {
+    let d = square_side(&arguments[0], "correlation")?;
+    let entries = &arguments[0].value.nodes;
+    let row = |i: usize| &entries[i * d..(i + 1) * d];
+    let product = |g: &mut Graph, i: usize, j: usize| {
+        let terms: Vec<Node> = row(i).iter().zip(row(j)).map(|(&a, &b)| g.mul(a, b)).collect();
+        g.total(&terms)
+    };
+    let lengths: Vec<Node> = (0..d)
+        .map(|i| {
+            let square = product(g, i, i);
+            g.unary(Unary::Sqrt, square)
+        })
+        .collect();
+    let mut nodes = vec![g.constant(1.0); d * d];
+    for (i, j) in (0..d).flat_map(|i| (0..i).map(move |j| (i, j))) {
+        let (inner, both) = (product(g, i, j), g.mul(lengths[i], lengths[j]));
+        let node = g.div(inner, both);
+        (nodes[i * d + j], nodes[j * d + i]) = (node, node);
+    }
     Ok(Value { shape: Shape::Matrix(d, d), nodes })
 }
 

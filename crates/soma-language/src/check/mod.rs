@@ -1,6 +1,7 @@
 //! Semantic checks: names, shapes, supports, and which names each block may use.
 
 mod argument;
+mod defined;
 mod expression;
 pub mod function;
 mod statement;

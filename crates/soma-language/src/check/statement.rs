@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::argument::check_whole;
-use super::expression::MAX_LENGTH;
+use super::expression::{MAX_LENGTH, all};
 use super::function::{self, Argument};
 use super::{Binding, Block, Definition, Law, Line, Role, Scope, Shape, Value, Variable};
 use crate::distribution::{self, Constraint, Family, Form, TABLE, Univariate};
 use crate::error::{Problem, Span, nearest};
+use crate::foreign;
 use crate::graph::{Fact, Input, Node, Term};
 use crate::syntax::{Entry, Expression, Kind, Meaning, Statement, Target, Tilde};
 
@@ -205,13 +206,11 @@ impl Scope<'_> {
                 format!("write `{}({})`", tilde.name, names.join(", ")),
             ));
         }
-        let arguments: Vec<Argument> = tilde
-            .arguments
-            .iter()
-            .map(|argument| self.argument(argument))
-            .collect::<Checked<_>>()?;
+        let arguments = all(tilde.arguments.iter().map(|argument| self.argument(argument)))?;
         for (argument, expected) in arguments.iter().zip(expected) {
             self.check_domain(&tilde.name, argument, expected)?;
+            let what = format!("`{}` of `{}`", expected.name, tilde.name);
+            self.check_defined(&what, &argument.value.nodes, argument.span)?;
         }
         let (law, coordinates) = match family {
             Family::Univariate(family) => (
@@ -320,10 +319,9 @@ impl Scope<'_> {
         family: &dyn Univariate,
         args: &[Vec<Node>],
     ) -> Option<(String, String)> {
-        let graph = self.graph.borrow();
         args.iter().find_map(|args| {
-            let facts: Vec<Fact> = args.iter().map(|&arg| graph.fact(arg)).collect();
-            family.problem(&facts)
+            let terms: Vec<Term> = args.iter().map(|&arg| Term::new(self.graph, arg)).collect();
+            family.problem(&terms)
         })
     }
 
@@ -394,28 +392,18 @@ fn entries_for(value: &Value, form: Form, k: usize) -> Vec<Node> {
 
 fn unknown_distribution(tilde: &Tilde) -> Problem {
     let names = || TABLE.iter().map(|(name, _)| *name);
-    let alias = match tilde.name.as_str() {
-        "gaussian" | "norm" => Some("normal"),
-        "halfnormal" | "HalfNormal" => Some("half_normal"),
-        "lognormal" | "LogNormal" => Some("log_normal"),
-        "studentt" | "t" | "student" => Some("student_t"),
-        "expon" => Some("exponential"),
-        "negbin" | "neg_binomial" | "neg_binomial_2" => Some("negative_binomial"),
-        "mvn" | "multivariate_normal" | "multi_normal_cholesky" => Some("multi_normal"),
-        "lkj" | "lkj_corr_cholesky" => Some("lkj_cholesky"),
-        "bern" => Some("bernoulli"),
-        _ => None,
-    };
-    if function::find(&tilde.name).is_some() && alias.is_none() {
+    let meant = foreign::distribution(&tilde.name);
+    if function::find(&tilde.name).is_some() {
         return Problem::new(
             tilde.span,
             format!("`{}` is a function, not a distribution", tilde.name),
-            "write `=` for an expression, and `~` for a distribution",
+            meant.unwrap_or("write `=` for an expression, and `~` for a distribution"),
         );
     }
-    let help = match alias.or_else(|| nearest(&tilde.name, names())) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!(
+    let help = match (meant, nearest(&tilde.name, names())) {
+        (Some(help), _) => help.into(),
+        (None, Some(meant)) => format!("did you mean `{meant}`?"),
+        (None, None) => format!(
             "distributions: {}",
             names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         ),

@@ -41,6 +41,16 @@ pub(crate) fn factor<'g>(
     entries
 }
 
+/// The largest partial correlation below 1.
+const LARGEST: f64 = 1.0 - f64::EPSILON / 2.0;
+
+/// The partial correlation of an entry, from the remaining squared length before it. Rounding
+/// cannot make it 1.
+pub(crate) fn partial<'g>(entry: Term<'g>, left: Term<'g>) -> Term<'g> {
+    let z = entry / left.sqrt();
+    z.max(z.constant(-LARGEST)).min(z.constant(LARGEST))
+}
+
 /// The partial correlation of each entry below the diagonal, and the remaining squared length
 /// before it.
 pub(crate) fn partials<'g>(d: usize, x: &[Term<'g>]) -> Vec<(Term<'g>, Term<'g>)> {
@@ -48,8 +58,9 @@ pub(crate) fn partials<'g>(d: usize, x: &[Term<'g>]) -> Vec<(Term<'g>, Term<'g>)
     for i in 0..d {
         let mut left = x[0].constant(1.0);
         for j in 0..i {
-            found.push((x[i * d + j] / left.sqrt(), left));
-            left = left - x[i * d + j].square();
+            let z = partial(x[i * d + j], left);
+            found.push((z, left));
+            left = left * (1.0 - z.square());
         }
     }
     found

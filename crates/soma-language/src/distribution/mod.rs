@@ -13,7 +13,7 @@ mod gamma;
 mod half_normal;
 mod inverse_gamma;
 mod laplace;
-mod lkj_cholesky;
+pub(crate) mod lkj_cholesky;
 mod log_normal;
 mod logistic;
 mod multi_normal;
@@ -27,7 +27,7 @@ mod weibull;
 
 pub(crate) use standard::{standard_beta, standard_gamma, standard_student};
 
-use crate::graph::{Fact, Source, Term};
+use crate::graph::{Source, Term};
 
 /// The domain of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub trait Univariate: Sync {
     }
 
     /// The error for arguments that are invalid together, and how to fix it.
-    fn problem(&self, args: &[Fact]) -> Option<(String, String)> {
+    fn problem(&self, args: &[Term]) -> Option<(String, String)> {
         let _ = args;
         None
     }

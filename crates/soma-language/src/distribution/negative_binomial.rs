@@ -21,8 +21,9 @@ impl Univariate for NegativeBinomial {
 
     fn log_density<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
         let [mean, size] = [args[0], args[1]];
-        let ways = (x + size).log_gamma() - size.log_gamma() - (x + 1.0).log_gamma();
-        ways - size * (mean / size).log1p() - x * (size / mean).log1p()
+        // That of a Poisson and two terms that tend to 0 and to the mean as the size grows.
+        let ways = x.special(Special::LogRising, &[size]) - (x + 1.0).log_gamma();
+        ways + x * mean.log() - (size + x) * (mean / size).log1p()
     }
 
     fn sample<'g>(&self, source: Source<'g>, args: &[Term<'g>]) -> Term<'g> {
@@ -38,7 +39,6 @@ impl Univariate for NegativeBinomial {
     }
 
     fn above<'g>(&self, x: Term<'g>, args: &[Term<'g>]) -> Term<'g> {
-        let [mean, size] = [args[0], args[1]];
-        (mean / (size + mean)).special(Special::BetaCdf, &[x + 1.0, size])
+        x.special(Special::NegativeBinomialSf, args)
     }
 }

@@ -1,7 +1,7 @@
 //! uniform(low, high): density 1 / (high - low) between them.
 
 use super::{Argument, Domain, Support, Univariate, scalar};
-use crate::graph::{Fact, Source, Term};
+use crate::graph::{Source, Term};
 
 pub(super) struct Uniform;
 
@@ -10,14 +10,18 @@ impl Univariate for Uniform {
         const { &[scalar("low", Domain::Real), scalar("high", Domain::Real)] }
     }
 
-    fn problem(&self, args: &[Fact]) -> Option<(String, String)> {
-        let [low, high] = [args[0], args[1]];
-        (low.low >= high.high).then(|| {
+    fn problem(&self, args: &[Term]) -> Option<(String, String)> {
+        let [low, high] = [args[0].fact(), args[1].fact()];
+        if low.low >= high.high {
             let message = format!(
                 "`uniform` from {} to {}: the lower end is not below the upper one",
                 low.low, high.high
             );
-            (message, "write `uniform(low, high)` with low < high".into())
+            return Some((message, "write `uniform(low, high)` with low < high".into()));
+        }
+        (args[1].beyond(args[0]).low < 0.0).then(|| {
+            let help = "write `uniform(low, low + width)` with a positive width";
+            ("`high` of `uniform` may be below `low`".into(), help.into())
         })
     }
 

@@ -255,6 +255,19 @@ impl Graph {
                 let ratio = self.div(slope, density);
                 self.neg(ratio)
             }
+            LogRising | LogRisingSlope if k == last => {
+                let sum = self.add(args[0], arg);
+                if special == LogRising {
+                    let (slope, log) = (self.unary(Unary::Digamma, sum), self.log(args[0]));
+                    return self.sub(slope, log);
+                }
+                let one = self.constant(1.0);
+                let (slope, inverse) = (self.unary(Unary::Trigamma, sum), self.div(one, args[0]));
+                self.sub(slope, inverse)
+            }
+            LogRising => self.special(LogRisingSlope, args),
+            LogRisingSlope => self.special(LogRisingCurve, args),
+            LogRisingCurve => self.constant(f64::NAN),
             _ => self.constant(0.0),
         }
     }

@@ -38,6 +38,18 @@ impl Fact {
         self.integer && self.low >= 0.0 && self.high <= 1.0
     }
 
+    /// The interval in words.
+    pub fn range(self) -> String {
+        // Not -0.
+        let (low, high) = (self.low + 0.0, self.high + 0.0);
+        match (low.is_finite(), high.is_finite()) {
+            (false, false) => "any number".to_string(),
+            (true, false) => format!("any number from {low} up"),
+            (false, true) => format!("any number up to {high}"),
+            (true, true) => format!("between {low} and {high}"),
+        }
+    }
+
     /// Whether both ends are finite.
     pub fn is_bounded(self) -> bool {
         self.low.is_finite() && self.high.is_finite()
@@ -47,7 +59,46 @@ impl Fact {
         hull([increasing(self.low), increasing(self.high)], false)
     }
 
-    fn union(self, other: Fact) -> Fact {
+    /// Whether there is one value only.
+    pub(crate) fn is_point(self) -> bool {
+        self.low == self.high
+    }
+
+    /// Whether there is no number among the values.
+    pub(crate) fn is_undefined(self) -> bool {
+        self.low.is_nan()
+    }
+
+    /// Whether there is no value at all.
+    pub(crate) fn is_empty(self) -> bool {
+        self.low > self.high
+    }
+
+    pub(super) fn holds_zero(self) -> bool {
+        self.low <= 0.0 && self.high >= 0.0
+    }
+
+    /// Whether values are different from 0, if that is the same for all.
+    pub(super) fn truth(self) -> Option<bool> {
+        match (self.holds_zero(), self.is_point()) {
+            (false, _) => Some(true),
+            (true, true) => Some(false),
+            (true, false) => None,
+        }
+    }
+
+    /// What is in both intervals.
+    pub(crate) fn intersection(self, other: Fact) -> Fact {
+        let integer = self.integer || other.integer;
+        let (low, high) = (self.low.max(other.low), self.high.min(other.high));
+        if integer {
+            return Fact { low: low.ceil(), high: high.floor(), integer };
+        }
+        Fact { low, high, integer }
+    }
+
+    /// An interval that contains both.
+    pub(crate) fn union(self, other: Fact) -> Fact {
         Fact {
             low: self.low.min(other.low),
             high: self.high.max(other.high),
@@ -74,6 +125,14 @@ fn hull<const N: usize>(values: [f64; N], integer: bool) -> Fact {
 fn outward(fact: Fact) -> Fact {
     let ulps = |x: f64| if x.is_finite() { 4.0 * f64::EPSILON * x.abs() } else { 0.0 };
     Fact { low: fact.low - ulps(fact.low), high: fact.high + ulps(fact.high), ..fact }
+}
+
+/// Widens the bounds of a sum of `args` that may have been rounded once less than these.
+pub(super) fn widened(fact: Fact, args: &[Fact]) -> Fact {
+    let sizes = args.iter().chain([&fact]).flat_map(|fact| [fact.low.abs(), fact.high.abs()]);
+    let largest = sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
+    let slack = 4.0 * f64::EPSILON * largest;
+    Fact { low: fact.low - slack, high: fact.high + slack, ..fact }
 }
 
 /// The fact of a square.
@@ -218,7 +277,7 @@ fn special_fact(special: Special, args: &[Fact]) -> Fact {
     match special {
         GammaQuantile | HalfNormalQuantile => Fact::between(0.0, f64::INFINITY),
         BetaQuantile | GammaCdf | BetaCdf | StudentCdf | PoissonCdf | BinomialCdf
-        | NegativeBinomialCdf => Fact::between(0.0, 1.0),
+        | NegativeBinomialCdf | NegativeBinomialSf => Fact::between(0.0, 1.0),
         PoissonQuantile | NegativeBinomialQuantile => {
             Fact { low: 0.0, high: f64::INFINITY, integer: true }
         }

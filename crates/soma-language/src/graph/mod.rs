@@ -5,7 +5,9 @@
 //! constants are folded, and factors that are the same for all records are moved out of products
 //! and sums, so that what depends on theta alone is computed once.
 
+mod difference;
 mod differentiate;
+mod enclose;
 mod fact;
 mod op;
 mod simplify;
@@ -13,6 +15,7 @@ mod term;
 
 use std::collections::HashMap;
 
+pub(crate) use enclose::UNDEFINED;
 pub use fact::Fact;
 pub use op::{Binary, Draw, Input, Op, Unary};
 pub use term::{Source, Term};

@@ -240,6 +240,11 @@ impl Graph {
         self.push(Op::Count, &[])
     }
 
+    /// The sum of `node` over all records as it is.
+    pub(crate) fn plain_sum(&mut self, node: Node) -> Node {
+        self.push(Op::Sum, &[node])
+    }
+
     /// The sum of `node` over all records; factors common to all of them are moved out.
     pub fn sum(&mut self, node: Node) -> Node {
         let entry = self.entry(node);
@@ -323,6 +328,20 @@ impl Graph {
         let one = self.constant(1.0);
         let above = low.map_or(one, |low| self.push(Op::Binary(Binary::Le), &[low, a]));
         let below = high.map_or(one, |high| self.push(Op::Binary(Binary::Le), &[a, high]));
+        self.mul(above, below)
+    }
+
+    /// Whether `a` is in the open interval with these bounds, tested on the value itself: a number
+    /// inside may be rounded to a bound.
+    pub(crate) fn strictly_inside(
+        &mut self,
+        a: Node,
+        low: Option<Node>,
+        high: Option<Node>,
+    ) -> Node {
+        let one = self.constant(1.0);
+        let above = low.map_or(one, |low| self.push(Op::Binary(Binary::Lt), &[low, a]));
+        let below = high.map_or(one, |high| self.push(Op::Binary(Binary::Lt), &[a, high]));
         self.mul(above, below)
     }
 

@@ -41,6 +41,11 @@ impl<'g> Term<'g> {
         self.graph.borrow().fact(self.node)
     }
 
+    /// What is known of this minus `other`, where terms that both have cancel.
+    pub fn beyond(self, other: Self) -> Fact {
+        self.graph.borrow().difference(self.node, other.node)
+    }
+
     /// The argument, if this is `op` of something.
     pub fn argument_of(self, op: Unary) -> Option<Self> {
         let node = {

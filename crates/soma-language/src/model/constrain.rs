@@ -4,10 +4,13 @@
 //! two is low + (high - low) logistic(f). Shares are by stick-breaking: share k is the rest after
 //! the earlier shares times logistic(f_k - log(K - k)), so that f = 0 are equal shares. Entries of
 //! the factor of a correlation matrix are tanh(f) times the remaining length of the row.
+//!
+//! Where f is so large that the parameter is rounded to a bound, the density is 0: f could not be
+//! computed from the parameter again.
 
 use super::Formulas;
 use crate::check::{Law, Variable};
-use crate::distribution::{Constraint, Support};
+use crate::distribution::{Constraint, Support, lkj_cholesky};
 use crate::graph::{Node, Term};
 
 impl<'m> Formulas<'m> {
@@ -23,7 +26,7 @@ impl<'m> Formulas<'m> {
                 Law::Each(family, _) => free
                     .iter()
                     .zip(&args)
-                    .map(|(&f, args)| between(f, family.support(args)))
+                    .map(|(&f, args)| self.between(f, family.support(args)))
                     .unzip(),
                 Law::Whole(family, _) => match family.constraint() {
                     Constraint::Free => (free.clone(), Vec::new()),
@@ -37,13 +40,36 @@ impl<'m> Formulas<'m> {
         (theta, log_jacobian.node)
     }
 
+    /// The value between the bounds of a support as a function of `f`, and the log of its derivative.
+    fn between(&self, f: Term<'m>, support: Support<'m>) -> (Term<'m>, Term<'m>) {
+        let (x, log) = match (support.low, support.high) {
+            (None, None) => return (f, f.constant(0.0)),
+            (Some(low), None) => (low + f.exp(), f),
+            (None, Some(high)) => (high - f.exp(), f),
+            (Some(low), Some(high)) => {
+                let width = high - low;
+                (low + width * f.logistic(), width.log() - f.softplus() - (-f).softplus())
+            }
+        };
+        (x, self.guarded(x, [support.low, support.high], log))
+    }
+
+    /// `log`, or minus infinity where x is rounded to one of these bounds.
+    fn guarded(&self, x: Term<'m>, [low, high]: [Option<Term<'m>>; 2], log: Term<'m>) -> Term<'m> {
+        let [low, high] = [low, high].map(|end| end.map(|end| end.node));
+        let inside = self.graph.borrow_mut().strictly_inside(x.node, low, high);
+        self.term(inside).select(log, self.constant(f64::NEG_INFINITY))
+    }
+
     fn shares(&self, free: &[Term<'m>]) -> (Vec<Term<'m>>, Vec<Term<'m>>) {
         let mut left = self.constant(1.0);
         let (mut shares, mut logs) = (Vec::new(), Vec::new());
         for (k, &f) in free.iter().enumerate() {
             let f = f - ((free.len() - k) as f64).ln();
-            logs.push(left.log() - f.softplus() - (-f).softplus());
-            let share = left * f.logistic();
+            let (part, ends) = (f.logistic(), [0.0, 1.0].map(|end| Some(self.constant(end))));
+            let log = left.log() - f.softplus() - (-f).softplus();
+            logs.push(self.guarded(part, ends, log));
+            let share = left * part;
             shares.push(share);
             left = left * (-f).logistic();
         }
@@ -61,7 +87,8 @@ impl<'m> Formulas<'m> {
                 // 1 - tanh(f)^2 = 4 / (e^f + e^-f)^2
                 let log_rest =
                     2.0 * (std::f64::consts::LN_2 - f.abs() - (-2.0 * f.abs()).softplus());
-                logs.push(log_rest + 0.5 * left.log());
+                let ends = [-1.0, 1.0].map(|end| Some(self.constant(end)));
+                logs.push(self.guarded(z, ends, log_rest + 0.5 * left.log()));
                 left = left * log_rest.exp();
                 entries.push(entry);
             }
@@ -118,9 +145,9 @@ impl<'m> Formulas<'m> {
             if at % d == 0 {
                 left = self.constant(1.0);
             }
-            let z = entry / left.sqrt();
+            let z = lkj_cholesky::partial(entry, left);
             free.push(0.5 * (z.log1p() - (-z).log1p()));
-            left = left - entry.square();
+            left = left * (1.0 - z.square());
         }
         free
     }
@@ -133,24 +160,13 @@ impl<'m> Formulas<'m> {
         log_jacobian: Node,
     ) -> Node {
         let here = self.graph.borrow_mut().substitute(&[log_prior], &self.theta, constrained)[0];
-        (self.term(here) + self.term(log_jacobian)).node
+        // At a bound the prior may be infinite.
+        let (log_jacobian, never) = (self.term(log_jacobian), self.constant(f64::NEG_INFINITY));
+        never.less(log_jacobian).select(self.term(here) + log_jacobian, never).node
     }
 }
 
-/// The value between the bounds of a support as a function of `f`, and the log of its derivative.
-fn between<'g>(f: Term<'g>, support: Support<'g>) -> (Term<'g>, Term<'g>) {
-    match (support.low, support.high) {
-        (None, None) => (f, f.constant(0.0)),
-        (Some(low), None) => (low + f.exp(), f),
-        (None, Some(high)) => (high - f.exp(), f),
-        (Some(low), Some(high)) => {
-            let width = high - low;
-            (low + width * f.logistic(), width.log() - f.softplus() - (-f).softplus())
-        }
-    }
-}
-
-/// The inverse of [`between`].
+/// The inverse of [`between`](Formulas::between).
 fn unbounded<'g>(x: Term<'g>, support: Support<'g>) -> Term<'g> {
     match (support.low, support.high) {
         (None, None) => x,

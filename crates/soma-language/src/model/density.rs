@@ -1,7 +1,7 @@
 //! Formulas of the prior and the density.
 
 use super::Formulas;
-use crate::check::{Law, Variable};
+use crate::check::{Law, Shape, Value, Variable};
 use crate::distribution::Constraint;
 use crate::graph::{Graph, Input, Level, Node, Source, Term};
 
@@ -167,26 +167,33 @@ impl<'m> Formulas<'m> {
         })
     }
 
-    /// The names and nodes that are computed from theta.
-    pub(super) fn derived(&self) -> (Vec<String>, Vec<Node>) {
-        let (mut names, mut nodes) = (Vec::new(), Vec::new());
-        for variable in &self.parameters.variables {
-            for entry in (0..variable.shape.len()).filter(|k| !variable.coordinates.contains(k)) {
-                if self.graph.borrow().level(variable.nodes[entry]) > Level::Constant {
-                    names.push(variable.shape.entry_name(&variable.name, entry));
-                    nodes.push(variable.nodes[entry]);
+    /// What is computed from theta: the name of a variable or definition, with the names and nodes
+    /// of its numbers. The second of two equal entries of a symmetric matrix is left out.
+    pub(super) fn derived(&self) -> Vec<(String, Vec<(String, Node)>)> {
+        let is_computed = |&node: &Node| self.graph.borrow().level(node) > Level::Constant;
+        let variables = self.parameters.variables.iter().map(|variable| {
+            let rest = (0..variable.shape.len()).filter(|k| !variable.coordinates.contains(k));
+            let named =
+                |k: usize| (variable.shape.entry_name(&variable.name, k), variable.nodes[k]);
+            (&variable.name, rest.map(named).collect::<Vec<_>>())
+        });
+        let definitions = self.parameters.definitions.iter().map(|definition| {
+            let Value { shape, nodes } = &definition.value;
+            let own = (0..nodes.len()).filter(|&k| match *shape {
+                Shape::Matrix(rows, columns) if rows == columns => {
+                    let (row, column) = (k / columns, k % columns);
+                    column <= row || nodes[column * columns + row] != nodes[k]
                 }
-            }
-        }
-        for definition in &self.parameters.definitions {
-            for (k, &node) in definition.value.nodes.iter().enumerate() {
-                if self.graph.borrow().level(node) > Level::Constant {
-                    names.push(definition.value.shape.entry_name(&definition.name, k));
-                    nodes.push(node);
-                }
-            }
-        }
-        (names, nodes)
+                _ => true,
+            });
+            let named = |k: usize| (shape.entry_name(&definition.name, k), nodes[k]);
+            (&definition.name, own.map(named).collect::<Vec<_>>())
+        });
+        let computed = |(name, mut all): (&String, Vec<(String, Node)>)| {
+            all.retain(|(_, node)| is_computed(node));
+            (!all.is_empty()).then(|| (name.clone(), all))
+        };
+        variables.chain(definitions).filter_map(computed).collect()
     }
 }
 

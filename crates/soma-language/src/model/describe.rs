@@ -66,6 +66,9 @@ impl Model {
 /// An interval in words.
 pub(crate) fn support_words(fact: Fact) -> String {
     let kind = if fact.integer { "whole number" } else { "number" };
+    if fact.is_indicator() && fact.low < fact.high {
+        return "0 or 1".into();
+    }
     match (fact.low.is_finite(), fact.high.is_finite()) {
         (false, false) => format!("any {kind}"),
         (true, false) if fact.low == 0.0 && !fact.integer => "positive".into(),

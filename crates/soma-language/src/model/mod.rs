@@ -6,11 +6,13 @@ mod describe;
 mod evaluate;
 mod formulas;
 mod posterior;
+mod sufficient;
 mod transform;
 mod values;
 
 pub(crate) use describe::support_words;
 pub use posterior::Nanoseconds;
+pub use sufficient::Given;
 pub use values::Values;
 
 use std::cell::RefCell;
@@ -24,6 +26,7 @@ use crate::graph::{Fact, Graph, Node};
 use crate::program::{Program, Widths};
 use crate::syntax;
 use formulas::Formulas;
+use sufficient::Sufficient;
 
 /// How a record depends on one coordinate of its standard normal noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +81,7 @@ struct Programs {
     affine: Option<Program>,
     density_free: Program,
     posterior: Option<Program>,
+    sufficient: Option<Sufficient>,
 }
 
 /// A compiled model.
@@ -107,6 +111,7 @@ pub struct Model {
     pub(crate) record: Defined,
     noise: Vec<Noise>,
     derived: Vec<String>,
+    derived_quantities: Vec<(String, usize)>,
     derived_facts: Vec<Fact>,
     programs: Programs,
 }
@@ -135,13 +140,7 @@ impl Model {
         scope.announce_record(&second.statements);
         let parameters_defined = scope.block(Block::Parameters, &mut first, parameters);
         let well = first.problems.is_empty();
-        // Without the names of the parameters the record would be full of unknown names.
-        let readable = !first.unreadable;
-        let record_defined = if readable {
-            scope.block(Block::Record, &mut second, record)
-        } else {
-            Defined::default()
-        };
+        let record_defined = scope.block(Block::Record, &mut second, record);
         if record_defined.variables.is_empty() && second.problems.is_empty() && well {
             let help = "draw at least one name, as in `x ~ normal(m, s)`";
             second.problems.push(Problem::new(
@@ -168,7 +167,11 @@ impl Model {
         let formulas = Formulas::new(&graph, &parameters, &record);
         let noise = formulas.noise_kinds();
         let widths = Widths { record: record.coordinates, noise: noise.len(), beside_row: 0 };
-        let (derived, derived_nodes) = formulas.derived();
+        let quantities = formulas.derived();
+        let counted = |(name, all): &(String, Vec<(String, Node)>)| (name.clone(), all.len());
+        let derived_quantities = quantities.iter().map(counted).collect();
+        let (derived, derived_nodes): (Vec<String>, Vec<Node>) =
+            quantities.into_iter().flat_map(|(_, all)| all).unzip();
         let derived_facts = derived_nodes.iter().map(|&node| graph.borrow().fact(node)).collect();
         let program =
             |outputs: &[Node], rows: &[Node]| Program::new(&graph.borrow(), outputs, rows, widths);
@@ -218,6 +221,7 @@ impl Model {
             forward: program(&[], &forward),
             density_free: program(&[density_free], &[]),
             posterior: posterior.map(|nodes| program(&nodes, &[])),
+            sufficient: formulas.sufficient(likelihood, log_prior_free, &constrained, widths),
         };
         drop(formulas);
         Model {
@@ -227,6 +231,7 @@ impl Model {
             record,
             noise,
             derived,
+            derived_quantities,
             derived_facts,
             programs,
         }
@@ -291,9 +296,16 @@ impl Model {
         variables.flat_map(|v| v.coordinates.iter().map(|&k| v.nodes[k])).collect()
     }
 
-    /// The names of the quantities computed from theta.
+    /// The names of the numbers computed from theta: the remaining entries of shares and of factors,
+    /// and what `=` defines. Numbers that do not depend on theta are not among them, nor is the second
+    /// of two equal entries of a symmetric matrix.
     pub fn derived_names(&self) -> &[String] {
         &self.derived
+    }
+
+    /// The names in the text that these numbers are of, in the same order, and how many each has.
+    pub fn derived_quantities(&self) -> &[(String, usize)] {
+        &self.derived_quantities
     }
 
     /// An interval for each of them, valid for all theta, and whether it is an integer: a comparison

@@ -1,6 +1,6 @@
 //! The unconstrained parameters given the records, with first and second derivatives.
 
-use super::{Formulas, Model};
+use super::{Formulas, Given, Model};
 use crate::graph::Node;
 use crate::program::{Inputs, Program, Workspace};
 
@@ -17,9 +17,11 @@ pub struct Nanoseconds {
     pub forward: f64,
     /// Of [`inverse`](Model::inverse).
     pub inverse: f64,
-    /// Of [`log_density_free`](Model::log_density_free).
+    /// Of [`sums`](Model::sums); 0 if there are none.
+    pub sums: f64,
+    /// Of [`log_density_free`](Model::log_density_free) given these, or the records.
     pub density: f64,
-    /// Of [`log_posterior`](Model::log_posterior), if it is available.
+    /// Of [`log_posterior`](Model::log_posterior) given the same, if it is available.
     pub posterior: Option<f64>,
 }
 
@@ -62,26 +64,35 @@ impl Model {
     pub fn nanoseconds(&self, n: usize) -> Nanoseconds {
         let p = &self.programs;
         let of = |program: &Program| program.nanoseconds(n);
+        let (sums, density, posterior) = match &p.sufficient {
+            Some(sufficient) => sufficient.nanoseconds(n),
+            None => (0.0, of(&p.density_free), p.posterior.as_ref().map(of)),
+        };
         Nanoseconds {
             propose: of(&p.propose),
             forward: of(&p.forward),
             inverse: of(&p.inverse),
-            density: of(&p.density_free),
-            posterior: p.posterior.as_ref().map(of),
+            sums,
+            density,
+            posterior,
         }
     }
 
-    /// The unnormalised log posterior density of the unconstrained parameters given the records.
+    /// The unnormalised log posterior density of the unconstrained parameters given the records. With sums and
+    /// with records it differs by a constant.
     pub fn log_density_free(
         &self,
         free: &[f64],
-        records: &[f64],
+        given: Given<'_>,
         workspace: &mut Workspace,
     ) -> f64 {
         let mut value = [0.0];
-        let inputs = Inputs { free, records, ..Inputs::default() };
-        let n = records.len() / self.record.coordinates;
-        self.programs.density_free.run(inputs, n, workspace, &mut value, &mut []);
+        let (inputs, n) = self.inputs(free, given);
+        let program = match (given, &self.programs.sufficient) {
+            (Given::Sums(_), Some(sufficient)) => sufficient.density(),
+            _ => &self.programs.density_free,
+        };
+        program.run(inputs, n, workspace, &mut value, &mut []);
         value[0]
     }
 
@@ -90,13 +101,26 @@ impl Model {
     pub fn log_posterior(
         &self,
         free: &[f64],
-        records: &[f64],
+        given: Given<'_>,
         slopes: &mut [f64],
         workspace: &mut Workspace,
     ) -> f64 {
-        let Some(program) = &self.programs.posterior else { return f64::NAN };
-        let inputs = Inputs { free, records, ..Inputs::default() };
-        let n = records.len() / self.record.coordinates;
-        program.value_and_slopes(inputs, n, slopes, workspace)
+        let (inputs, n) = self.inputs(free, given);
+        let program = match (given, &self.programs.sufficient) {
+            (Given::Sums(_), Some(sufficient)) => sufficient.posterior(),
+            _ => self.programs.posterior.as_ref(),
+        };
+        program.map_or(f64::NAN, |program| program.value_and_slopes(inputs, n, slopes, workspace))
+    }
+
+    /// The inputs of a program, and the number of rows that it runs over.
+    fn inputs<'a>(&self, free: &'a [f64], given: Given<'a>) -> (Inputs<'a>, usize) {
+        match given {
+            Given::Records(records) => {
+                let n = records.len() / self.record.coordinates;
+                (Inputs { free, records, ..Inputs::default() }, n)
+            }
+            Given::Sums(beside) => (Inputs { free, beside, ..Inputs::default() }, 0),
+        }
     }
 }

@@ -60,6 +60,7 @@ fn nanoseconds(action: Action) -> f64 {
         },
         Action::Special(special) => match special {
             Special::PoissonQuantile => 30.0,
+            Special::LogRising | Special::LogRisingSlope | Special::LogRisingCurve => 40.0,
             Special::HalfNormalScore | Special::HalfNormalQuantile => 60.0,
             Special::ExponentialScore | Special::LaplaceScore | Special::LogitScore => 60.0,
             Special::GammaQuantile | Special::BetaQuantile | Special::StudentQuantile => 800.0,

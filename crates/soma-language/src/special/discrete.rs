@@ -1,6 +1,6 @@
 //! Distribution functions of integers, and their inverses.
 
-use super::{beta_tails, gamma_sf, normal_quantile};
+use super::{beta_tails, beta_tails_of, gamma_sf, normal_quantile};
 
 /// P(K <= k) of Poisson with this mean.
 pub fn poisson_cdf(mean: f64, k: f64) -> f64 {
@@ -23,10 +23,24 @@ pub fn binomial_cdf(n: f64, p: f64, k: f64) -> f64 {
 
 /// P(K <= k) of the negative binomial with this mean and size (variance mean + mean^2 / size).
 pub fn negative_binomial_cdf(mean: f64, size: f64, k: f64) -> f64 {
+    negative_binomial_tails(mean, size, k)[0]
+}
+
+/// 1 - [`negative_binomial_cdf`], without cancellation.
+pub fn negative_binomial_sf(mean: f64, size: f64, k: f64) -> f64 {
+    negative_binomial_tails(mean, size, k)[1]
+}
+
+fn negative_binomial_tails(mean: f64, size: f64, k: f64) -> [f64; 2] {
     if k < 0.0 {
-        return 0.0;
+        return [0.0, 1.0];
     }
-    if mean == 0.0 { 1.0 } else { beta_tails(size, k.floor() + 1.0, size / (size + mean))[0] }
+    if mean == 0.0 {
+        return [1.0, 0.0];
+    }
+    // Both shares, of which one may be tiny.
+    let (share, rest) = (1.0 / (1.0 + mean / size), 1.0 / (1.0 + size / mean));
+    beta_tails_of(size, k.floor() + 1.0, share, rest)
 }
 
 /// The smallest k with `cdf`(k) >= u, searched from `guess` by doubling steps.

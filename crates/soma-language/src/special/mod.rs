@@ -3,21 +3,24 @@
 mod beta_table;
 mod discrete;
 mod elementary;
+mod incomplete_beta;
 mod quantile;
+mod rising;
 mod score;
+mod small_shape;
 
 pub use beta_table::{BetaTable, TABLE_ROWS};
 pub use discrete::{
     binomial_cdf, binomial_quantile, negative_binomial_cdf, negative_binomial_quantile,
-    poisson_cdf, poisson_quantile,
+    negative_binomial_sf, poisson_cdf, poisson_quantile,
 };
 pub use elementary::{exp, log, log1p, logistic, softplus};
 pub use quantile::{beta_quantile, gamma_quantile, student_quantile};
+pub use rising::{log_rising, log_rising_curve, log_rising_slope};
 pub use score::{
     beta_score, exponential_score, gamma_score, half_normal_quantile, half_normal_score,
     laplace_score, logit_score, student_cdf, student_score,
 };
-use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
 
 /// log sqrt(2 pi).
@@ -53,7 +56,11 @@ pub enum Special {
     BinomialCdf,
     BinomialQuantile,
     NegativeBinomialCdf,
+    NegativeBinomialSf,
     NegativeBinomialQuantile,
+    LogRising,
+    LogRisingSlope,
+    LogRisingCurve,
 }
 
 impl Special {
@@ -87,7 +94,11 @@ impl Special {
             BinomialCdf => binomial_cdf(at(0), at(1), at(2)),
             BinomialQuantile => binomial_quantile(at(0), at(1), at(2)),
             NegativeBinomialCdf => negative_binomial_cdf(at(0), at(1), at(2)),
+            NegativeBinomialSf => negative_binomial_sf(at(0), at(1), at(2)),
             NegativeBinomialQuantile => negative_binomial_quantile(at(0), at(1), at(2)),
+            LogRising => log_rising(at(0), at(1)),
+            LogRisingSlope => log_rising_slope(at(0), at(1)),
+            LogRisingCurve => log_rising_curve(at(0), at(1)),
         }
     }
 
@@ -209,6 +220,10 @@ pub fn gamma_sf(shape: f64, x: f64) -> f64 {
 /// [`gamma_cdf`] and [`gamma_sf`], at the cost of one: the one that a series gives is 1 minus the
 /// other.
 pub fn gamma_tails(shape: f64, x: f64) -> [f64; 2] {
+    if 0.0 < shape && shape < small_shape::GAMMA && 0.0 < x && x <= 1.0 {
+        let above = small_shape::gamma_above(shape, x);
+        return [1.0 - above, above];
+    }
     if x <= shape.max(1.0) {
         let below = gamma_cdf(shape, x);
         [below, 1.0 - below]
@@ -233,21 +248,37 @@ pub fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
 
 /// The regularised incomplete beta function and 1 minus it, without cancellation.
 pub fn beta_tails(a: f64, b: f64, x: f64) -> [f64; 2] {
+    beta_tails_of(a, b, x, 1.0 - x)
+}
+
+/// The same, where `rest`, 1 - x, is known to more digits than those of x give.
+pub(crate) fn beta_tails_of(a: f64, b: f64, x: f64, rest: f64) -> [f64; 2] {
     if !(a > 0.0 && b > 0.0 && a.is_finite() && b.is_finite()) || x.is_nan() {
         return [f64::NAN; 2];
     }
     if x <= 0.0 {
         return [0.0, 1.0];
     }
-    if x >= 1.0 {
+    if rest <= 0.0 {
         return [1.0, 0.0];
+    }
+    if let Some(tails) = incomplete_beta::of_unequal_shapes(a, b, x, rest) {
+        return tails;
     }
     // The continued fraction is that of the tail on the side of x; the other is the rest.
     if x < (a + 1.0) / (a + b + 2.0) {
-        let below = beta_reg(a, b, x);
+        if a < small_shape::BETA {
+            let above = small_shape::beta_above(a, b, x);
+            return [1.0 - above, above];
+        }
+        let below = incomplete_beta::lower_tail(a, b, x, rest);
         [below, 1.0 - below]
     } else {
-        let above = beta_reg(b, a, 1.0 - x);
+        if b < small_shape::BETA {
+            let below = small_shape::beta_above(b, a, rest);
+            return [below, 1.0 - below];
+        }
+        let above = incomplete_beta::lower_tail(b, a, rest, x);
         [1.0 - above, above]
     }
 }

@@ -2,22 +2,59 @@
 //!
 //! Computed from the smaller of the two tails, so that they are accurate in both.
 
-use super::{beta_tails, gamma_tails, normal_cdf, normal_quantile};
+use super::incomplete_beta::log_lower_tail;
+use super::{LARGE_SHAPE, beta_tails, cube_root_score, gamma_tails, log_gamma};
+use super::{normal_cdf, normal_log_cdf, normal_quantile};
+
+/// From here on e^-x is too small for the digits of a double.
+const DEEP: f64 = 700.0;
 
 /// The score of a probability `below`, or of `above`, whichever is smaller.
 pub(super) fn score(below: f64, above: f64) -> f64 {
     if below <= above { normal_quantile(below) } else { -normal_quantile(above) }
 }
 
+/// The negative score with this log probability below it, which is far below those of doubles: Newton's
+/// method on the log distribution function.
+fn deep_score(log: f64) -> f64 {
+    if !log.is_finite() {
+        return log;
+    }
+    let mut x = -(-2.0 * log).sqrt();
+    for _ in 0..8 {
+        // The density over the distribution function is nearly this.
+        x -= (normal_log_cdf(x) - log) / (-x - 1.0 / x);
+    }
+    x
+}
+
 /// The score of x under Gamma(shape, 1).
 pub fn gamma_score(shape: f64, x: f64) -> f64 {
+    if shape > LARGE_SHAPE && shape.is_finite() && x > 0.0 {
+        return cube_root_score(shape, x);
+    }
     let [below, above] = gamma_tails(shape, x);
+    // The first term of the series of a tail, and the sum of a geometric one above it.
+    if below == 0.0 && x > 0.0 {
+        let rest = (-x / (shape + 1.0)).ln_1p();
+        return deep_score(shape * x.ln() - x - log_gamma(shape + 1.0) - rest);
+    }
+    if above == 0.0 && x > DEEP {
+        let rest = (-(shape - 1.0) / x).ln_1p();
+        return -deep_score((shape - 1.0) * x.ln() - x - log_gamma(shape) - rest);
+    }
     score(below, above)
 }
 
 /// The score of x under Beta(a, b).
 pub fn beta_score(a: f64, b: f64, x: f64) -> f64 {
     let [below, above] = beta_tails(a, b, x);
+    if below == 0.0 && x > 0.0 {
+        return deep_score(log_lower_tail(a, b, x, 1.0 - x));
+    }
+    if above == 0.0 && x < 1.0 {
+        return -deep_score(log_lower_tail(b, a, 1.0 - x, x));
+    }
     score(below, above)
 }
 
@@ -53,6 +90,9 @@ pub fn student_score(nu: f64, t: f64) -> f64 {
 
 /// The score of x under the half-normal of scale 1.
 pub fn half_normal_score(x: f64) -> f64 {
+    if x > 37.0 {
+        return -deep_score(normal_log_cdf(-x) + std::f64::consts::LN_2);
+    }
     score(libm::erf(x * std::f64::consts::FRAC_1_SQRT_2), 2.0 * normal_cdf(-x))
 }
 
@@ -73,16 +113,24 @@ pub fn half_normal_quantile(e: f64) -> f64 {
 
 /// The score of x under the exponential of rate 1.
 pub fn exponential_score(x: f64) -> f64 {
-    score(-(-x).exp_m1(), (-x).exp())
+    if x > DEEP { -deep_score(-x) } else { score(-(-x).exp_m1(), (-x).exp()) }
 }
 
 /// The score of x under the Laplace distribution of scale 1.
 pub fn laplace_score(x: f64) -> f64 {
-    let size = -normal_quantile(0.5 * (-x.abs()).exp());
+    let far = x.abs();
+    let size = if far > DEEP {
+        -deep_score(-far - std::f64::consts::LN_2)
+    } else {
+        -normal_quantile(0.5 * (-far).exp())
+    };
     if x < 0.0 { -size } else { size }
 }
 
 /// The score of x under the logistic distribution of scale 1.
 pub fn logit_score(x: f64) -> f64 {
+    if x.abs() > DEEP {
+        return deep_score(-x.abs()).copysign(x);
+    }
     score(1.0 / (1.0 + (-x).exp()), 1.0 / (1.0 + x.exp()))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::settled::settled_from;
 use crate::graph::{Binary, Graph, Node, Op, Unary};
 use crate::program::{Inputs, Program, Workspace};
 
@@ -77,6 +78,8 @@ pub(crate) struct Split {
     pub is_capped: bool,
     /// Whether it is used in another way.
     pub is_free: bool,
+    /// If it is used in another way, and is a whole number: from where on nothing changes with it.
+    pub settled_from: Option<f64>,
 }
 
 /// How `nodes` depend on each of the `columns`.
@@ -108,6 +111,9 @@ pub(super) fn splits(graph: &Graph, nodes: &[Node], columns: &[Node]) -> Vec<Spl
             continue;
         }
         stack.extend(graph.entry(node).args());
+    }
+    for (split, &column) in splits.iter_mut().zip(columns).filter(|(split, _)| split.is_free) {
+        split.settled_from = settled_from(graph, nodes, column, MAX_VALUES);
     }
     splits
 }

@@ -1,20 +1,24 @@
 //! Statistics of a record, written as expressions.
 
+mod cases;
 mod cells;
 mod moments;
 mod sensitivity;
+mod settled;
 mod unbounded;
+mod uncounted;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 
 pub use moments::{ClampedMoments, MomentTerm};
 pub use sensitivity::{Neighbours, Sensitivity, TooTight};
 
-use crate::check::{Scope, Shape};
+use crate::check::{Scope, Shape, Value};
 use crate::data::Data;
 use crate::error::{Mistakes, Problem};
-use crate::graph::{Fact, Graph, Input, Node};
+use crate::graph::{Fact, Graph, Input, Node, Op};
 use crate::model::{Model, support_words};
 use crate::program::{Inputs, Program, Widths, Workspace};
 use crate::syntax;
@@ -49,6 +53,10 @@ pub struct Statistics {
     sensitivities: [Sensitivity; 2],
     reason: &'static str,
     is_model_bounded: bool,
+    /// The computed names of the record that the statistics are functions of.
+    through: Vec<String>,
+    /// What is said of single statistics.
+    notes: Vec<String>,
 }
 
 impl fmt::Debug for Statistics {
@@ -92,11 +100,13 @@ impl Statistics {
         scope.names = model.names.clone();
         scope.enter_statistics();
         let (mut labels, mut nodes, mut mistakes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut notes = Vec::new();
         for (k, text) in texts.iter().enumerate() {
             let text = text.as_ref();
             match read(&scope, text) {
-                Ok((shape, new)) => {
+                Ok((shape, new, own)) => {
                     let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    notes.extend(own.into_iter().map(|note| format!("{name}: {note}")));
                     labels.extend((0..new.len()).map(|entry| shape.entry_name(&name, entry)));
                     nodes.extend(new);
                 }
@@ -117,8 +127,15 @@ impl Statistics {
             return Err(Mistakes(mistakes));
         }
         drop(scope);
-        let statistics = Statistics::compile(graph.into_inner(), labels, nodes, record);
-        Ok(Statistics { is_model_bounded, supports: model.record_facts(), ..statistics })
+        let graph = graph.into_inner();
+        let definitions = model.record.definitions.iter();
+        let through = definitions
+            .filter(|own| is_function_of(&graph, &nodes, &own.value))
+            .map(|own| own.name.clone())
+            .collect();
+        let statistics = Statistics::compile(graph, labels, nodes, record);
+        let supports = model.record_facts();
+        Ok(Statistics { is_model_bounded, supports, through, notes, ..statistics })
     }
 
     fn compile(mut graph: Graph, labels: Vec<String>, nodes: Vec<Node>, record: Vec<Fact>) -> Self {
@@ -152,6 +169,8 @@ impl Statistics {
             sensitivities,
             reason,
             is_model_bounded: false,
+            through: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -193,6 +212,11 @@ impl Statistics {
     /// How the statistics depend on each coordinate of a record.
     pub(crate) fn splits(&self) -> &[Split] {
         &self.splits
+    }
+
+    /// The computed names of the record that the statistics are functions of.
+    pub(crate) fn through(&self) -> &[String] {
+        &self.through
     }
 
     /// The text of each statistic.
@@ -277,6 +301,9 @@ impl Statistics {
         for (label, fact) in self.labels.iter().zip(&self.facts) {
             text += &format!("  {label}    ({})\n", support_words(*fact));
         }
+        for note in &self.notes {
+            text += &format!("  {note}\n");
+        }
         if let Some(cells) = &self.cells {
             text += &format!("  takes {} different values\n", cells.values.len());
         }
@@ -301,10 +328,28 @@ fn short(x: f64) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(x)
 }
 
-/// The shape and nodes of one statistic.
-fn read(scope: &Scope<'_>, text: &str) -> Result<(Shape, Vec<Node>), Problem> {
+/// Whether `nodes` depend on a record by way of `value`, a single number, only.
+fn is_function_of(graph: &Graph, nodes: &[Node], value: &Value) -> bool {
+    let &[through] = &value.nodes[..] else { return false };
+    let (mut stack, mut seen) = (nodes.to_vec(), HashSet::new());
+    while let Some(node) = stack.pop() {
+        if node == through || !seen.insert(node) {
+            continue;
+        }
+        let entry = graph.entry(node);
+        if matches!(entry.op, Op::Input(..)) {
+            return false;
+        }
+        stack.extend(entry.args());
+    }
+    true
+}
+
+/// The shape and nodes of one statistic, and what is to be said of it.
+fn read(scope: &Scope<'_>, text: &str) -> Result<(Shape, Vec<Node>, Vec<String>), Problem> {
     let expression = syntax::expression(text)?;
     let value = scope.statistic(&expression)?;
+    let notes = uncounted::notes(scope, &expression);
     let graph = scope.graph.borrow();
     for &node in &value.nodes {
         if graph.constant_value(node).is_some() {
@@ -318,5 +363,5 @@ fn read(scope: &Scope<'_>, text: &str) -> Result<(Shape, Vec<Node>), Problem> {
             return Err(unbounded::problem(&graph, node, expression.span, &scope.names));
         }
     }
-    Ok((value.shape, value.nodes))
+    Ok((value.shape, value.nodes, notes))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::cases::Cases;
 use super::cells::Cells;
 use crate::graph::{Binary, Fact, Graph, Level, Node, Op};
 
@@ -22,6 +23,24 @@ pub struct Sensitivity {
     pub l1: f64,
     /// In the Euclidean norm.
     pub l2: f64,
+}
+
+impl Sensitivity {
+    /// The larger of both in each norm.
+    pub(super) fn larger(self, other: Self) -> Self {
+        Sensitivity { l1: self.l1.max(other.l1), l2: self.l2.max(other.l2) }
+    }
+
+    /// The smaller of both in each norm.
+    fn smaller(self, other: Self) -> Self {
+        Sensitivity { l1: self.l1.min(other.l1), l2: self.l2.min(other.l2) }
+    }
+
+    /// Whether it is below the other in a norm, by more than rounding.
+    fn is_below(self, other: Self) -> bool {
+        let below = |own: f64, other: f64| own < other * (1.0 - 1e-12);
+        below(self.l1, other.l1) || below(self.l2, other.l2)
+    }
 }
 
 /// A stated sensitivity below the proven bound.
@@ -76,17 +95,23 @@ pub(super) fn of(
     if let Some(cells) = cells {
         return (of_values(&cells.values), "from all values that it takes");
     }
-    match gram(graph, nodes) {
-        Some(replace) if replace.l1 < ranges[0].l1 || replace.l2 < ranges[0].l2 => {
-            let both =
-                Sensitivity { l1: replace.l1.min(ranges[0].l1), l2: replace.l2.min(ranges[0].l2) };
-            ([both, ranges[1]], "moments of variables in [-1, 1]")
-        }
-        _ => (ranges, "from the ranges"),
+    let (mut best, mut reason) = (ranges, "from the ranges");
+    if let Some(replace) = gram(graph, nodes).filter(|replace| replace.is_below(ranges[0])) {
+        (best[0], reason) = (replace.smaller(ranges[0]), "moments of variables in [-1, 1]");
     }
+    let Some(cases) = Cases::find(graph, nodes) else { return (best, reason) };
+    let own = cases.sensitivities();
+    if own[0].is_below(best[0]) || own[1].is_below(best[1]) {
+        best = [own[0].smaller(best[0]), own[1].smaller(best[1])];
+        reason = match cases.are_points() {
+            true => "from all values that it takes",
+            false => "from the ranges for each discrete value and between thresholds",
+        };
+    }
+    (best, reason)
 }
 
-fn norms(sizes: &[f64]) -> Sensitivity {
+pub(super) fn norms(sizes: &[f64]) -> Sensitivity {
     Sensitivity {
         l1: sizes.iter().map(|x| x.abs()).sum(),
         l2: sizes.iter().map(|x| x * x).sum::<f64>().sqrt(),
@@ -94,15 +119,13 @@ fn norms(sizes: &[f64]) -> Sensitivity {
 }
 
 fn of_values(values: &[Vec<f64>]) -> [Sensitivity; 2] {
-    let larger =
-        |a: Sensitivity, b: Sensitivity| Sensitivity { l1: a.l1.max(b.l1), l2: a.l2.max(b.l2) };
     let mut replace = Sensitivity { l1: 0.0, l2: 0.0 };
     let mut add = replace;
     for (k, a) in values.iter().enumerate() {
-        add = larger(add, norms(a));
+        add = add.larger(norms(a));
         for b in &values[..k] {
             let gaps: Vec<f64> = a.iter().zip(b).map(|(x, y)| x - y).collect();
-            replace = larger(replace, norms(&gaps));
+            replace = replace.larger(norms(&gaps));
         }
     }
     [replace, add]

@@ -1,8 +1,9 @@
-//! The recursive descent parser.
+//! The recursive descent parser of expressions.
 
-use super::lexer::{Token, tokens};
-use super::tree::{Entry, Expression, Kind, Meaning, Operator, Statement, Target, Tilde};
+use super::lexer::{self, Token};
+use super::tree::{Entry, Expression, Kind, Operator};
 use crate::error::{Problem, Span};
+use crate::foreign;
 
 /// The largest nesting depth of brackets and operators.
 const MAX_DEPTH: usize = 60;
@@ -13,55 +14,21 @@ const MAX_HEIGHT: usize = 250;
 /// Reserved words.
 const RESERVED: [&str; 6] = ["if", "then", "else", "and", "or", "not"];
 
-type Parsed<T> = Result<T, Problem>;
-
-/// The lines of a text.
-#[derive(Default)]
-pub(crate) struct Lines {
-    pub statements: Vec<Statement>,
-    /// The errors of lines that are not statements.
-    pub problems: Vec<Problem>,
-    /// The names that such lines begin with.
-    pub broken: Vec<String>,
-    /// Whether the text could not be tokenised.
-    pub unreadable: bool,
-}
-
-/// The lines of `text`.
-pub(crate) fn lines(text: &str) -> Lines {
-    let mut lines = Lines::default();
-    let mut parser = match Parser::new(text) {
-        Ok(parser) => parser,
-        Err(problem) => return Lines { problems: vec![problem], unreadable: true, ..lines },
-    };
-    loop {
-        match parser.peek().clone() {
-            Token::End => return lines,
-            Token::Newline => parser.advance(),
-            first => match parser.statement() {
-                Ok(statement) => lines.statements.push(statement),
-                Err(problem) => {
-                    lines.problems.push(problem);
-                    if let Token::Name(name) = first {
-                        lines.broken.push(name);
-                    }
-                    parser.skip_line();
-                }
-            },
-        }
-    }
-}
+pub(super) type Parsed<T> = Result<T, Problem>;
 
 /// Parses `text` as one expression.
 pub(crate) fn expression(text: &str) -> Parsed<Expression> {
-    let mut parser = Parser::new(text)?;
-    while *parser.peek() == Token::Newline {
-        parser.advance();
+    let mut tokens = Vec::new();
+    for line in lexer::lines(text, "write `or`") {
+        match line.problem {
+            Some(problem) => return Err(problem),
+            None => tokens.extend(line.tokens),
+        }
     }
+    let mut parser = Parser::new(tokens);
+    parser.skip_blank_lines();
     let expression = parser.expression()?;
-    while *parser.peek() == Token::Newline {
-        parser.advance();
-    }
+    parser.skip_blank_lines();
     match parser.peek() {
         Token::End => Ok(expression),
         Token::Symbol("=" | "~") => Err(Problem::new(
@@ -69,31 +36,32 @@ pub(crate) fn expression(text: &str) -> Parsed<Expression> {
             format!("{} in a statistic", parser.peek().quoted()),
             "a statistic is an expression without a name; equality is written `==`",
         )),
-        _ => Err(parser.unexpected("an operator, or the end of the statistic")),
+        _ => Err(parser.no_end("statistic")),
     }
 }
 
-struct Parser {
-    tokens: Vec<(Token, Span)>,
-    at: usize,
+/// The tokens of a text, and how far they have been read.
+pub(super) struct Parser {
+    pub(super) tokens: Vec<(Token, Span)>,
+    pub(super) at: usize,
     depth: usize,
 }
 
 impl Parser {
-    fn new(text: &str) -> Parsed<Self> {
-        Ok(Parser { tokens: tokens(text)?, at: 0, depth: 0 })
+    pub(super) fn new(tokens: Vec<(Token, Span)>) -> Self {
+        Parser { tokens, at: 0, depth: 0 }
     }
 
-    fn peek(&self) -> &Token {
+    pub(super) fn peek(&self) -> &Token {
         &self.tokens[self.at].0
     }
 
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         self.tokens[self.at].1
     }
 
     /// The end of the token before this one.
-    fn last_span(&self) -> Span {
+    pub(super) fn last_span(&self) -> Span {
         self.tokens[self.at.saturating_sub(1)].1
     }
 
@@ -102,13 +70,13 @@ impl Parser {
         self.at = (self.at + 1).min(self.tokens.len() - 1);
     }
 
-    fn skip_line(&mut self) {
-        while !matches!(self.peek(), Token::Newline | Token::End) {
+    fn skip_blank_lines(&mut self) {
+        while *self.peek() == Token::Newline {
             self.advance();
         }
     }
 
-    fn takes(&mut self, symbol: &str) -> bool {
+    pub(super) fn takes(&mut self, symbol: &str) -> bool {
         let found = matches!(self.peek(), Token::Symbol(found) if *found == symbol);
         if found {
             self.advance();
@@ -124,7 +92,7 @@ impl Parser {
         found
     }
 
-    fn unexpected(&self, expected: &str) -> Problem {
+    pub(super) fn unexpected(&self, expected: &str) -> Problem {
         Problem::new(
             self.span(),
             format!("unexpected {}", self.peek().quoted()),
@@ -132,17 +100,17 @@ impl Parser {
         )
     }
 
-    fn expect(&mut self, symbol: &str) -> Parsed<()> {
+    pub(super) fn expect(&mut self, symbol: &str) -> Parsed<()> {
         if self.takes(symbol) { Ok(()) } else { Err(self.unexpected(&format!("`{symbol}`"))) }
     }
 
     /// A name that is not a reserved word.
-    fn name(&mut self, what: &str) -> Parsed<(String, Span)> {
+    pub(super) fn name(&mut self, what: &str) -> Parsed<(String, Span)> {
         match self.peek().clone() {
             Token::Name(name) if RESERVED.contains(&name.as_str()) => Err(Problem::new(
                 self.span(),
                 format!("`{name}` is a word of the language"),
-                format!("choose another name for {what}"),
+                "choose another name",
             )),
             Token::Name(name) => {
                 let span = self.span();
@@ -153,70 +121,22 @@ impl Parser {
         }
     }
 
-    fn statement(&mut self) -> Parsed<Statement> {
-        let target = self.target()?;
-        let meaning = if self.takes("~") {
-            Meaning::Tilde(self.tilde()?)
-        } else if self.takes("=") {
-            Meaning::Equals(self.expression()?)
-        } else {
-            return Err(self.unexpected(&format!(
-                "`~` or `=` after `{}`: a line is `name ~ distribution(...)` or `name = expression`",
-                target.name
-            )));
-        };
-        match self.peek() {
-            Token::Newline | Token::End => Ok(Statement { target, meaning }),
-            _ => Err(self.unexpected("an operator, or the end of the line")),
-        }
-    }
-
-    fn target(&mut self) -> Parsed<Target> {
-        let (name, span) = self.name("a name at the beginning of the line")?;
-        let mut ranges = Vec::new();
-        if self.takes("[") {
-            loop {
-                let first = self.expression()?;
-                if !self.takes("..") {
-                    return Err(Problem::new(
-                        first.span,
-                        format!("`{name}[...]` at the left of a line needs a range"),
-                        format!("define all entries at once, as in `{name}[1..3] ~ ...`"),
-                    ));
-                }
-                let last = self.expression()?;
-                ranges.push([first, last]);
-                if !self.takes(",") {
-                    break;
-                }
+    /// The error for what follows a complete line or statistic.
+    pub(super) fn no_end(&self, what: &str) -> Problem {
+        let help = match self.peek() {
+            Token::Name(name) if ["T", "I"].contains(&name.as_str()) => foreign::TRUNCATION,
+            Token::Name(name) if name == "if" => foreign::CONDITIONAL,
+            Token::Symbol("=") => foreign::EQUALITY,
+            Token::Symbol(",") if what == "statistic" => {
+                "a statistic is one expression: remove the comma, or write two texts, `[\"a\", \"b\"]`"
             }
-            self.expect("]")?;
-        }
-        Ok(Target { name, span: span.to(self.last_span()), ranges })
-    }
-
-    fn tilde(&mut self) -> Parsed<Tilde> {
-        if matches!(self.peek(), Token::Number(_)) {
-            return Err(Problem::new(
-                self.span(),
-                "a distribution must follow `~`",
-                "for a fixed value write `name = value`",
-            ));
-        }
-        let (name, span) = self.name("a distribution after `~`, as in `normal(0, 1)`")?;
-        if !matches!(self.peek(), Token::Symbol("(")) {
-            return Err(Problem::new(
-                span,
-                format!("`{name}` after `~` has no arguments"),
-                format!("write a distribution, as in `{name}(...)`, or `=` for an expression"),
-            ));
-        }
-        let arguments = self.arguments()?;
-        Ok(Tilde { name, span, arguments, whole: span.to(self.last_span()) })
+            _ => return self.unexpected(&format!("an operator, or the end of the {what}")),
+        };
+        Problem::new(self.span(), format!("unexpected {}", self.peek().quoted()), help)
     }
 
     /// `(a, b, ...)`.
-    fn arguments(&mut self) -> Parsed<Vec<Expression>> {
+    pub(super) fn arguments(&mut self) -> Parsed<Vec<Expression>> {
         self.expect("(")?;
         self.list(")")
     }
@@ -232,6 +152,7 @@ impl Parser {
             if self.takes(closing) {
                 return Ok(list);
             }
+            let comma = self.span();
             if !self.takes(",") {
                 if matches!(self.peek(), Token::Symbol("=")) {
                     return Err(Problem::new(
@@ -241,6 +162,13 @@ impl Parser {
                     ));
                 }
                 return Err(self.unexpected(&format!("`,` or `{closing}`")));
+            }
+            if matches!(self.peek(), Token::Symbol(symbol) if *symbol == closing) {
+                return Err(Problem::new(
+                    comma,
+                    format!("nothing between `,` and `{closing}`"),
+                    "remove the comma, or add what comes after it",
+                ));
             }
         }
     }
@@ -260,7 +188,7 @@ impl Parser {
         result
     }
 
-    fn expression(&mut self) -> Parsed<Expression> {
+    pub(super) fn expression(&mut self) -> Parsed<Expression> {
         self.nested(
             |parser| if parser.takes_word("if") { parser.conditional() } else { parser.or() },
         )

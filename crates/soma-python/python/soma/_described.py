@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,3 +66,9 @@ def toml(value: Any) -> str:
         items = ((key, item) for key, item in value.items() if item is not None)
         return f"{{ {', '.join(f'{toml(key)} = {toml(item)}' for key, item in items)} }}"
     raise TypeError(f"{value!r} is not a number, a text, a list or a table of them")
+
+
+def spec_text(model: Any, derived: Mapping[str, str] | None) -> str:
+    """The tables `[model]` and `[derived]` of a spec, as far as text can say them."""
+    text = f"model = {toml(model)}\n" if isinstance(model, Described) else ""
+    return f"{text}derived = {toml(dict(derived))}\n" if derived else text

@@ -6,8 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from . import _soma
-from ._described import toml
-from .models import BuiltinModel
+from ._described import spec_text
 from .queries import CustomQuery
 
 if TYPE_CHECKING:
@@ -87,9 +86,5 @@ def _spec(posterior: Posterior) -> str | None:
     """The release and the model as text, as far as text can say them."""
     if posterior.release is None or isinstance(posterior.release.query, CustomQuery):
         return None
-    text = ""
-    if isinstance(posterior.model, BuiltinModel):
-        text += f"model = {toml(posterior.model)}\n"
-    if posterior.derived:
-        text += f"derived = {toml(dict(posterior.derived))}\n"
+    text = spec_text(posterior.model, posterior.derived)
     return f"{text}\n{posterior.release.to_toml()}"

@@ -213,7 +213,7 @@ def judge(
     log_density: NDArray[Any],
     crossings: Sequence[float | None],
     warmup: int | None = None,
-    derived: Sequence[tuple[str, str]] = ...,
+    spec: str = ...,
 ) -> tuple[bool, str, list[str], list[tuple[str, int]]]:
     """Whether draws can be trusted, the verdict in words, the reasons, and settings to try."""
 

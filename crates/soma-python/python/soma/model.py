@@ -19,7 +19,9 @@ class Model:
     """A model as text; or the base class of models of your own.
 
     `soma.Model(parameters, record, **data)` is the model that two texts describe, in the language
-    of docs/language.md, with numbers and lists of numbers that they name. It runs wholly in Rust:
+    of docs/language.md, with numbers and lists of numbers that they name. What the parameters
+    compute, as in `odds = p / (1 - p)`, is in the posterior too; `outputs=["odds"]` chooses among
+    such names. It runs wholly in Rust:
 
     >>> model = soma.Model("p ~ beta(1, 1)", "yes ~ bernoulli(p)")
     >>> release = soma.Release(

@@ -15,6 +15,7 @@ import pandas as pd
 
 from . import _soma
 from ._checks import shortened
+from ._described import spec_text
 from ._report import report_of
 from .figure import Figure, arviz_plot, counts_plot, learned_plot, predictive_plot
 from .predict import Prediction
@@ -424,7 +425,7 @@ def verdict(posterior: Posterior) -> tuple[bool, str, tuple[str, ...], dict[str,
         posterior.log_density,
         posterior._crossings,
         warmup,
-        list((posterior.derived or {}).items()),
+        spec_text(posterior.model, posterior.derived),
     )
     if advice:
         settings = ", ".join(f"{name}={value}" for name, value in advice)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _soma
-from ._described import toml
+from ._described import spec_text
 from .model import Model
 from .models import BuiltinModel
 from .posterior import ChainDraws, Chosen, Move, Posterior, Settings
@@ -156,11 +156,7 @@ def open_store(
             "Allowed: threads=."
         )
     path = os.fspath(folder)
-    spec = release._text()
-    if isinstance(model, BuiltinModel):
-        spec += f"model = {toml(model)}\n"
-    if derived:
-        spec += f"derived = {toml(dict(derived))}\n"
+    spec = release._text() + spec_text(model, derived)
     if records_thin is not None:
         spec += f"output = {{ records = true, records_thin = {records_thin} }}\n"
     if resume and (Path(path) / "manifest.json").exists():

@@ -20,13 +20,17 @@ class TextModel(BuiltinModel):
         parameters: a line for each parameter with its prior.
         record: a line for each variable of a record.
         data: numbers and lists of numbers that the texts use.
+        outputs: the names of those that the parameters compute with `=` (and of shares and factors of
+            correlations, for their last entries) that are in the posterior; all, if left out, that
+            have at most 50 numbers.
     """
 
     kind: ClassVar[str] = ""
-    _own: ClassVar[tuple[str, ...]] = ("parameters", "record", "fixed", "summaries")
+    _own: ClassVar[tuple[str, ...]] = ("parameters", "record", "outputs", "fixed", "summaries")
     parameters: str
     record: str
     data: Mapping[str, Any] | None = None
+    outputs: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

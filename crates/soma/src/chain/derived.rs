@@ -121,25 +121,25 @@ fn own_name(i: usize) -> String {
 }
 
 /// The text with each output's name replaced by a placeholder, and the places of these outputs. The
-/// longest matching name wins.
+/// longest matching name wins. Blanks inside brackets are ignored, so that `L[2, 1]` is `L[2,1]`,
+/// unless another name differs by them.
 fn with_placeholders(text: &str, outputs: &[String]) -> (String, Vec<usize>) {
-    let mut order: Vec<usize> = (0..outputs.len()).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(outputs[i].len()));
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (mut out, mut places, mut rest) = (String::new(), Vec::new(), text);
     while let Some(next) = rest.chars().next() {
         let begins = !out.ends_with(is_word);
-        let fits = |i: &usize| {
-            rest.strip_prefix(outputs[*i].as_str()).is_some_and(|after| {
-                let ends = !outputs[*i].ends_with(is_word) || !after.starts_with(is_word);
-                begins && ends && !outputs[*i].is_empty()
-            })
+        let length = |name: &String| {
+            let length = written_length(rest, name).filter(|_| begins && !name.is_empty())?;
+            let ends = !name.ends_with(is_word) || !rest[length..].starts_with(is_word);
+            ends.then_some(length)
         };
-        match order.iter().copied().find(|i| fits(i)) {
-            Some(i) => {
+        let found = outputs.iter().enumerate().filter_map(|(i, name)| Some((i, length(name)?)));
+        let rank = |&(i, length): &(usize, usize)| (length, rest[..length] == outputs[i]);
+        match found.max_by_key(rank) {
+            Some((i, length)) => {
                 out += &placeholder(i);
                 places.push(i);
-                rest = &rest[outputs[i].len()..];
+                rest = &rest[length..];
             }
             None => {
                 out.push(next);
@@ -148,6 +148,29 @@ fn with_placeholders(text: &str, outputs: &[String]) -> (String, Vec<usize>) {
         }
     }
     (out, places)
+}
+
+/// The length of `name` at the beginning of `text`, where blanks inside brackets do not count.
+fn written_length(text: &str, name: &str) -> Option<usize> {
+    let (mut given, mut length) = (without_blanks(text), 0);
+    for (_, wanted) in without_blanks(name) {
+        let (at, found) = given.next().filter(|(_, found)| *found == wanted)?;
+        length = at + found.len_utf8();
+    }
+    Some(length)
+}
+
+/// The characters of a text, with their places, but for blanks inside brackets.
+fn without_blanks(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut depth = 0_usize;
+    text.char_indices().filter(move |(_, c)| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *c != ' ' || depth == 0
+    })
 }
 
 #[cfg(test)]
@@ -169,6 +192,23 @@ mod tests {
         assert_eq!(of("mu2 / mu"), Ok(7.0 / 3.0));
         assert_eq!(of("log(n) + exp(mu - 3)"), Ok(100f64.ln() + 1.0));
         assert_eq!(of("n * (p[a] > 0.1)"), Ok(100.0));
+    }
+
+    /// Entries of matrices are written with a blank on the language page, and named without.
+    #[test]
+    fn blanks_inside_brackets_are_ignored() {
+        let outputs = ["L[2,1]", "p[a b]", "p[ab]", "mu"].map(String::from);
+        let of = |text: &str| {
+            let derived = Derived::new(&[("it".into(), text.into())], &outputs)?;
+            Ok::<f64, Invalid>(derived.values(&[0.25, 0.5, 3.0, 7.0])[0])
+        };
+        for text in ["L[2,1] * mu", "L[2, 1] * mu", "L[ 2 , 1 ]*mu"] {
+            assert_eq!(of(text), Ok(0.25 * 7.0), "{text}");
+        }
+        // A name that differs by a blank is another one.
+        assert_eq!((of("p[a b] + mu"), of("p[ab] + mu")), (Ok(7.5), Ok(10.0)));
+        assert_eq!(of("mu + L[3, 1]").unwrap_err().problem, "there is no L[3, 1]");
+        assert!(of("m u").is_err());
     }
 
     /// What is 0 or 1 by its expression, and not by chance.

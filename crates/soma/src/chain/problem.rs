@@ -1,5 +1,6 @@
 //! A release with a model, and the requested outputs.
 
+mod derived;
 mod prior;
 
 use std::borrow::Cow;
@@ -139,6 +140,7 @@ impl Problem {
             wants_records: false,
             shared_density: SharedDensity::default(),
         };
+        problem.check_computed()?;
         if problem.model.parameters().is_empty() {
             return problem.with_fixed(Vec::new(), vec![Summary::Mean, Summary::Sd]);
         }
@@ -186,17 +188,6 @@ impl Problem {
     /// The cells that the outputs are counts of, whether or not a chain imputes records.
     pub(crate) fn cells(&self) -> Option<&CountProblem> {
         self.counts.as_deref().ok()
-    }
-
-    /// Adds derived quantities: named expressions of the outputs, and of `n` where it is public, in
-    /// order.
-    pub fn with_derived_quantities(
-        mut self,
-        expressions: &[(String, String)],
-    ) -> Result<Self, Invalid> {
-        let names = Derived::inputs(self.plain_outputs());
-        self.derived = Some(Arc::new(Derived::new(expressions, &names)?));
-        Ok(self)
     }
 
     /// The same problem with another release.
@@ -260,27 +251,8 @@ impl Problem {
         &self.summaries
     }
 
-    /// The names of the outputs: theta, or summaries of the records if theta is fixed; the number
-    /// of records if it is unknown; and derived quantities.
-    pub fn outputs(&self) -> Vec<String> {
-        let mut names = self.plain_outputs();
-        names.extend(self.derived.iter().flat_map(|derived| derived.names().to_vec()));
-        names
-    }
-
-    /// The names of the derived quantities, which come last in a draw.
-    pub fn derived_names(&self) -> &[String] {
-        self.derived.as_ref().map_or(&[], |derived| derived.names())
-    }
-
-    /// The names of those derived quantities that are comparisons: 0 or 1 in every draw.
-    pub fn comparisons(&self) -> Vec<String> {
-        let names = self.derived.iter().flat_map(|derived| derived.comparisons());
-        names.map(String::from).collect()
-    }
-
-    /// The same without derived quantities.
-    pub(crate) fn plain_outputs(&self) -> Vec<String> {
+    /// The names of the outputs without what is derived from the others.
+    pub fn plain_outputs(&self) -> Vec<String> {
         if let Ok(counts) = &self.counts {
             return counts.outputs();
         }
@@ -295,12 +267,6 @@ impl Problem {
             names.push("n".into());
         }
         names
-    }
-
-    /// The number of outputs.
-    pub fn output_count(&self) -> usize {
-        let derived = self.derived.as_ref().map_or(0, |derived| derived.names().len());
-        self.plain_output_count() + derived
     }
 
     /// How many values a draw holds beside derived quantities.
@@ -318,19 +284,6 @@ impl Problem {
     /// The outputs of a state.
     pub fn output(&self, theta: &[f64], records: &Records) -> Vec<f64> {
         self.with_derived(self.plain_output(theta, records))
-    }
-
-    /// Appends the derived quantities to the outputs.
-    pub(crate) fn with_derived(&self, mut draw: Vec<f64>) -> Vec<f64> {
-        if let Some(derived) = &self.derived {
-            let plain = draw.len();
-            // A public n stands after the outputs; otherwise the last of them is n.
-            draw.push(self.release.n() as f64);
-            let values = derived.values(&draw);
-            draw.truncate(plain);
-            draw.extend(values);
-        }
-        draw
     }
 
     fn plain_output(&self, theta: &[f64], records: &Records) -> Vec<f64> {

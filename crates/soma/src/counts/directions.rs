@@ -12,6 +12,7 @@
 //!   1998). Two records for two others of the same weights together, such as 0 and 3 for 1 and 2,
 //!   preserve every sum with weights. R + 2 cells in the right proportions preserve R of these, such
 //!   as 1, -3, 3, -1 the sum and the sum of squares of 0, 1, 2, 3.
+//!   Where all published sums together leave one direction free, it is that direction.
 //! - *occupied*: from one cell to another of the same published sum, or of the table, both of which
 //!   have records and keep at least one. In a large table most cells are empty, and few lines chosen
 //!   without the counts have records at both ends.
@@ -22,6 +23,7 @@ use rand::RngExt;
 use rand::seq::index::sample;
 
 use super::line::Line;
+use super::null_vector::null_vector;
 use super::problem::CountProblem;
 use super::published::Published;
 use super::state::State;
@@ -32,6 +34,9 @@ const MOST_BALANCED: usize = 3;
 
 /// The most cells of a sum among which occupied ones are looked for.
 const MOST_LOOKED_AT: usize = 64;
+
+/// The most cells for which the sums are solved for a free direction.
+const MOST_SOLVED: usize = 64;
 
 /// The tables from which lines are drawn.
 #[derive(Debug, Clone)]
@@ -45,6 +50,9 @@ pub(super) struct Directions {
     weighted: Vec<Vec<i64>>,
     /// The cells that have these weights in all of them.
     of_weights: HashMap<Vec<i64>, Vec<usize>>,
+    /// The only direction that preserves n and all published sums, if there is one that no other kind
+    /// draws.
+    free: Option<Vec<(usize, i64)>>,
 }
 
 /// A kind of line.
@@ -77,7 +85,8 @@ impl Directions {
                 of_weights.entry(weights).or_default().push(cell);
             }
         }
-        Directions { cells: table.cells(), factors, sums, weighted, of_weights }
+        let free = free(problem, weighted.len());
+        Directions { cells: table.cells(), factors, sums, weighted, of_weights, free }
     }
 
     /// Draws a line that preserves n, without the changes of its sums.
@@ -86,7 +95,21 @@ impl Directions {
         let factors = self.factors.len();
         let sums = usize::from(!self.sums.is_empty());
         let weighted = if self.weighted.is_empty() { 0 } else { 2 };
-        match rng.random_range(0..=factors + sums + weighted) {
+        let free = usize::from(self.free.is_some());
+        match (rng.random_range(0..=factors + sums + weighted + free), &self.free) {
+            (last, Some(free)) if last == factors + sums + weighted + 1 => {
+                line.cells.extend(free);
+                Kind::Exchange
+            }
+            (kind, _) => self.of_kind(kind, problem, line, rng),
+        }
+    }
+
+    /// A line of the kinds before the last.
+    fn of_kind(&self, kind: usize, problem: &CountProblem, line: &mut Line, rng: &mut Rng) -> Kind {
+        let factors = self.factors.len();
+        let sums = usize::from(!self.sums.is_empty());
+        match kind {
             0 => self.pair(&mut line.cells, rng),
             1 if factors == 1 => self.pair(&mut line.cells, rng),
             differing if differing <= factors => self.corners(differing, &mut line.cells, rng),
@@ -239,6 +262,27 @@ impl Directions {
     }
 }
 
+/// The only direction that preserves n and all published sums, where no other kind of line is in it: not
+/// that of two cells, nor that of a box, nor a balance of `weighted` sums.
+fn free(problem: &CountProblem, weighted: usize) -> Option<Vec<(usize, i64)>> {
+    let (cells, rows) = (problem.table().cells(), problem.published());
+    let is_box = problem.table().levels().into_iter().filter(|&levels| levels > 1).count() > 1;
+    let is_balance = weighted <= MOST_BALANCED && weighted + 2 == cells;
+    if cells > MOST_SOLVED || is_box || is_balance || problem.is_layered() {
+        return None;
+    }
+    let dense = |row: &Published| {
+        let mut weights = vec![0; cells];
+        row.cells.iter().for_each(|&(cell, weight)| weights[cell] = weight);
+        weights
+    };
+    let all: Vec<Vec<i64>> =
+        std::iter::once(vec![1; cells]).chain(rows.iter().map(dense)).collect();
+    let free = null_vector(&all)?;
+    let free: Vec<(usize, i64)> = free.into_iter().enumerate().filter(|&(_, by)| by != 0).collect();
+    (free.len() > 2).then_some(free)
+}
+
 /// The determinant of `rows` without the column `left_out`, with its sign: these of all columns
 /// solve rows times x = 0.
 fn cofactor(rows: &[Vec<i64>], left_out: usize) -> i64 {
@@ -255,7 +299,7 @@ fn cofactor(rows: &[Vec<i64>], left_out: usize) -> i64 {
 }
 
 /// The greatest common divisor.
-fn gcd(a: i64, b: i64) -> i64 {
+pub(super) fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

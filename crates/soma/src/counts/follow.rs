@@ -126,7 +126,7 @@ fn to(shared: &Shared, log_alpha: &[f64], members: &mut [Member], rng: &mut Rng)
         }
         let log_sum = log_sum_exp(&to);
         to.iter_mut().for_each(|log| *log -= log_sum);
-        let counts = coupled(&state.counts, &from, &to, rng);
+        let Some(counts) = coupled(&state.counts, &from, &to, rng) else { return false };
         let sums = sums(problem, &counts);
         ratio += problem.log_density(&sums) - problem.log_density(&state.sums);
         moved.push((counts, sums));

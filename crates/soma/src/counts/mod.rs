@@ -20,6 +20,7 @@ mod groups;
 mod line;
 pub mod models;
 mod noisy;
+mod null_vector;
 mod of_release;
 mod partition;
 mod pooled;

@@ -100,6 +100,8 @@ impl Partition {
                 (None, None) => return None,
             }
         }
+        // Nothing changes beyond the ends: no record is there.
+        points.retain(|&point| point > low && point < high);
         points.sort_by(f64::total_cmp);
         points.dedup();
         let labels = labels(name, &points);
@@ -150,7 +152,9 @@ impl CountProblem {
         for (part, own) in release.published_parts().iter().zip(&statistics) {
             let sums: Result<Vec<Sum>, String> =
                 (0..own.names.len()).map(|k| sum(own, k, &labels)).collect();
-            rows.extend(of_release::rows(part, release.n(), sums?)?);
+            // A sum of no cells is 0, whatever the records: its published value says nothing.
+            let of_part = of_release::rows(part, release.n(), sums?)?;
+            rows.extend(of_part.into_iter().filter(|row| !row.cells.is_empty()));
         }
         let table = Table::list(labels).map_err(|invalid| invalid.to_string())?;
         CountProblem::new(table, rows, release.total(), shares)
@@ -162,8 +166,13 @@ impl CountProblem {
 fn sum(part: &Part, k: usize, labels: &[String]) -> Result<Sum, String> {
     let values: Vec<f64> = part.values.iter().map(|values| values[k]).collect();
     let name = &part.names[k];
-    let Some(unit) = unit(&values) else {
-        return Err(format!("the values of `{name}` are no multiples of one number"));
+    let Some(unit) = unit(&values, MOST_WEIGHT) else {
+        return Err(match unit(&values, f64::INFINITY) {
+            Some(unit) => {
+                format!("the values of `{name}` are more than {MOST_WEIGHT} times {unit}")
+            }
+            None => format!("the values of `{name}` are no multiples of one number"),
+        });
     };
     let weights = values.iter().map(|value| (value / unit).round() as i64);
     let cells: Vec<(usize, i64)> = weights.enumerate().filter(|&(_, weight)| weight != 0).collect();
@@ -176,12 +185,12 @@ fn sum(part: &Part, k: usize, labels: &[String]) -> Result<Sum, String> {
     Ok(Sum { label, cells, unit })
 }
 
-/// The number of which all `values` are multiples: 1, if it can be.
-fn unit(values: &[f64]) -> Option<f64> {
+/// The number of which all `values` are multiples by at most `most`: 1, if it can be.
+fn unit(values: &[f64], most: f64) -> Option<f64> {
     let is_unit = |unit: f64| {
         values.iter().all(|value| {
             let times = value / unit;
-            times.abs() <= MOST_WEIGHT && (times - times.round()).abs() <= 1e-9 * times.abs()
+            times.abs() <= most && (times - times.round()).abs() <= 1e-9 * times.abs()
         })
     };
     let least = values.iter().map(|value| value.abs()).filter(|&value| value > 0.0);

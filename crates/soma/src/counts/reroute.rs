@@ -25,7 +25,7 @@ use rand_distr::StandardNormal;
 use super::groups::Groups;
 use super::problem::CountProblem;
 use super::redraw::{add_multinomial, binomial};
-use super::shares::CellModel;
+use super::shares::{CellModel, sum_to_one};
 use super::state::{State, sums};
 use crate::rng::Rng;
 
@@ -48,10 +48,14 @@ pub(super) fn reroute(
     }
     let mut log_shares = vec![0.0; state.counts.len()];
     model.log_shares(&theta, &mut log_shares);
-    let (mut counts, sizes) = match groups {
-        None => (coupled(&state.counts, &state.log_shares, &log_shares, rng), 0.0),
+    if !sum_to_one(&log_shares) {
+        return false;
+    }
+    let moved = match groups {
+        None => coupled(&state.counts, &state.log_shares, &log_shares, rng).map(|c| (c, 0.0)),
         Some(groups) => coupled_within(groups, state, &log_shares, rng),
     };
+    let Some((mut counts, sizes)) = moved else { return false };
     let mut sums = sums(problem, &counts);
     let ratio = prior + sizes + problem.log_density(&sums) - problem.log_density(&state.sums);
     let accepted = rng.random::<f64>() < ratio.exp();
@@ -63,8 +67,14 @@ pub(super) fn reroute(
     accepted
 }
 
-/// The counts after the moves within each group, and the log of the factor of the group sizes.
-fn coupled_within(groups: &Groups, state: &State, to: &[f64], rng: &mut Rng) -> (Vec<i64>, f64) {
+/// The counts after the moves within each group, and the log of the factor of the group sizes. `None`
+/// as in [`coupled`].
+fn coupled_within(
+    groups: &Groups,
+    state: &State,
+    to: &[f64],
+    rng: &mut Rng,
+) -> Option<(Vec<i64>, f64)> {
     let from = &state.log_shares;
     let (before, after) = (groups.log_shares(from), groups.log_shares(to));
     let mut counts = state.counts.clone();
@@ -80,15 +90,16 @@ fn coupled_within(groups: &Groups, state: &State, to: &[f64], rng: &mut Rng) -> 
             cells.iter().map(|&cell| logs[cell] - whole).collect()
         };
         let (from, to) = (within(from, before[group]), within(to, after[group]));
-        let moved = coupled(&own, &from, &to, rng);
+        let moved = coupled(&own, &from, &to, rng)?;
         cells.iter().zip(moved).for_each(|(&cell, count)| counts[cell] = count);
     }
-    (counts, ratio)
+    Some((counts, ratio))
 }
 
 /// The counts after each record was moved from its cell under one set of shares to that under the
-/// other.
-pub(super) fn coupled(counts: &[i64], from: &[f64], to: &[f64], rng: &mut Rng) -> Vec<i64> {
+/// other. `None` if records leave and no cell gains: the shares sum to one only about, and the move is
+/// rejected.
+pub(super) fn coupled(counts: &[i64], from: &[f64], to: &[f64], rng: &mut Rng) -> Option<Vec<i64>> {
     let mut moved = counts.to_vec();
     let mut gains = vec![0.0; counts.len()];
     let mut pool = 0;
@@ -103,10 +114,10 @@ pub(super) fn coupled(counts: &[i64], from: &[f64], to: &[f64], rng: &mut Rng) -
         }
     }
     if pool > 0 && gains.iter().all(|&gain| gain <= 0.0) {
-        return counts.to_vec();
+        return None;
     }
     add_multinomial(pool, &gains, &mut moved, rng);
-    moved
+    Some(moved)
 }
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ pub trait CellModel: Debug + Send + Sync {
     /// Draws theta from the prior.
     fn sample_prior(&self, theta: &mut [f64], rng: &mut Rng);
 
-    /// The log probability of each cell, normalised.
+    /// The log probability of each cell. theta has density 0 where they do not sum to one, as where they
+    /// cannot be computed.
     fn log_shares(&self, theta: &[f64], out: &mut [f64]);
 
     /// Where the log probability of a cell is a sum of effects with normal priors, up to a constant: the standard
@@ -69,6 +70,14 @@ pub trait CellModel: Debug + Send + Sync {
         let _ = shares;
         self.sample_prior(theta, rng);
     }
+}
+
+/// How far from one the probabilities of the cells may sum to.
+const ROUNDING: f64 = 1e-6;
+
+/// Whether these are the log probabilities of all cells: a NaN among them is none.
+pub(super) fn sum_to_one(log_shares: &[f64]) -> bool {
+    (log_shares.iter().map(|log| log.exp()).sum::<f64>() - 1.0).abs() <= ROUNDING
 }
 
 /// The index of its cell for each record, cell by cell.

@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 use rand::RngExt;
 use rand_distr::Exp1;
 
-use super::shares::CellModel;
+use super::shares::{CellModel, sum_to_one};
 use super::state::State;
 use crate::rng::Rng;
 
@@ -43,6 +43,9 @@ pub(super) fn slice(
             return false;
         }
         model.log_shares(theta, log_shares);
+        if !sum_to_one(log_shares) {
+            return false;
+        }
         for ((&count, &new), &old) in counts.iter().zip(&*log_shares).zip(old) {
             if count > 0 {
                 change += count as f64 * (new - old);

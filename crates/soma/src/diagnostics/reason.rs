@@ -15,7 +15,7 @@ pub enum Reason {
         /// The number of draws.
         draws: usize,
     },
-    /// Some draw of a parameter is not a number.
+    /// Some draw of a parameter is not a number, or infinite.
     NotANumber {
         /// The parameter.
         parameter: String,
@@ -89,7 +89,8 @@ impl Reason {
         match self {
             Reason::TooFewDraws { .. } | Reason::Rough { .. } => "Raise the number of draws.",
             Reason::NotANumber { .. } => {
-                "Check whether the prior allows parameters to grow without limit."
+                "Check whether the prior allows parameters to grow without limit, or an expression \
+                 divides by 0 or takes the root or logarithm of a negative number."
             }
             Reason::Constant { .. } | Reason::HardlyMoved { .. } | Reason::Refused { .. } => {
                 "Check the release in the spec: its noise may be far smaller than the \
@@ -115,7 +116,11 @@ impl Display for Reason {
                 write!(f, "{draws} draws in each chain are too few to judge")
             }
             Reason::NotANumber { parameter } => {
-                write!(f, "some draws of {parameter} are not numbers")
+                write!(
+                    f,
+                    "some draws of {parameter} are not finite numbers, so that it has no mean, and \
+                     its effective draws cannot be counted"
+                )
             }
             Reason::Constant { parameter } => write!(f, "{parameter} never moved"),
             Reason::HardlyMoved { parameter, chain, changes: 0, draws } => {
@@ -132,11 +137,20 @@ impl Display for Reason {
                  moved",
                 100.0 * rate
             ),
+            Reason::Disagree { parameter, rhat } if rhat.is_nan() => {
+                write!(
+                    f,
+                    "it is unknown whether the chains agree (R-hat of {parameter} is undefined)"
+                )
+            }
             Reason::Disagree { parameter, rhat } => write!(
                 f,
                 "the chains disagree (R-hat of {parameter} is {rhat:.3}, and should be below \
                  {RHAT})"
             ),
+            Reason::Rough { parameter, ess, .. } if ess.is_nan() => {
+                write!(f, "the effective draws of {parameter} cannot be counted")
+            }
             Reason::Rough { parameter, ess, wanted } => write!(
                 f,
                 "{parameter} has only {ess:.0} effective draws, and should have {wanted:.0}: means \

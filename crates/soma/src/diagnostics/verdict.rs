@@ -59,10 +59,7 @@ impl Verdict {
         let columns = if in_doubt.is_empty() { columns } else { &in_doubt };
         let chains = columns.iter().map(|column| column.changes.len()).max().unwrap_or(0);
         let draws = columns.iter().map(|column| column.draws).min().unwrap_or(0);
-        let (least_agreed, rhat) = worst(columns, |column| column.summary.rhat);
-        let (least_known, ess) =
-            worst(columns, |column| -column.summary.ess_bulk.min(column.summary.ess_tail));
-        let (ess, wanted) = (-ess, ESS_PER_CHAIN * chains as f64);
+        let ((_, rhat), (_, ess)) = (least_agreed(columns), least_known(columns));
         let settled = all.iter().filter_map(|column| Settled::of(column, ess)).collect();
         let mut reasons = Vec::new();
         if draws < MIN_DRAWS {
@@ -74,12 +71,7 @@ impl Verdict {
         reasons.extend(refused(&run.acceptance));
         // If a parameter is constant, R-hat is undefined.
         let told = !reasons.iter().any(|reason| matches!(reason, Reason::Constant { .. }));
-        if chains > 1 && (rhat >= RHAT || (rhat.is_nan() && told)) {
-            reasons.push(Reason::Disagree { parameter: least_agreed, rhat });
-        }
-        if ess < wanted || (ess.is_nan() && told) {
-            reasons.push(Reason::Rough { parameter: least_known, ess, wanted });
-        }
+        reasons.extend(imprecise(columns, chains, told));
         if chains == 1 {
             reasons.push(Reason::OneChain);
         }
@@ -111,8 +103,41 @@ fn worst(columns: &[Column], of: impl Fn(&Column) -> f64) -> (String, f64) {
     worst.map_or(("nothing".into(), f64::NAN), |column| (column.name.clone(), of(column)))
 }
 
+/// The parameter with the largest R-hat.
+fn least_agreed(columns: &[Column]) -> (String, f64) {
+    worst(columns, |column| column.summary.rhat)
+}
+
+/// The parameter with the smallest effective sample size, in the bulk or in the tails.
+fn least_known(columns: &[Column]) -> (String, f64) {
+    let (name, ess) =
+        worst(columns, |column| -column.summary.ess_bulk.min(column.summary.ess_tail));
+    (name, -ess)
+}
+
+/// Whether the chains disagree, and whether estimates are imprecise. `is_nan_bad` unless it is known
+/// why a figure is undefined. Draws that are not numbers have a reason of their own, and do not hide
+/// the other parameters.
+fn imprecise(columns: &[Column], chains: usize, is_nan_bad: bool) -> Vec<Reason> {
+    let numbers: Vec<Column> =
+        columns.iter().filter(|column| column.summary.mean.is_finite()).cloned().collect();
+    if numbers.is_empty() {
+        return Vec::new();
+    }
+    let mut reasons = Vec::new();
+    let (parameter, rhat) = least_agreed(&numbers);
+    if chains > 1 && (rhat >= RHAT || (rhat.is_nan() && is_nan_bad)) {
+        reasons.push(Reason::Disagree { parameter, rhat });
+    }
+    let ((parameter, ess), wanted) = (least_known(&numbers), ESS_PER_CHAIN * chains as f64);
+    if ess < wanted || (ess.is_nan() && is_nan_bad) {
+        reasons.push(Reason::Rough { parameter, ess, wanted });
+    }
+    reasons
+}
+
 fn not_a_number(columns: &[Column]) -> Option<Reason> {
-    let column = columns.iter().find(|column| column.summary.mean.is_nan())?;
+    let column = columns.iter().find(|column| !column.summary.mean.is_finite())?;
     Some(Reason::NotANumber { parameter: column.name.clone() })
 }
 
@@ -244,6 +269,23 @@ mod tests {
         assert!(matches!(unknown[..], [Reason::Disagree { .. }]));
         let rough = Reason::Rough { parameter: "a".into(), ess: 90.0, wanted: 400.0 };
         assert_eq!(of(&[column("a", 4, 1.001, 90.0), column("b", 4, 1.0, 900.0)]), [rough]);
+    }
+
+    /// They have neither R-hat nor effective draws, which are not listed beside the reason.
+    #[test]
+    fn draws_that_are_not_numbers_are_named_once() {
+        let nan = Column::of("rho23", &vec![vec![f64::NAN; 1000]; 4]);
+        let of = |columns: &[Column]| Verdict::of(columns, &accepting(&[0.5; 4]));
+        let only = Reason::NotANumber { parameter: "rho23".into() };
+        let alone = of(&[column("a", 4, 1.002, 900.0), nan.clone()]);
+        assert_eq!(alone.reasons, std::slice::from_ref(&only));
+        assert!(alone.to_string().contains("effective draws cannot be counted"), "{alone}");
+        let rough = Reason::Rough { parameter: "a".into(), ess: 90.0, wanted: 400.0 };
+        assert_eq!(of(&[column("a", 4, 1.001, 90.0), nan]).reasons, [only.clone(), rough]);
+        let mut draws: Vec<Vec<f64>> = vec![(0..1000).map(|t| f64::from(t * 7 % 101)).collect(); 4];
+        draws[1][3] = f64::INFINITY;
+        let good = column("a", 4, 1.002, 900.0);
+        assert_eq!(of(&[good, Column::of("rho23", &draws)]).reasons, [only]);
     }
 
     #[test]

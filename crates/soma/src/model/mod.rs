@@ -3,6 +3,7 @@
 
 mod beta;
 mod categorical;
+mod computed;
 mod coupled;
 mod dirichlet;
 mod dirichlet_conditional;
@@ -28,6 +29,7 @@ use std::fmt::Debug;
 
 pub use beta::Beta;
 pub use categorical::Categorical;
+pub use computed::{Computed, MOST_COMPUTED};
 pub use coupled::CoupledUpdate;
 pub use dirichlet::Dirichlet;
 pub use exponential::Exponential;
@@ -63,6 +65,11 @@ pub trait Model: Debug + Send + Sync {
 
     /// The names of the parameters, in the order of theta.
     fn parameters(&self) -> Vec<String>;
+
+    /// The numbers that are computed from theta and are outputs beside it, if there are any.
+    fn computed(&self) -> Option<&Computed> {
+        None
+    }
 
     /// The names of the variables of a record, where the model has names for them.
     fn record_names(&self) -> Option<Vec<String>> {
@@ -257,6 +264,13 @@ pub trait Transport: Model {
             *slope = (above - self.log_prior_free(&moved)) / (2.0 * STEP);
             moved[c] = free[c];
         }
+    }
+
+    /// How wide the prior of each unconstrained parameter is, where that is known: the distance of its
+    /// quartiles. Where the prior has no curvature, as far out in the tail of the logarithm of a
+    /// standard deviation, steps are no longer than this.
+    fn prior_widths(&self) -> Option<&[f64]> {
+        None
     }
 
     /// The record as an affine function of its noise, x = shift + factor e, with a lower triangular

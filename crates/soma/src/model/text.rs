@@ -6,11 +6,11 @@ use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 
 use rand::RngExt;
-use soma_language::{Data, Mistakes, Noise};
+use soma_language::{Data, Given, Mistakes, Noise};
 
 use self::newton::Point;
 use super::slice::slice_move;
-use super::{Model, Price, Recipe, Transport, Values};
+use super::{Computed, Model, Price, Recipe, Transport, Values};
 use crate::counts::models::TextCells;
 use crate::counts::{Partition, Shares};
 use crate::error::{Invalid, Outcome};
@@ -27,6 +27,7 @@ use crate::rng::{self, Rng};
 /// normal noise, with jumps if a variable is discrete, so all joint theta updates apply.
 pub struct Text {
     text: Arc<soma_language::Model>,
+    computed: Computed,
     /// The approximate width of the prior of each unconstrained parameter.
     widths: Vec<f64>,
     /// The price for the number of records that was asked for first: it is asked for several times an
@@ -53,8 +54,14 @@ impl Text {
     /// The model of two texts and their constants.
     pub fn new(parameters: &str, record: &str, data: &Data) -> Result<Self, Mistakes> {
         let text = soma_language::Model::new(parameters, record, data)?;
-        let widths = widths(&text);
-        Ok(Text { text: Arc::new(text), widths, price: OnceLock::new() })
+        let (widths, text) = (widths(&text), Arc::new(text));
+        let computed = Computed::of(&text);
+        Ok(Text { text, computed, widths, price: OnceLock::new() })
+    }
+
+    /// The model with these names alone of those that its parameters compute as outputs.
+    pub fn with_outputs(self, names: &[String]) -> Result<Self, Invalid> {
+        Ok(Text { computed: Computed::of_names(&self.text, names)?, ..self })
     }
 
     /// The compiled text.
@@ -67,16 +74,15 @@ impl Text {
         &self,
         free: &mut [f64],
         coordinates: &[usize],
-        records: &[f64],
+        (given, n): (Given, usize),
         rng: &mut Rng,
     ) -> Outcome {
         let log_density = |free: &[f64]| {
-            let log = run(|workspace| self.text.log_density_free(free, records, workspace));
+            let log = run(|workspace| self.text.log_density_free(free, given, workspace));
             if log.is_nan() { f64::NEG_INFINITY } else { log }
         };
-        let narrowed = ((records.len() / self.record_dim()) as f64 + 1.0).sqrt();
+        let narrowed = (n as f64 + 1.0).sqrt();
         let mut current = log_density(free);
-        // A parameter rounded to the boundary of its support has density zero.
         if !current.is_finite() {
             return Ok(());
         }
@@ -102,7 +108,7 @@ impl Text {
             None => (0.0, ROUNDS as f64 * p),
         };
         // The derivatives at the present point, and at the proposal.
-        let update = 2.0 * newton + SLICE_DENSITIES * slices * each.density;
+        let update = each.sums + 2.0 * newton + SLICE_DENSITIES * slices * each.density;
         // In units of ten nanoseconds.
         let [draw, update, build, inverse] =
             [each.propose, update, each.forward, each.inverse].map(|time| 0.1 * time);
@@ -155,6 +161,10 @@ impl Model for Text {
         self.text.parameters()
     }
 
+    fn computed(&self) -> Option<&Computed> {
+        Some(&self.computed)
+    }
+
     fn check_theta(&self, theta: &[f64]) -> Result<(), Invalid> {
         run(|workspace| self.text.check_theta(theta, workspace)).map_err(|found| {
             Invalid::new(
@@ -204,18 +214,27 @@ impl Model for Text {
     fn update(&self, theta: &mut [f64], records: &[f64], rng: &mut Rng) -> Outcome {
         let mut free = theta.to_vec();
         self.unconstrain(theta, &mut free);
-        let p = free.len();
+        // A parameter that is rounded to a bound has no unconstrained value.
+        if !free.iter().all(|x| x.is_finite()) {
+            return Ok(());
+        }
+        let (p, n) = (free.len(), records.len() / self.record_dim());
+        let mut sums = Vec::new();
+        let given = match run(|workspace| self.text.sums(records, &mut sums, workspace)) {
+            true => Given::Sums(&sums),
+            false => Given::Records(records),
+        };
         // A Newton proposal, and for laws that are far from normal a slice move along one coordinate.
         let coordinates = if self.text.has_log_posterior() {
             interrupt::check()?;
-            if let Some(point) = Point::new(&self.text, free.clone(), records) {
-                free = point.step(&self.text, records, rng)?.free;
+            if let Some(point) = Point::new(&self.text, free.clone(), given) {
+                free = point.step(&self.text, given, rng)?.free;
             }
             if p > 0 { vec![rng.random_range(0..p)] } else { Vec::new() }
         } else {
             (0..ROUNDS * p).map(|k| k % p).collect()
         };
-        self.slice(&mut free, &coordinates, records, rng)?;
+        self.slice(&mut free, &coordinates, (given, n), rng)?;
         self.constrain(&free, theta);
         Ok(())
     }
@@ -261,6 +280,10 @@ impl Transport for Text {
 
     fn log_prior_free_gradient(&self, free: &[f64], gradient: &mut [f64]) {
         run(|workspace| self.text.log_prior_free_gradient(free, gradient, workspace));
+    }
+
+    fn prior_widths(&self) -> Option<&[f64]> {
+        Some(&self.widths)
     }
 
     fn affine(&self, theta: &[f64], shift: &mut [f64], factor: &mut [f64]) -> bool {

@@ -130,11 +130,11 @@ fn derived(problem: &Problem, draw: Vec<f64>, p: usize) -> Vec<(String, f64, DVe
             slope[k] = if a == b { 0.0 } else { (a - b) / (2.0 * step) };
         }
     }
-    let names = problem.derived_names().iter();
-    let all = names.zip(values).zip(slopes);
-    all.map(|((name, value), slope)| match comparisons.contains(name) {
-        true => (name.clone(), value, DVector::zeros(p)),
-        false => (name.clone(), value, slope),
+    let names = problem.derived_names();
+    let all = names.into_iter().zip(values).zip(slopes);
+    all.map(|((name, value), slope)| match comparisons.contains(&name) {
+        true => (name, value, DVector::zeros(p)),
+        false => (name, value, slope),
     })
     .collect()
 }

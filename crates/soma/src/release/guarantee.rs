@@ -76,7 +76,9 @@ impl Mechanism {
             epsilon - moved / scale - gain
         };
         let scale = solve(*unbounded, 2.0 * unbounded, left);
-        Mechanism::new(self.noise(), vec![scale])?.published_by(*self.publishing())
+        let bounded =
+            Mechanism::new(self.noise(), vec![scale])?.published_by(*self.publishing())?;
+        Ok(bounded.following(self.source()))
     }
 
     /// What a bounded domain adds to epsilon, for one answer that moves by `moved` scales: the log of

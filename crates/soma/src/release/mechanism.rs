@@ -10,11 +10,32 @@ use crate::rng::Rng;
 
 /// A noise distribution with the scale of each coordinate, in the unit of the released values, and
 /// the post-processing of the noisy values.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Mechanism {
     noise: Noise,
     scales: Vec<f64>,
     publishing: Publishing,
+    source: Option<Source>,
+}
+
+/// What the scales follow from, where they were not stated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Source {
+    /// The budget.
+    pub budget: Budget,
+    /// The sensitivity, if one was stated in the place of the query's.
+    pub sensitivity: Option<f64>,
+    /// The relation between data sets that the sensitivity is for.
+    pub neighbours: Neighbours,
+}
+
+/// The law of the published values is compared, and not what its scales follow from.
+impl PartialEq for Mechanism {
+    fn eq(&self, other: &Self) -> bool {
+        self.noise == other.noise
+            && self.scales == other.scales
+            && self.publishing == other.publishing
+    }
 }
 
 impl Mechanism {
@@ -23,7 +44,7 @@ impl Mechanism {
         for &scale in &scales {
             positive("scale", scale)?;
         }
-        Ok(Mechanism { noise, scales, publishing: Publishing::default() })
+        Ok(Mechanism { noise, scales, publishing: Publishing::default(), source: None })
     }
 
     /// Adds post-processing: rounding, clamping or suppression of the noisy values.
@@ -36,7 +57,7 @@ impl Mechanism {
     /// Multiplies all scales by `factor`.
     pub(crate) fn widened(&self, factor: f64) -> Self {
         let scales = self.scales.iter().map(|scale| scale * factor).collect();
-        Mechanism { scales, ..self.clone() }
+        Mechanism { scales, source: None, ..self.clone() }
     }
 
     /// Noise whose scale follows from a privacy budget and the query's sensitivity, or from
@@ -78,7 +99,19 @@ impl Mechanism {
             Aggregate::Sum => 1.0,
             Aggregate::Mean => n as f64,
         };
-        Mechanism::new(noise, vec![scale / unit; query.dim()])
+        let source = Some(Source { budget, sensitivity, neighbours });
+        let mechanism = Mechanism::new(noise, vec![scale / unit; query.dim()])?;
+        Ok(Mechanism { source, ..mechanism })
+    }
+
+    /// The budget and the sensitivity that the scales follow from, where they were not stated.
+    pub fn source(&self) -> Option<Source> {
+        self.source
+    }
+
+    /// The same law with scales that follow from `source`.
+    pub(super) fn following(self, source: Option<Source>) -> Self {
+        Mechanism { source, ..self }
     }
 
     /// The noise distribution.

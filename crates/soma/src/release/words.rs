@@ -82,7 +82,19 @@ fn guarantee(part: &Part, release: &Release) -> String {
     let replaced = n.and_then(|_| said(Neighbours::Replace, "replaced"));
     let added = said(Neighbours::AddRemove, "added or removed");
     let said: Vec<String> = [replaced, added].into_iter().flatten().collect();
-    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
+    let said = said.join(", ");
+    let source = part.mechanism().and_then(Mechanism::source);
+    match source.and_then(|source| Some((source.budget, source.sensitivity?))) {
+        Some((budget, sensitivity)) if said.is_empty() => {
+            format!(" ({budget} for a sensitivity of {sensitivity}, as stated)")
+        }
+        Some((budget, sensitivity)) => format!(
+            " ({budget} for a sensitivity of {sensitivity}, as stated; with the sensitivity that is \
+             shown, {said})"
+        ),
+        None if said.is_empty() => String::new(),
+        None => format!(" ({said})"),
+    }
 }
 
 impl Mechanism {

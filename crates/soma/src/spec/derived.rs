@@ -2,9 +2,11 @@
 
 use toml::de::DeTable;
 
+use super::text;
 use super::value::Table;
 use crate::chain::{Derived, Problem};
 use crate::error::Invalid;
+use crate::model::Model;
 
 /// Adds the quantities of `[derived]` to the problem, in the order of the text.
 pub(super) fn add(root: &Table, problem: Problem) -> Result<Problem, Invalid> {
@@ -35,11 +37,21 @@ pub fn derived_names(text: &str) -> Vec<String> {
 }
 
 /// Those of the quantities `names` of a draw that are comparisons by the table `[derived]` of a
-/// spec: 0 or 1 in every draw. The model of the spec need not be known.
+/// spec, or by the text of its model: 0 or 1 in every draw. A model that is no text need not be
+/// known.
 pub fn comparisons(text: &str, names: &[String]) -> Vec<String> {
     let Ok(root) = DeTable::parse(text) else { return Vec::new() };
-    let Ok(expressions) = expressions(&Table::root(root.get_ref())) else { return Vec::new() };
-    Derived::comparisons_among(&expressions, names)
+    let root = Table::root(root.get_ref());
+    let table = root.get("model").and_then(|model| model.table("a table").ok());
+    let model = table.and_then(|table| text::model(&table).ok().flatten());
+    let mut found: Vec<String> = model
+        .as_ref()
+        .and_then(Model::computed)
+        .map_or_else(Vec::new, |computed| computed.comparisons().map(String::from).collect());
+    found.retain(|name| names.contains(name));
+    let expressions = expressions(&root).unwrap_or_default();
+    found.extend(Derived::comparisons_among(&expressions, names));
+    found
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use toml::de::DeTable;
 
 pub use data::{Columns, Limit};
 pub use derived::{comparisons, derived_names};
-pub use error::SpecError;
+pub use error::{MistakeInSpec, SpecError};
 pub use format::FORMAT;
 pub use output::Output;
 pub use plan::PlanOptions;
@@ -45,7 +45,7 @@ use crate::chain::{Problem, Settings};
 use crate::error::Invalid;
 use crate::release::{Query, Release};
 use release::Queries;
-use value::{Table, locate};
+use value::Table;
 pub use words::choices;
 
 /// The contents of a spec.
@@ -209,6 +209,5 @@ fn with_place<T>(
         let problem = format!("this is not TOML: {}", error.message().trim());
         SpecError::new(text, span, Invalid::new("spec", problem, given, allowed))
     })?;
-    read(&Table::root(root.get_ref()))
-        .map_err(|invalid| SpecError::new(text, locate(&root, &invalid.field), invalid))
+    read(&Table::root(root.get_ref())).map_err(|invalid| SpecError::within(text, &root, invalid))
 }

@@ -71,7 +71,7 @@ pub(super) fn read(table: &Table, release: Release) -> Result<Problem, Invalid> 
 
 /// The problem with a model as text.
 pub(super) fn with_text(table: &Table, text: Text, release: Release) -> Result<Problem, Invalid> {
-    table.only(&[&["fixed", "summaries"], &text::KEYS[..]].concat())?;
+    table.only(&[&["fixed", "summaries"], &text::ALL_KEYS[..]].concat())?;
     fixed::apply(table, Problem::new(release, Arc::new(text))?)
 }
 

@@ -107,14 +107,17 @@ impl Plan {
                         match (keys.is_empty(), Spec::parse_unpublished(text, columns)) {
                             // Without a design the fault stands in the text as it is.
                             (true, Err(own)) if own.invalid == error.invalid => own,
-                            (true, _) => fail(error.invalid),
+                            (true, _) => fail(*error.invalid),
                             (false, _) => {
                                 let field = format!("plan.designs[{i}]");
+                                if !error.invalid.mistakes.is_empty() {
+                                    return fail(moved(*error.invalid, keys, &field));
+                                }
                                 let problem = format!(
                                     "the design \"{design}\" is wrong: {}: {}",
                                     error.invalid.field, error.invalid.problem
                                 );
-                                let Invalid { given, allowed, .. } = error.invalid;
+                                let Invalid { given, allowed, .. } = *error.invalid;
                                 fail(Invalid::new(field, problem, given, allowed))
                             }
                         }
@@ -147,6 +150,19 @@ impl Plan {
         plan.check().map_err(fail)?;
         Ok(plan)
     }
+}
+
+/// The mistakes of a spec that a design was put into: those in what the design states stand in its
+/// table, at `field`.
+fn moved(mut invalid: Invalid, design: &Toml, field: &str) -> Invalid {
+    let is_own = |path: &str| {
+        let key = path.strip_prefix("release.").and_then(|rest| rest.split(['.', '[']).next());
+        key.is_some_and(|key| design.contains_key(key))
+    };
+    for mistake in invalid.mistakes.iter_mut().filter(|mistake| is_own(&mistake.block)) {
+        mistake.block = mistake.block.replacen("release", field, 1);
+    }
+    invalid
 }
 
 const KEYS: [&str; 10] = [

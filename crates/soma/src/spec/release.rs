@@ -135,13 +135,15 @@ fn with_record_length(parts: Vec<Part>) -> Vec<Part> {
 
 /// One part: query, statistic, values and mechanism.
 fn part(table: &Table, common: &Common, queries: &Queries) -> Result<Part, Invalid> {
-    let allowed = "the released values, as a list";
+    let allowed = "the released values, as a list. Before there are any: `soma check` says what the \
+                   noise will be, `soma plan` what will be known, and `soma release` makes them from \
+                   the data";
     let values = match queries.unpublished {
         Some(_) => table.get("values"),
         None => Some(table.need("values", allowed)?),
     };
     let count = match &values {
-        Some(values) => values.list(allowed)?.len(),
+        Some(values) => values.list("the released values, as a list")?.len(),
         None => queries.unpublished.unwrap_or(1),
     };
     let example = "{ kind = \"laplace\", epsilon = 1.0 } or another mechanism";

@@ -278,3 +278,33 @@ pub(super) fn locate(root: &Spanned<DeTable<'_>>, path: &str) -> Range<usize> {
     }
     place
 }
+
+/// The byte of `text` at which the string at `path` begins, if it is written as it is: without
+/// escapes.
+pub(super) fn written_at(text: &str, root: &Spanned<DeTable<'_>>, path: &str) -> Option<usize> {
+    let value = find(root, path)?;
+    let literal = text.get(value.span())?;
+    let all = ["\"\"\"", "'''", "\"", "'"];
+    let quotes = all.into_iter().find(|own| literal.starts_with(own))?;
+    let inner = literal.strip_prefix(quotes)?.strip_suffix(quotes)?;
+    // TOML drops a line break right after three quotes.
+    let after = inner.strip_prefix("\r\n").or_else(|| inner.strip_prefix('\n'));
+    let after = after.filter(|_| quotes.len() == 3).unwrap_or(inner);
+    let is_same = value.get_ref().as_str() == Some(after);
+    is_same.then(|| value.span().end - quotes.len() - after.len())
+}
+
+/// The value at `path`.
+fn find<'r, 't>(root: &'r Spanned<DeTable<'t>>, path: &str) -> Option<&'r Spanned<DeValue<'t>>> {
+    let (mut entries, mut found) = (Some(root.get_ref()), None);
+    for segment in path.split('.') {
+        let (key, indices) = segment.split_at(segment.find('[').unwrap_or(segment.len()));
+        let mut value = entries?.get(key)?;
+        for index in indices.split(['[', ']']).filter(|index| !index.is_empty()) {
+            value = value.get_ref().as_array()?.get(index.parse::<usize>().ok()?)?;
+        }
+        entries = value.get_ref().as_table();
+        found = Some(value);
+    }
+    found
+}

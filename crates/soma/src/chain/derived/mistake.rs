@@ -39,10 +39,12 @@ pub(super) fn said(
         );
     }
     let problem = first.map_or("cannot be read".into(), |mistake| own(&mistake.message));
-    let help = first.map(|mistake| own(&mistake.help)).filter(|help| !help.is_empty());
-    let allowed = help.unwrap_or_else(|| "an expression of the outputs".into());
-    let names = listed(outputs);
-    Invalid::new(name, problem, given, format!("{allowed}; the outputs are {names}"))
+    // The outputs are listed anyway.
+    let is_new = |help: &String| !help.is_empty() && !help.starts_with("names ");
+    let help = first.map(|mistake| own(&mistake.help)).filter(is_new);
+    let help = help.map_or(String::new(), |help| format!("; {help}"));
+    let allowed = format!("an expression of the outputs, {}{help}", listed(outputs));
+    Invalid::new(name, problem, given, allowed)
 }
 
 /// Where the words of a text begin that `after` follows, with the words.
@@ -60,9 +62,19 @@ fn unknown_member<'a>(text: &str, outputs: &'a [String]) -> Option<(String, Vec<
     words_before(text, '[').filter(|(_, word)| !word.is_empty()).find_map(|(begin, word)| {
         let head = format!("{word}[");
         let family: Vec<&String> = outputs.iter().filter(|name| name.starts_with(&head)).collect();
-        let end = text[begin..].find(']').map_or(text.len(), |end| begin + end + 1);
+        let end = begin + closed(&text[begin..]);
         (!family.is_empty()).then(|| (text[begin..end].to_string(), family))
     })
+}
+
+/// The length of `text` up to the bracket that closes its first one, or all of it.
+fn closed(text: &str) -> usize {
+    let mut open = 0;
+    let is_closed = |&(_, c): &(usize, char)| {
+        open += i32::from(c == '[') - i32::from(c == ']');
+        c == ']' && open == 0
+    };
+    text.char_indices().find(is_closed).map_or(text.len(), |(at, _)| at + 1)
 }
 
 /// A call such as `prob(...)`.
@@ -86,6 +98,9 @@ mod tests {
         assert_eq!(found.field, "it");
         assert!(found.to_string().contains('q') && !found.to_string().contains("o0_"), "{found}");
         assert!(!found.to_string().contains("d0_"), "{found}");
+        let all = "an expression of the outputs, p[a], p[b c], count[a], count[b c], mu";
+        assert_eq!(found.allowed, all);
+        assert_eq!(error("exq(mu)").allowed, format!("{all}; did you mean `exp`?"));
         let outputs = ["mu".to_string(), "n".to_string()];
         let taken = Derived::new(&[("mu".into(), "n".into())], &outputs).unwrap_err();
         assert_eq!(taken.field, "mu");
@@ -96,6 +111,8 @@ mod tests {
         let found = error("count[uninsured] / mu");
         assert_eq!(found.problem, "there is no count[uninsured]");
         assert_eq!(found.allowed, "count[a], count[b c]");
+        let inner = "count[histogram(x, [0, 1])[3]]";
+        assert_eq!(error(&format!("{inner} / mu")).problem, format!("there is no {inner}"));
         assert_eq!(error("p[a] > p[b]").problem, "there is no p[b]");
         let many: Vec<String> = (0..30).map(|i| format!("count[c{i}]")).collect();
         let found = Derived::new(&[("it".into(), "count[x]".into())], &many).unwrap_err();

@@ -36,15 +36,15 @@ impl Bounds {
             .then_some(bounds)
     }
 
-    /// Redraws the censored coordinates of all records.
+    /// Redraws the censored coordinates of all records, and counts them.
     pub(in crate::chain) fn redraw(
         &self,
         model: &dyn Transport,
         state: &mut State,
         rng: &mut Rng,
-    ) -> Outcome {
+    ) -> Outcome<u64> {
         let laws = Conditionals::new(model, &state.theta);
-        let d = self.low.len();
+        let (d, mut count) = (self.low.len(), 0);
         state.records.rewrite(|records| {
             for record in records.chunks_exact_mut(d) {
                 for j in 0..d {
@@ -52,6 +52,7 @@ impl Bounds {
                     if !is_above && !is_below {
                         continue;
                     }
+                    count += 1;
                     let (mean, sd) = laws.of(j, record);
                     let gap = if is_above { self.high[j] - mean } else { mean - self.low[j] };
                     // If theta is so extreme that the conditional is not finite, the record stays.
@@ -62,7 +63,7 @@ impl Bounds {
                 }
             }
         });
-        Ok(())
+        Ok(count)
     }
 }
 

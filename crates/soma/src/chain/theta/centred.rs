@@ -15,18 +15,26 @@ use crate::rng::Rng;
 /// privacy noise dominates.
 ///
 /// Before it, [censored](crate::chain::theta::censored) coordinates may be redrawn: a few such
-/// rounds come close to a draw of theta given the clamped records.
+/// rounds come close to a draw of theta given the clamped records. A round leaves a coordinate beyond
+/// its clamp, so that whether there are any may decide on further rounds.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(in crate::chain) struct Centred {
     pub(in crate::chain) redraws_censored: bool,
+    /// Whether no coordinate was censored in the last step.
+    #[serde(skip)]
+    is_plain: bool,
 }
 
 /// Rounds of redrawing the censored coordinates and theta: each is cheap compared with a sweep.
 const ROUNDS: u64 = 3;
 
 impl Centred {
+    pub(in crate::chain) fn new(redraws_censored: bool) -> Self {
+        Centred { redraws_censored, is_plain: false }
+    }
+
     fn rounds(&self) -> u64 {
-        if self.redraws_censored { ROUNDS } else { 1 }
+        if self.redraws_censored && !self.is_plain { ROUNDS } else { 1 }
     }
 }
 
@@ -43,11 +51,14 @@ impl ThetaMove for Centred {
         let model = at.problem.model();
         let censored =
             at.censored.as_ref().zip(model.transport()).filter(|_| self.redraws_censored);
-        for _ in 0..times * self.rounds() {
+        self.is_plain = false;
+        let mut round = 0;
+        while round < times * self.rounds() {
             if let Some((censored, transport)) = censored {
-                censored.redraw(transport, state, rng)?;
+                self.is_plain = censored.redraw(transport, state, rng)? == 0;
             }
             model.update(&mut state.theta, state.records.all(), rng)?;
+            round += 1;
         }
         Ok(Tally { proposed: times, accepted: times, work: self.work(at, times) })
     }

@@ -1,6 +1,7 @@
 //! The Hamiltonian update of theta and the Bartlett factors, given the standardised noise.
 
 use rand::RngExt;
+use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::theta::coordinates::held::Held;
@@ -82,6 +83,10 @@ const LEAST_LOG_STEP_OF_JUMPS: f64 = -1.2;
 /// since the posterior is wider than the surrogate.
 const LENGTH: f64 = 2.2;
 
+/// The size of the smallest walk relative to the largest, and the work of one beside its pass.
+const SMALLEST_WALK: f64 = 1e-3;
+const WALK: f64 = 40.0;
+
 impl Hamiltonian {
     pub(in crate::chain) fn new(force: Force) -> Self {
         Hamiltonian { force, log_step: (0.5_f64).ln(), path: Path::default() }
@@ -131,7 +136,12 @@ impl ThetaMove for Hamiltonian {
             sums.log_prior(point) + potential.log_density(residual)
                 - 0.5 * dense::dot(momentum, momentum)
         };
+        let mut moved = false;
         for _ in 0..times {
+            for _ in 0..walks(sums) {
+                moved |=
+                    path.walk(sums, standardised, potential, (point, residual), scratch, rng)?;
+            }
             path.begin(surrogate, point, rng);
             let before = energy(point, residual, &path.momentum);
             // If records jump the density is rough: random lengths.
@@ -149,9 +159,10 @@ impl ThetaMove for Hamiltonian {
                 std::mem::swap(point, &mut path.point);
                 std::mem::swap(residual, &mut path.residual);
                 tally.accepted += 1;
+                moved = true;
             }
         }
-        if tally.accepted > 0 {
+        if moved {
             held.moved();
         }
         Ok(tally)
@@ -178,7 +189,8 @@ impl ThetaMove for Hamiltonian {
             Force::OwnSlope => (sums.pass(Part::Slope), sums.pass(Part::Residual)),
             Force::Exact => (0.0, gradients * sums.pass(Part::Gradient)),
         };
-        (once + times as f64 * (each + gradients * algebra)) as u64
+        let walk = walks(sums) as f64 * (sums.pass(Part::Residual) + WALK);
+        (once + times as f64 * (each + walk + gradients * algebra)) as u64
     }
 }
 
@@ -191,7 +203,49 @@ struct Course<'a> {
     potential: &'a Potential,
 }
 
+/// How many parameters walk before a trajectory: each twice on average, where the sums of a moved
+/// theta cost little and the widths of the prior are known.
+fn walks(sums: &Sums) -> usize {
+    let may = sums.has_quick_slopes() && sums.model.prior_widths().is_some();
+    if may { 2 * sums.p } else { 0 }
+}
+
 impl Path {
+    /// One parameter, at random, makes a normal step of any size from the width of its prior down to
+    /// a thousandth of it: symmetric, so that it is accepted by the ratio of the densities. A
+    /// trajectory has steps for the middle of the posterior, and goes along a tail, as that of the
+    /// logarithm of a standard deviation near 0, in small pieces.
+    fn walk(
+        &mut self,
+        sums: &Sums,
+        standardised: &Standardised,
+        potential: &Potential,
+        (point, residual): (&mut Vec<f64>, &mut Vec<f64>),
+        scratch: &mut Scratch,
+        rng: &mut Rng,
+    ) -> Outcome<bool> {
+        let Some(widths) = sums.model.prior_widths() else { return Ok(false) };
+        let c = rng.random_range(0..sums.p);
+        let size = widths[c] * SMALLEST_WALK.powf(rng.random::<f64>());
+        self.point.clone_from(point);
+        self.point[c] += size * rng.sample::<f64, _>(StandardNormal);
+        self.residual.resize(sums.k, 0.0);
+        let log_prior = sums.log_prior(&self.point);
+        if !log_prior.is_finite()
+            || !sums.residual(&self.point, standardised, scratch, &mut self.residual)?
+        {
+            return Ok(false);
+        }
+        let before = sums.log_prior(point) + potential.log_density(residual);
+        let after = log_prior + potential.log_density(&self.residual);
+        let is_accepted = accepts(after - before, rng);
+        if is_accepted {
+            std::mem::swap(point, &mut self.point);
+            std::mem::swap(residual, &mut self.residual);
+        }
+        Ok(is_accepted)
+    }
+
     /// Starts at `point`, with fresh momentum.
     fn begin(&mut self, surrogate: &Surrogate, point: &[f64], rng: &mut Rng) {
         self.y.clear();

@@ -6,17 +6,21 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use soma_language::{RecordCells, Statistics};
 
-use crate::counts::shares::CellModel;
+use crate::counts::shares::{CellModel, sum_to_one};
 use crate::distribution::normal_between;
 use crate::numeric::workspace::run;
 use crate::release::query::Axis;
 use crate::rng::Rng;
 
-/// The smallest log probability of a cell: one that underflows is unlikely but not impossible.
-const LEAST: f64 = -745.0;
+/// The log probability of a cell without any. It is far below those that can be computed, so that there
+/// is no plateau on which chains that start far out stay, and finite, so that records leave the cell.
+const LEAST: f64 = -1e12;
 
 /// Prior draws among which the start of a chain is chosen.
 const STARTS: usize = 16;
+
+/// The most prior draws until there are as many whose cells can be computed.
+const MOST_STARTS: usize = 4096;
 
 /// A record that is described by a text, observed by its cell. theta is the unconstrained parameters.
 #[derive(Debug)]
@@ -37,14 +41,14 @@ impl TextCells {
         TextCells::placed(text, cells, places, count)
     }
 
-    /// The cells of a table with these `axes`, if records of `text` can be sorted into it.
+    /// The cells of a table with these `axes`, if records of `text` can be sorted into it. Some may hold
+    /// no record of the model.
     pub fn of_axes(text: &Arc<soma_language::Model>, axes: &[Axis]) -> Option<Self> {
-        let texts = indicators(&text.record_names(), axes)?;
-        let statistics = Statistics::new(&texts, text).ok()?;
+        let statistics = Statistics::new(&[index(&text.record_names(), axes)?], text).ok()?;
         let cells = RecordCells::new(text, &[&statistics]).ok()?;
-        let place = |values: &Vec<f64>| values.iter().position(|&value| value == 1.0);
-        let places = cells.values().iter().map(place).collect::<Option<_>>()?;
-        Some(TextCells::placed(Arc::clone(text), cells, places, texts.len()))
+        let places = cells.values().iter().map(|values| values[0] as usize).collect();
+        let count = axes.iter().map(|axis| axis.labels.len()).product();
+        Some(TextCells::placed(Arc::clone(text), cells, places, count))
     }
 
     fn placed(
@@ -66,40 +70,22 @@ impl TextCells {
     }
 }
 
-/// The indicators of the cells of a table, as texts, of records of these coordinates.
-fn indicators(names: &[String], axes: &[Axis]) -> Option<Vec<String>> {
+/// The number of the cell of a table, as text, of records of these coordinates.
+fn index(names: &[String], axes: &[Axis]) -> Option<String> {
     let is_points = axes.len() == names.len() && axes.iter().all(|axis| axis.cuts.is_some());
     if !is_points && (axes.len() != 1 || names.len() != 1) {
         return None;
     }
-    let mut texts = vec![String::new()];
+    let mut text = String::from("0");
     for (name, axis) in names.iter().zip(axes) {
         let count = axis.labels.len();
-        let own: Vec<String> = match &axis.cuts {
-            Some(cuts) => (0..count).map(|level| between(name, cuts, level)).collect(),
-            // A record is the number of its cell, and beyond the last one in the last one.
-            None => {
-                let cuts: Vec<f64> = (1..count).map(|level| level as f64 - 0.5).collect();
-                (0..count).map(|level| between(name, &cuts, level)).collect()
-            }
-        };
-        let with = |before: &String| {
-            let joint = if before.is_empty() { "" } else { " and " };
-            own.iter().map(|own| format!("{before}{joint}{own}")).collect::<Vec<_>>()
-        };
-        texts = texts.iter().flat_map(with).collect();
+        // A record is the number of its cell, and beyond the last one in the last one.
+        let whole = || (1..count).map(|level| level as f64 - 0.5).collect();
+        let cuts = axis.cuts.clone().unwrap_or_else(whole);
+        let level: String = cuts.iter().map(|cut| format!(" + ({name} >= {cut})")).collect();
+        text = format!("({text}) * {count}{level}");
     }
-    Some(texts)
-}
-
-/// The indicator of one of the intervals between `cuts`.
-fn between(name: &str, cuts: &[f64], level: usize) -> String {
-    match (level.checked_sub(1), cuts.get(level)) {
-        (Some(before), Some(high)) => format!("{} <= {name} < {high}", cuts[before]),
-        (Some(before), None) => format!("{name} >= {}", cuts[before]),
-        (None, Some(high)) => format!("{name} < {high}"),
-        (None, None) => format!("{name} == {name}"),
-    }
+    Some(text)
 }
 
 impl CellModel for TextCells {
@@ -136,6 +122,10 @@ impl CellModel for TextCells {
         let theta = self.constrained(theta);
         let mut logs = vec![0.0; self.cells.count()];
         run(|workspace| self.cells.log_probabilities(&theta, &mut logs, workspace));
+        if !sum_to_one(&logs) {
+            out.fill(f64::NAN);
+            return;
+        }
         // A cell of the table that holds no record of the model has no place.
         out.fill(LEAST);
         self.places.iter().zip(logs).for_each(|(&place, log)| out[place] = log.max(LEAST));
@@ -187,17 +177,22 @@ impl CellModel for TextCells {
         records
     }
 
-    /// The prior draw, of some, that fits the shares best.
+    /// The prior draw, of some whose cells can be computed, that fits the shares best.
     fn start(&self, shares: &[f64], theta: &mut [f64], rng: &mut Rng) {
         let (mut one, mut logs) = (theta.to_vec(), vec![0.0; shares.len()]);
         let mut best = f64::NEG_INFINITY;
-        for k in 0..STARTS {
+        let mut computed = 0;
+        for k in 0..MOST_STARTS {
             self.sample_prior(&mut one, rng);
             self.log_shares(&one, &mut logs);
             let fit: f64 = shares.iter().zip(&logs).map(|(share, log)| share * log).sum();
+            computed += usize::from(!fit.is_nan());
             if k == 0 || fit > best {
-                best = fit;
+                best = if fit.is_nan() { best } else { fit };
                 theta.copy_from_slice(&one);
+            }
+            if computed == STARTS {
+                return;
             }
         }
     }

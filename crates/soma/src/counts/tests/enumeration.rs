@@ -271,3 +271,18 @@ fn sharp_weighted_sums() {
         assert_posterior(&format!("sharp, n = {n}"), &problem, n, 60_000);
     }
 }
+
+/// Sharp sums, some of them without weights, that together leave one direction free.
+#[test]
+fn sharp_sums_with_one_free_direction() {
+    let law = |value| Likelihood::new(Noise::Gaussian, 0.12, value).unwrap();
+    let weighted = vec![(2, 1), (3, 2), (4, 3)];
+    let rows = vec![
+        Published::sum("v", &[2, 3, 4], law(8.0)),
+        Published { label: String::new(), cells: weighted, law: law(16.0) },
+        Published::sum("two", &[1, 3], law(6.0)),
+    ];
+    let alpha = [1.0, 0.3, 2.5, 0.5, 0.7];
+    let problem = problem(list(5), rows, Total::Known(16), &alpha);
+    assert_posterior("one free direction", &problem, 16, 40_000);
+}

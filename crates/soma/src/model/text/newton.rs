@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 use rand::RngExt;
 use rand_distr::{ChiSquared, StandardNormal};
-use soma_language::Model;
+use soma_language::{Given, Model};
 
 use crate::error::Outcome;
 use crate::numeric::accept::accepts;
@@ -18,7 +18,7 @@ use crate::rng::Rng;
 /// of the current point and of the records, which are fixed, and the ratio has the proposal
 /// densities of both directions. With many records the conditional of theta is nearly normal, the
 /// proposal is nearly the same at every point, and so nearly an independent draw. Costs one pass
-/// over the records with first and second derivatives.
+/// over the records with first and second derivatives, or none if their sums are given.
 pub(super) struct Point {
     pub free: Vec<f64>,
     pub log_density: f64,
@@ -35,11 +35,11 @@ const FLATTEST: f64 = 1e-8;
 
 impl Point {
     /// `None` if the density or its derivatives do not exist.
-    pub fn new(model: &Model, free: Vec<f64>, records: &[f64]) -> Option<Self> {
+    pub fn new(model: &Model, free: Vec<f64>, given: Given) -> Option<Self> {
         let p = free.len();
         let mut slopes = vec![0.0; p + p * (p + 1) / 2];
         let log_density =
-            run(|workspace| model.log_posterior(&free, records, &mut slopes, workspace));
+            run(|workspace| model.log_posterior(&free, given, &mut slopes, workspace));
         if !log_density.is_finite() || !slopes.iter().all(|x| x.is_finite()) {
             return None;
         }
@@ -80,8 +80,8 @@ impl Point {
     }
 
     /// One Metropolis-Hastings step. Returns the new point.
-    pub fn step(self, model: &Model, records: &[f64], rng: &mut Rng) -> Outcome<Self> {
-        let Some(there) = Point::new(model, self.draw(rng)?, records) else { return Ok(self) };
+    pub fn step(self, model: &Model, given: Given, rng: &mut Rng) -> Outcome<Self> {
+        let Some(there) = Point::new(model, self.draw(rng)?, given) else { return Ok(self) };
         let ratio = there.log_density + there.log_law(&self.free)
             - self.log_density
             - self.log_law(&there.free);

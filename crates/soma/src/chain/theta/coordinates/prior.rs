@@ -32,7 +32,8 @@ impl Sums<'_> {
     }
 
     /// Minus the second derivatives of [`log_prior`](Self::log_prior), by differences of the
-    /// gradient for theta; only the diagonal if the matrix is not positive definite.
+    /// gradient for theta; only the diagonal if the matrix is not positive definite. Not less than the [width of the
+    /// prior](crate::model::Transport::prior_widths) implies.
     pub(in crate::chain) fn log_prior_precision(&self, point: &[f64]) -> Vec<f64> {
         let (p, dim) = (self.p, point.len());
         const WIDE: f64 = 1e-3;
@@ -61,6 +62,10 @@ impl Sums<'_> {
             };
             let diagonal = of_theta.diagonal().iter().enumerate().map(kept).collect::<Vec<_>>();
             of_theta = DMatrix::from_diagonal(&diagonal.into());
+        }
+        for (i, width) in self.model.prior_widths().into_iter().flatten().enumerate() {
+            let least = 1.0 / (width * width);
+            of_theta[(i, i)] = of_theta[(i, i)].max(least);
         }
         let mut precision = vec![0.0; dim * dim];
         for i in 0..p {

@@ -12,7 +12,7 @@ use super::*;
 fn centred_and_non_centred_keep_the_joint_law() {
     for (i, case) in cases().iter().enumerate() {
         for redraws_censored in [false, true] {
-            let mut centred = Centred { redraws_censored };
+            let mut centred = Centred::new(redraws_censored);
             let (z, _) = largest_change(case, None, &mut centred, 60_000, i as u64);
             assert!(z < MOST, "centred, case {i}, {redraws_censored}: {z}");
         }

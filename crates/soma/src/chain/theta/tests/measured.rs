@@ -49,7 +49,7 @@ fn prices_of_the_moves() {
                 ("independence", Box::new(Independence::new(false))),
                 ("refresh, own slope", Box::new(Independence::new(true))),
                 ("centred", Box::new(Centred::default())),
-                ("centred, censored redrawn", Box::new(Centred { redraws_censored: true })),
+                ("centred, censored redrawn", Box::new(Centred::new(true))),
             ];
             if Ridge::exists(&sums) {
                 moves.push(("ridge", Box::new(Ridge::default())));
@@ -86,7 +86,7 @@ fn gain_of_redrawing_what_is_hidden() {
         let beyond = start.records.all().iter().filter(|x| x.abs() > 1.0).count();
         let mut found = Vec::new();
         for redraws_censored in [false, true] {
-            let mut centred = Centred { redraws_censored };
+            let mut centred = Centred::new(redraws_censored);
             let at = Setting::new(&problem, None);
             let mut kernel = KernelChoice::SysImwg.build(case.n).unwrap();
             let (mut state, mut held) = (start.clone(), Held::default());

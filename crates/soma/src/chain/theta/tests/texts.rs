@@ -86,3 +86,42 @@ fn centred_and_non_centred_updates_of_texts_keep_the_joint_law() {
         assert!(z < MOST && rate > 0.05, "non-centred, case {i}: {z}, {rate}");
     }
 }
+
+/// Records that are affine functions of their noise, and parameters with tails in the logarithm of a
+/// standard deviation and in a correlation.
+fn affine() -> [Case; 2] {
+    [
+        text_case(
+            "m ~ normal(0, 1)\ns ~ half_normal(1)",
+            "x ~ normal(m, s)",
+            &["clamp(x, -2, 2)", "clamp(x, -2, 2) ^ 2"],
+            2.0,
+            6,
+        ),
+        text_case(
+            "m ~ normal(0, 1)\nsd[1..2] ~ half_normal(1)\nL[1..2, 1..2] ~ lkj_cholesky(1)",
+            "x[1..2] ~ multi_normal([m, 0], scale_rows(sd, L))",
+            &[
+                "clamp(x[1], -2, 2)",
+                "clamp(x[1], -2, 2) * clamp(x[2], -2, 2)",
+                "clamp(x[2], -2, 2) ^ 2",
+            ],
+            1.5,
+            5,
+        ),
+    ]
+}
+
+/// The centred update has the sums of the records, and the Hamiltonian one has walks.
+#[test]
+fn updates_of_affine_texts_keep_the_joint_law() {
+    for (i, case) in affine().iter().enumerate() {
+        let surrogate = surrogate(case);
+        let (seed, surrogate) = (i as u64, Some(&surrogate));
+        let mut made = Hamiltonian::new(Force::Exact);
+        let (z, rate) = largest_change(case, surrogate, &mut made, 2 * DRAWS, seed);
+        assert!(z < MOST && rate > 0.2, "hamiltonian, case {i}: {z}, {rate}");
+        let (z, _) = largest_change(case, None, &mut Centred::new(true), 2 * DRAWS, 10 + seed);
+        assert!(z < MOST, "centred, case {i}: {z}");
+    }
+}

@@ -9,6 +9,7 @@ pub(in crate::chain) use parts::Outlook;
 use serde::{Deserialize, Serialize};
 
 use crate::chain::theta::Tally;
+use crate::chain::theta::coordinates::sums::Sums;
 use crate::chain::{ITERATION_WORK, KERNEL_TRIAL, Problem};
 use crate::diagnostics::ess_bulk;
 use crate::stored::{Check, MOST_COUNTED, ensure, finite};
@@ -40,6 +41,8 @@ pub(in crate::chain) struct Pilot {
     /// For each slot of the schedule.
     slots: Vec<Watched>,
     candidates: Candidates,
+    /// Whether the posterior may have any shape, and Hamiltonian updates are cheap.
+    bends: bool,
     sweeps: Tally,
     /// The work of changing to the coordinates of Hamiltonian updates and independence updates and
     /// back.
@@ -47,6 +50,8 @@ pub(in crate::chain) struct Pilot {
     count: f64,
     mean: Vec<f64>,
     scatter: Vec<f64>,
+    /// The first unconstrained theta that was seen, where the widths of the prior are known.
+    first: Vec<f64>,
     /// The free parameters after each iteration of the second part, and of the third.
     hamiltonian_alone: Vec<Vec<f64>>,
     centred_alone: Vec<Vec<f64>>,
@@ -133,6 +138,7 @@ pub(in crate::chain) struct Plan {
 /// The most iterations of the three parts of a pilot.
 const MOST: u64 = 150;
 const MOST_ALONE: u64 = 120;
+const MOST_ALONE_OF_BENDS: u64 = 300;
 const MOST_CENTRED: u64 = 120;
 
 /// How often a move is made in an iteration at most, and how seldom a sweep.
@@ -149,9 +155,17 @@ const RARE: f64 = 0.4;
 /// A Hamiltonian update of less than this share of a sweep's work is cheap.
 const CHEAP: f64 = 0.3;
 
+/// Where the posterior bends, a Hamiltonian update of less than so many times a sweep's work is not made
+/// alone in an iteration.
+const RASH: f64 = 4.0;
+
 /// Draws that say less new than this are worth less than their effective number: each has to be
 /// stored and read.
 const ENOUGH: f64 = 0.3;
+
+/// How many Hamiltonian updates an iteration has in the second half of the second part, where the
+/// posterior bends.
+const FAR: u64 = 3;
 
 /// The fewest draws of a part that tell anything.
 const LEAST_ALONE: usize = 24;
@@ -169,7 +183,10 @@ impl Pilot {
     /// A pilot of a schedule whose slots are these.
     pub(in crate::chain) fn new(problem: &Problem, warmup: u64, candidates: Candidates) -> Self {
         let until = (warmup / 4).min(MOST);
-        let alone = (warmup / 5).min(MOST_ALONE);
+        let bends =
+            Sums::new(problem).is_some_and(|sums| sums.has_quick_slopes() && sums.model.may_bend());
+        let most_alone = if bends { MOST_ALONE_OF_BENDS } else { MOST_ALONE };
+        let alone = (warmup / if bends { 3 } else { 5 }).min(most_alone);
         let end = until + alone;
         let p = problem.model().parameters().len();
         Pilot {
@@ -179,11 +196,13 @@ impl Pilot {
             last: end + MOST_CENTRED.min((KERNEL_TRIAL * warmup as f64) as u64 - end),
             slots: vec![Watched::default(); candidates.count()],
             candidates,
+            bends,
             sweeps: Tally::default(),
             hold: 0.0,
             count: 0.0,
             mean: vec![0.0; p],
             scatter: vec![0.0; p],
+            first: Vec::new(),
             hamiltonian_alone: vec![Vec::new(); p],
             centred_alone: vec![Vec::new(); p],
         }
@@ -209,6 +228,11 @@ impl Pilot {
         let p = begun.mean.len();
         finite("the mean of the pilot", p, &self.mean)?;
         finite("the scatter of the pilot", p, &self.scatter)?;
+        finite(
+            "the first theta of the pilot",
+            if self.first.is_empty() { 0 } else { p },
+            &self.first,
+        )?;
         finite("the counts of the pilot", 2, &[self.hold, self.count])?;
         for alone in [&self.hamiltonian_alone, &self.centred_alone] {
             let length = alone.first().map_or(0, Vec::len);
@@ -241,6 +265,12 @@ impl Pilot {
             repeats[hamiltonian] = 1;
             self.paying_ridge(hamiltonian).into_iter().for_each(|ridge| repeats[ridge] = 1);
             Some(Plan { repeats, every: 1, walks: 0.0, outlook: None, is_last: false })
+        } else if self.bends && next == self.until + self.half() {
+            let mut repeats = self.only_centred();
+            let hamiltonian = self.best_of(self.candidates.hamiltonians());
+            repeats[hamiltonian] = FAR;
+            self.paying_ridge(hamiltonian).into_iter().for_each(|ridge| repeats[ridge] = 1);
+            Some(Plan { repeats, every: 1, walks: 0.0, outlook: None, is_last: false })
         } else if next == self.end {
             let is_counted = self.last - self.end >= LEAST_CENTRED;
             let plan = self.choose(if is_counted { self.most_centred_draws() } else { 0.0 });
@@ -253,16 +283,44 @@ impl Pilot {
         }
     }
 
+    /// The iterations of the second part with one Hamiltonian update each.
+    fn half(&self) -> u64 {
+        (self.end - self.until) / if self.bends { 2 } else { 1 }
+    }
+
+    /// The effective draws of an iteration with one Hamiltonian update, and with [`FAR`] of them.
+    fn hamiltonian_draws(&self) -> [Option<f64>; 2] {
+        let half = self.half() as usize;
+        let of = |range: Range<usize>| {
+            let all = self.hamiltonian_alone.iter();
+            self.effective(
+                &all.map(|x| x.get(range.clone()).unwrap_or(&[]).to_vec()).collect::<Vec<_>>(),
+            )
+        };
+        let end = self.hamiltonian_alone.first().map_or(0, Vec::len);
+        [of(0..half.min(end)), if self.bends { of(half..end.max(half)) } else { None }]
+    }
+
     fn only_centred(&self) -> Vec<u64> {
         let mut repeats = vec![0; self.slots.len()];
         repeats[0] = 1;
         repeats
     }
 
-    fn free(problem: &Problem, theta: &[f64]) -> Vec<f64> {
+    /// The unconstrained theta, on which moves are judged. Where the widths of the prior are known,
+    /// distances from the first theta that was seen are squeezed to these: far out in a tail of the
+    /// posterior, as in that of the logarithm of a standard deviation near 0, a long way says little.
+    fn free(&mut self, problem: &Problem, theta: &[f64]) -> Vec<f64> {
         let mut free = theta.to_vec();
-        if let Some(model) = problem.model().transport() {
-            model.unconstrain(theta, &mut free);
+        let Some(model) = problem.model().transport() else { return free };
+        model.unconstrain(theta, &mut free);
+        if let Some(widths) = model.prior_widths().filter(|_| self.bends) {
+            if self.first.is_empty() {
+                self.first.clone_from(&free);
+            }
+            for ((x, first), width) in free.iter_mut().zip(&self.first).zip(widths) {
+                *x = width * ((*x - first) / width).tanh();
+            }
         }
         free
     }
@@ -280,16 +338,13 @@ impl Pilot {
         if !(self.from..self.until).contains(&iteration) {
             return;
         }
-        let (before, after) = (Pilot::free(problem, before), Pilot::free(problem, after));
+        let (before, after) = (self.free(problem, before), self.free(problem, after));
         let slot = &mut self.slots[index];
         slot.accepted += accepted;
         slot.once += once;
         slot.again += twice - once;
         slot.steps += 1.0;
-        slot.squared_jumps.resize(before.len(), 0.0);
-        for ((sum, a), b) in slot.squared_jumps.iter_mut().zip(&after).zip(&before) {
-            *sum += (a - b) * (a - b);
-        }
+        add_squares(&mut slot.squared_jumps, &before, &after);
         self.count += 1.0;
         for ((mean, scatter), x) in self.mean.iter_mut().zip(&mut self.scatter).zip(&after) {
             let gap = x - *mean;
@@ -308,16 +363,18 @@ impl Pilot {
         theta: &[f64],
     ) {
         self.hold = hold;
-        let alone = match iteration {
+        let is_hamiltonian = iteration < self.end;
+        match iteration {
             i if i < self.from => return,
             i if i < self.until => {
                 self.sweeps += sweep;
                 return;
             }
-            i if i < self.end => &mut self.hamiltonian_alone,
-            _ => &mut self.centred_alone,
-        };
-        let free = Pilot::free(problem, theta);
+            _ => {}
+        }
+        let free = self.free(problem, theta);
+        let alone =
+            if is_hamiltonian { &mut self.hamiltonian_alone } else { &mut self.centred_alone };
         alone.iter_mut().zip(free).for_each(|(all, value)| all.push(value));
     }
 
@@ -339,6 +396,12 @@ impl Pilot {
         }
         let least = left.iter().fold(1.0, |least, left| (1.0 - left).min(least));
         if least.is_finite() { least.min(0.95) } else { 0.0 }
+    }
+
+    /// What the acceptance rate of an independence update says of it. Where the posterior bends, a
+    /// low rate is that of some places, and in others hardly a proposal is accepted.
+    fn trust(&self, slot: usize) -> f64 {
+        if self.bends { (self.slots[slot].rate() / RARE).min(1.0).powi(2) } else { 1.0 }
     }
 
     /// The work of a sweep with the centred move.
@@ -395,6 +458,14 @@ impl Pilot {
         let left = left.fold(0.0, f64::max);
         let slow = if left > SLOW { left.min(0.999).powf(1.0 / LAG as f64) } else { 0.0 };
         share.is_finite().then(|| share.min((1.0 - slow) / (1.0 + slow)))
+    }
+}
+
+/// Adds the squared jump of each parameter.
+fn add_squares(sums: &mut Vec<f64>, before: &[f64], after: &[f64]) {
+    sums.resize(before.len(), 0.0);
+    for ((sum, a), b) in sums.iter_mut().zip(after).zip(before) {
+        *sum += (a - b) * (a - b);
     }
 }
 

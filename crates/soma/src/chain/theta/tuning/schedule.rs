@@ -151,7 +151,7 @@ impl Schedule {
             Sums::new(problem).filter(|sums| choice == MovesChoice::Auto && (sums.jumps || !bins));
         if let Some(sums) = sums {
             let redraws_censored = censored::Bounds::new(problem).is_some();
-            schedule.slots = vec![Slot::new(Move::Centred(Centred { redraws_censored }))];
+            schedule.slots = vec![Slot::new(Move::Centred(Centred::new(redraws_censored)))];
             let forces = match (sums.has_quick_slopes(), sums.n <= FEW_RECORDS) {
                 (true, _) => vec![Force::Exact],
                 _ if sums.jumps && sums.n <= FEW_THAT_JUMP => {

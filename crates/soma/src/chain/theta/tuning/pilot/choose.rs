@@ -1,7 +1,7 @@
 //! The choice of the moves, from what was seen of each.
 
 use super::parts::{Outlook, Parts};
-use super::{CHEAP, EVERY, MOST_REPEATS, Pilot, Plan, RARE, SURE, worth};
+use super::{CHEAP, EVERY, MOST_REPEATS, Pilot, Plan, RARE, RASH, SURE, worth};
 
 impl Pilot {
     /// How often each slot should be made in an iteration, 0 for those that do not earn their
@@ -32,13 +32,16 @@ impl Pilot {
         // without a Hamiltonian update, where that is cheap.
         let may_stick = self.slots[refresh].rate() < RARE
             && self.slots[hamiltonian].cost(1) < CHEAP * per_sweep;
+        let may_be_rash = self.bends && self.slots[hamiltonian].cost(1) < RASH * per_sweep;
         for every in EVERY {
             for hamiltonians in 0..=MOST_REPEATS {
                 for independences in 0..=MOST_REPEATS {
                     let is_sure = independences == 0 || self.slots[refresh].rate() >= SURE;
                     let is_none = hamiltonians + independences == 0 && ridge.is_none();
+                    // One update may look enough in a short run that saw no tail.
+                    let is_rash = may_be_rash && hamiltonians == 1;
                     let is_stuck = hamiltonians == 0 && may_stick && ridge.is_none();
-                    if is_none || is_stuck || (every > 1 && !is_sure) {
+                    if is_none || is_rash || is_stuck || (every > 1 && !is_sure) {
                         continue;
                     }
                     let is_held = hamiltonians > 0 || ridge.is_some() || !is_bridge;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Pilot;
+use super::{FAR, Pilot};
 
 /// What the effective number of draws with one Hamiltonian update is worth, since a short run does
 /// not see a small part that is slower than itself.
@@ -12,6 +12,10 @@ const SHORT_RUN: f64 = 0.7;
 /// seen, and at least, since a short run cannot tell that it leaves less.
 const UNSEEN: f64 = 0.9;
 const LEAST_LEFT: f64 = 0.3;
+
+/// Where several Hamiltonian updates give so many times the draws of one, one is no fresh draw within
+/// standardised noise.
+const GAIN: f64 = 1.3;
 
 /// What a ridge leaves at least of what varies within standardised noise.
 const LEAST_LEFT_BY_RIDGE: f64 = 0.1;
@@ -44,14 +48,24 @@ impl Parts {
         let by_ridge = (1.0 - by_ridge / within.max(1e-9)).max(LEAST_LEFT_BY_RIDGE);
         // One plus twice the sum of all correlations is one over the effective draws, and the sum
         // of the powers of g is g / (1 - g).
-        let by_sweep = pilot.effective(&pilot.hamiltonian_alone).map_or(UNSEEN, |draws| {
+        let counted = pilot.hamiltonian_draws();
+        let by_independence = 1.0 - pilot.merit(&[refresh]) * pilot.trust(refresh);
+        if let [Some(one), Some(far)] = counted
+            && far > GAIN * one
+        {
+            // More updates give more: it is they that are slow, and not the sweeps.
+            let left = |draws: f64| (1.0 - SHORT_RUN * draws) / (1.0 + SHORT_RUN * draws);
+            let by_hamiltonian = (left(one) * left(far).powf(1.0 / FAR as f64)).sqrt();
+            let (within, by_sweep) = (0.95, LEAST_LEFT);
+            return Parts { within, by_hamiltonian, by_ridge: 1.0, by_independence, by_sweep };
+        }
+        let by_sweep = counted[0].map_or(UNSEEN, |draws| {
             let all = 0.5 * (1.0 / (SHORT_RUN * draws) - 1.0);
             let left = by_hamiltonian * by_ridge;
             let of_noise = (all - within * left / (1.0 - left)) / (1.0 - within);
             let of_noise = of_noise.max(0.0);
             (of_noise / (1.0 + of_noise)).max(LEAST_LEFT)
         });
-        let by_independence = 1.0 - pilot.merit(&[refresh]);
         Parts { within, by_hamiltonian, by_ridge, by_independence, by_sweep }
     }
 
